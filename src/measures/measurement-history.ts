@@ -6,7 +6,10 @@ import { queryRows } from '../platform/postgres/rows.ts';
 import { streamRows } from '../platform/postgres/stream-rows.ts';
 import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 
-/** The value comes first, so that `min` and `max` over the arrays return the lowest and the highest value. */
+/**
+ * A measurement `m` as an array of numbers. The value comes first, so that `min` and `max` over the arrays return the
+ * measurements with the lowest and highest values.
+ */
 export const asNumbers = `array[m.value, extract(epoch from m.window_end)::double precision,
   coalesce(m.ci_low, '-infinity'), coalesce(m.ci_high, 'infinity')]`;
 

@@ -40,7 +40,7 @@ const gapColumns = { ...attemptColumns, reason: 'text' } as const satisfies Colu
 const listed = (columns: Columns): string => Object.keys(columns).map(snakeCase).join(', ');
 const measurementColumns = `'value' as kind, ${listed(valueColumns)}`;
 
-/** The assignments of an upsert on `keys`. */
+/** Returns the clause of an upsert on `keys` that replaces all other columns. */
 function replacing(columns: Columns, keys: readonly string[]): string {
   const assignments = Object.keys(columns)
     .filter((key) => !keys.includes(key))
@@ -50,7 +50,10 @@ function replacing(columns: Columns, keys: readonly string[]): string {
 
 const seriesKeys = ['pipeline', 'measure', 'segment'] as const;
 
-/** Replaces older measurements with the same key, and deletes gaps whose windows do not end later. */
+/**
+ * Inserts values, replaces older measurements with the same key, and deletes gaps of the same series whose windows do
+ * not end later.
+ */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
   const values = latestOf(measurements);
@@ -78,7 +81,7 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
   );
 }
 
-/** From all rows of each affected hour, because a value may have been replaced. */
+/** Recomputes the extremes of each affected hour from all its rows, because a value may have been replaced. */
 const updateHoursSql = `
   insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
   select h.pipeline, h.measure, h.segment, h.hour, found.lowest, found.highest
@@ -158,7 +161,10 @@ export function createMeasurements(pool: Pool) {
       });
     },
 
-    /** `ageSeconds` is the time since the measurement. Callers that show values must withhold stale ones. */
+    /**
+     * Returns the newest value and gap of every series. `ageSeconds` is the time since the measurement, not since the
+     * window end. Callers that show values must withhold stale values.
+     */
     latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 
     /** Returns the latest `limit` values (default: all) whose windows ended in [`from`, `until`), oldest first. */
@@ -207,7 +213,10 @@ export function createMeasurements(pool: Pool) {
     /** Creates the partitions for the next days. `record` creates any missing partitions. */
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
-    /** Drops the months that ended before `before`, and the latest rows of series that ended before. */
+    /**
+     * Drops the partitions of months that ended before `before`, and the latest row of each series whose last window
+     * ended before then.
+     */
     prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {
         await dropMonthsBefore(pool, before);

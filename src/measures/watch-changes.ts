@@ -59,7 +59,7 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
   await forEachPipeline(plansOf(context.config), signal, async ({ pipeline, windowMs, checked }) => {
-    // Live segments are too many and too small.
+    // Live segments are not watched, because they are too many and too small.
     const watched = latest.filter((one) => isWatchedMeasure(one.measure) && isOverviewSeries(one));
     const own = watched.filter((one) => one.pipeline === pipeline && !checked.includes(one.measure));
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };
@@ -111,7 +111,7 @@ export const watchChangesJob = defineCronJob({
 
 export type WatchedValue = ReturnType<typeof watchedValues>[number];
 
-/** The newest value of each watched measure with its normal range, unless a later window has no value. */
+/** Returns the newest value of each watched measure with its normal range, unless a later window has no value. */
 export function watchedValues(measurements: readonly LatestMeasurement[]) {
   return measurements.flatMap(({ pipeline, measure: stored, segment, newest: ranges }) => {
     if (stored !== NORMAL_RANGES || ranges === null) return [];

@@ -31,7 +31,10 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 /** Scores one ranking. The values are aligned with the evaluator's metric keys. */
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
-/** Scores the grades at the first `length` ranks (negative without a judgment) against all judged grades. */
+/**
+ * Scores a ranking from the grades at its first `length` ranks (negative for a document without a judgment) and from
+ * all judged grades.
+ */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
 const noSums = { hits: 0, precisionSum: 0, unjudged: 0, cg: 0, dcg: 0, dcgExponential: 0 };
@@ -39,7 +42,10 @@ const noSums = { hits: 0, precisionSum: 0, unjudged: 0, cg: 0, dcg: 0, dcgExpone
 /** Counts and sums over the top `depth` ranks of a ranking, and of its ideal order. */
 type Cut = typeof noSums & { readonly depth: number; idealDcg: number; idealDcgExponential: number };
 
-/** The value at a cut-off, given R and the rank of the first relevant document (infinite if none). */
+/**
+ * Value of a measure at a cut-off, given the number of relevant documents and the rank of the first one (infinite if
+ * there is none).
+ */
 type Formula = (cut: Cut, relevant: number, firstRelevant: number) => number;
 
 const formulas: Readonly<Record<Measure, Formula>> = {
@@ -58,7 +64,7 @@ const formulas: Readonly<Record<Measure, Formula>> = {
   unjudged: (cut) => cut.unjudged / cut.depth,
 };
 
-/** 2^1000 leaves room for summing a million gains before a double overflows. */
+/** Maximum exponent of a gain: 2^1000 leaves room for summing a million gains before a double overflows. */
 const MAX_EXPONENT = 1000;
 
 /**
@@ -217,7 +223,10 @@ function harmonicMean(a: number, b: number): number {
   return a + b === 0 ? 0 : (2 * a * b) / (a + b);
 }
 
-/** Divided by 2^shift, which cancels in the ratio of two sums; the shift is 0 unless 2^grade would overflow. */
+/**
+ * Returns 2^grade - 1, divided by 2^shift. The ratio of two sums of gains does not depend on the shift, which is
+ * positive only if 2^grade would not fit in a double.
+ */
 function exponentialGain(grade: number, shift: number): number {
   return 2 ** (grade - shift) - 2 ** -shift;
 }

@@ -30,7 +30,10 @@ function codePointOrder(unit: number): number {
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-/** By descending score, ties by id in descending code-point order. Scores must be finite. */
+/**
+ * Orders documents as trec_eval does: by descending score, with ties by document id in descending code-point order. The
+ * input order does not matter. Scores must be finite.
+ */
 export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {
   const { ids, scores } = documents;
   // Most run files are already sorted best first, so checking the order usually avoids the sort.

@@ -1,11 +1,14 @@
-/** Parses TREC lines as byte ranges, so that no string is created per line of a file with a million lines. */
+/**
+ * Parses lines of TREC runs and qrels as byte ranges in an ASCII-compatible text (UTF-8), so that no string is created
+ * per line of a file with a million lines.
+ */
 
 const [TAB, LINE_FEED, VERTICAL_TAB, FORM_FEED, CARRIAGE_RETURN, SPACE] = [0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20] as const;
 const [PLUS, MINUS, POINT, ZERO] = [0x2b, 0x2d, 0x2e, 0x30] as const;
 /** A byte order mark in UTF-8. */
 const [MARK_1, MARK_2, MARK_3] = [0xef, 0xbb, 0xbf] as const;
 
-/** Blanks are space, tab, vertical tab and form feed; with only tabs, a column may contain spaces. */
+/** Column separators: `blanks` are space, tab, vertical tab and form feed; with `tabs`, a column may contain spaces. */
 export type Separator = 'blanks' | 'tabs';
 
 const separators: Readonly<Record<Separator, readonly number[]>> = {
@@ -18,7 +21,10 @@ export class ColumnScanner {
   /** Start and end of each column in the last line, up to the capacity. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** Columns of the last line, also beyond the capacity; -1 if it contains a carriage return, as in old Mac files. */
+  /**
+   * Number of columns in the last line, including columns beyond the capacity; -1 if the line contains a carriage
+   * return, as in a file whose lines end with a lone carriage return.
+   */
   count = 0;
   /** 1 for separators and line ends, by byte. The table ends at the space, because no separator has a higher code. */
   private readonly separates: Uint8Array;
@@ -30,7 +36,10 @@ export class ColumnScanner {
     for (const code of [...separators[separator], LINE_FEED, CARRIAGE_RETURN]) this.separates[code] = 1;
   }
 
-  /** Scans a line and returns the start of the next. Skips byte order marks, which concatenated files have inside. */
+  /**
+   * Scans the line at `start`, and returns the start of the next line. Skips a byte order mark at the start of any
+   * line, because concatenated files have one in the middle.
+   */
   scan(bytes: Uint8Array, start: number): number {
     const { starts, ends, separates } = this;
     const { length } = bytes;

@@ -14,7 +14,7 @@ export type ClockSkew = ReturnType<typeof clockSkew>;
 /** Maximum tolerated difference. Larger differences make ages, windows and scheduled times visibly wrong. */
 export const MAX_SKEW_SECONDS = 60;
 
-/** Assumes that the other clock was read in the middle of the round trip. */
+/** Computes the difference, assuming that the other clock was read in the middle of the round trip. */
 export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   return {
     /** How far the local clock is ahead of the other clock; negative if it is behind. */
@@ -24,7 +24,7 @@ export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   };
 }
 
-/** If the round trip was too long to decide, returns the previous result `before`. */
+/** True if the local clock is usable. If the round trip was too long to tell, returns the previous result `before`. */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
   if (Math.abs(seconds) + marginSeconds <= MAX_SKEW_SECONDS) return true;
   return Math.abs(seconds) - marginSeconds > MAX_SKEW_SECONDS ? false : before;

@@ -39,7 +39,7 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/** Days that include every calendar date: at most eight years separate one 29 February from the next. */
+/** Number of days that include every calendar date: at most eight years separate one 29 February from the next. */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
 /** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
@@ -158,6 +158,7 @@ function offsetMs(timezone: string, at: number): number {
 export interface Cron {
   /** An expression that `readCronExpression` accepts. */
   readonly expression: string;
+  /** Time zone name in the IANA database. */
   readonly timezone: string;
 }
 
@@ -170,6 +171,7 @@ const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 
+/** Returns the earliest occurrence after an instant. */
 export function nextOccurrence(cron: Cron, after: Date): Date {
   return occurrence(cron, after, false);
 }
@@ -195,7 +197,7 @@ function occurrence(cron: Cron, instant: Date, isLast: boolean): Date {
   throw new Error(`${cron.expression} ${isLast ? 'has never occurred' : 'never occurs'}`);
 }
 
-/** Returns the latest 10,000 occurrences after `from` and before `until`, oldest first. */
+/** Returns the occurrences after `from` and before `until`, oldest first; the latest 10,000 if there are more. */
 export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
   const found: Date[] = [];
   let at = until;

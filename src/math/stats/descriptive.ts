@@ -1,4 +1,4 @@
-/** Mean, median, spread and skewness, the interval of a mean, and quantiles of censored durations. */
+/** Mean, median, spread and skewness, the interval of a mean, and Kaplan-Meier quantiles of censored durations. */
 import { isProportion, isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { effectiveNumber } from './effective-number.ts';
@@ -167,7 +167,7 @@ export function summarize(values: ArrayLike<number>, measure: Measure): MetricSu
   };
 }
 
-/** @throws RangeError without values */
+/** Returns the mean, spread and skewness of values. @throws RangeError without values */
 export function moments(values: ArrayLike<number>) {
   const n = values.length;
   const centre = mean(values);
@@ -184,7 +184,7 @@ export function moments(values: ArrayLike<number>) {
   }
   return {
     mean: centre,
-    /** With n - 1 in the denominator; 0 for one value. */
+    /** Standard deviation with n - 1 in the denominator; 0 for one value. */
     standardDeviation: widest * Math.sqrt(squares / (n - 1)),
     /** Fisher's G1 = m3 / m2^1.5 with central moments over n; 0 if there is no spread. */
     skewness: cubes / n / (squares / n) ** 1.5,

@@ -68,7 +68,7 @@ function stirlingRest(x: number): number {
 }
 
 const SQRT_2_PI = Math.sqrt(2 * Math.PI);
-/** Above this value, the continued fraction converges faster, and the series loses digits of the tail. */
+/** Value above which the continued fraction converges faster than the series, which loses digits of the tail. */
 const SERIES_LIMIT = 3;
 
 /**
@@ -176,7 +176,9 @@ export function chiSquareQuantile(p: number, df: number): number {
   return high;
 }
 
-/** P(T <= t), relative error below 1e-11 in the lower tail for df up to 10^6. Abramowitz and Stegun 26.7.1. */
+/**
+ * P(T <= t), also in the lower tail with a relative error below 1e-11 for df up to 10^6. Abramowitz and Stegun 26.7.1.
+ */
 export function studentTCdf(t: number, df: number): number {
   return t > 0 ? 1 - studentTUpperTail(t, df) : studentTUpperTail(-t, df);
 }
@@ -222,6 +224,7 @@ export function binomialUpperTail(successes: number, n: number, p: number): numb
   return incompleteBeta(p, 1 - p, successes, n - successes + 1);
 }
 
+/** An urn with `marked` of `size` balls, from which the hypergeometric distribution samples without replacement. */
 interface Urn {
   readonly size: number;
   readonly marked: number;
@@ -275,7 +278,10 @@ function logChoose(n: number, k: number): number {
   return -Math.log(n + 1) - logBeta(n - k + 1, k + 1);
 }
 
-/** The smallest k in [from, to) with a condition that holds for all larger k, in log steps; `to` if there is none. */
+/**
+ * Returns the smallest k in [from, to) that satisfies a condition, in log(to - from) steps; `to` if there is none. If
+ * the condition is true for some k, it must be true for all larger k.
+ */
 export function firstWhere(from: number, to: number, holds: (k: number) => boolean): number {
   let low = from;
   let high = to;

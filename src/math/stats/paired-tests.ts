@@ -165,7 +165,7 @@ export function smallestDetectableDifference(standardDeviation: number, n: numbe
   return lastEffect.effect * standardDeviation;
 }
 
-/** All metrics of a run have the same number of pairs, and each search takes as long as a bootstrap. */
+/** Caches the last result, because a search is slow, and all metrics of a run have the same number of pairs. */
 let lastEffect: { readonly n: number; readonly plan: TestPlan; readonly effect: number } | null = null;
 
 function isSamePlan(a: TestPlan, b: TestPlan): boolean {

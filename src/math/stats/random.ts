@@ -80,7 +80,10 @@ export function createReservoir<Item>(size: number, seed: number) {
   };
 }
 
-/** From 53 random bits each. Below a limit of 10^9, no integer is favored by more than 1e-7. */
+/**
+ * Draws integers from 0 up to a limit, excluding it, from 53 random bits each. Below a limit of 10^9, no integer is
+ * favored by more than 1e-7.
+ */
 function createIntegers(seed: number): (limit: number) => number {
   const random = createRandom(seed);
   const bits = new Uint32Array(2);

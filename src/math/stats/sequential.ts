@@ -18,7 +18,7 @@ export interface DetectorSettings {
 
 /** Detector state: finite numbers that are stored unchanged. */
 export interface DetectorState {
-  /** For each bet, ln(M + 1). Initially 0. */
+  /** For each bet, ln(M + 1), the logarithm of the factor for the next window; initially 0. */
   readonly carried: readonly number[];
 }
 

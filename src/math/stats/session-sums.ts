@@ -4,12 +4,13 @@ import { effectiveNumberOf } from './effective-number.ts';
 
 /** Contribution of a session to the numerator and the denominator, with inverse-probability weights. */
 export interface SessionTerm {
+  /** Identifies the session. */
   readonly cluster: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy; the sums of several days can be added. */
+/** Sums over sessions: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. The sums of several days can be added. */
 export type SessionSums = readonly number[];
 
 const SUMS = 11;
@@ -38,7 +39,7 @@ const ROUNDING = 1e-9;
 
 export type SummedRatio = NonNullable<ReturnType<typeof ratioOf>>;
 
-/** The ratio with its linearized variance between sessions (like `sessionRatio`); null without sessions. */
+/** Returns the ratio with its linearized variance between sessions (like `sessionRatio`); null without sessions. */
 export function ratioOf(sums: SessionSums) {
   const [n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0, xxxx = 0, xxxy = 0, xxyy = 0, xyyy = 0, yyyy = 0] = sums;
   if (n === 0 || y <= 0) return null;
@@ -51,7 +52,7 @@ export function ratioOf(sums: SessionSums) {
     value,
     /** Variance of `value`; 0 if all sessions are equal. */
     variance: ((n / (n - 1)) * squares) / y ** 2,
-    /** Satterthwaite's: few if the variance comes from few sessions, even if there are many others. */
+    /** Satterthwaite's degrees of freedom: few if the variance comes from few sessions, even with many others. */
     degreesOfFreedom: Math.min(n - 1, effectiveNumberOf(squares, fourths)),
     sessions: n,
   };

@@ -1,8 +1,11 @@
-/** The sign-flip randomization test: exact if the sums over all signs can be counted, otherwise by random signs. */
+/** The sign-flip randomization test: exact if all sums can be counted, otherwise with seeded random signs. */
 import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
-/** P(sum of s_i * size_i >= bound) over equally likely signs, for a possible sum; at least the smallest number. */
+/**
+ * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that is a possible sum, up to rounding; at
+ * least the smallest positive number.
+ */
 type SignFlipTail = (bound: number) => number;
 
 /** Maximum number of sizes for enumeration, which takes about 10 ms with two halves of 2^16 sums each. */
@@ -58,7 +61,7 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/** The larger one sum is, the smaller the other can be. */
+/** Counts pairs of sums from both halves that reach the bound: the larger one is, the smaller the other can be. */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();
@@ -78,7 +81,10 @@ function atLeastTiny(chance: number): number {
   return Math.max(chance, Number.MIN_VALUE);
 }
 
-/** By Euclid's algorithm; null if no such number is larger than a millionth of the largest size. */
+/**
+ * Returns the greatest number of which all sizes are whole multiples, by Euclid's algorithm; null if it would not
+ * exceed a millionth of the largest size.
+ */
 function commonUnit(sizes: Float64Array): number | null {
   const largest = sizes.at(-1) ?? 0;
   let unit = largest;

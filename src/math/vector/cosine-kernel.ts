@@ -1,4 +1,7 @@
-/** Cosines in float32, by WebAssembly with SIMD, with an error bound that leaves few pairs to compute in float64. */
+/**
+ * Computes cosines in float32, by WebAssembly with SIMD. With their strict error bound, they exclude most pairs, so
+ * that only the remaining pairs are computed in float64.
+ */
 
 /** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
 declare const WebAssembly: {
@@ -33,7 +36,7 @@ interface Kernel {
   readonly dots: Dots;
 }
 
-/** One per thread, because every WebAssembly memory reserves gigabytes of address space. */
+/** The only kernel of this thread, because every WebAssembly memory reserves gigabytes of address space. */
 let kernel: Kernel | undefined;
 
 /**

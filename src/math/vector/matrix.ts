@@ -76,7 +76,7 @@ export function normaliseRows(matrix: Matrix) {
   };
 }
 
-/** Mean of the rows, each divided by its length; without rows that have no direction, and empty without rows. */
+/** Mean of the rows, each divided by its length. Excludes rows without a direction; empty if there are no rows. */
 export function meanDirection(matrix: Matrix): Float64Array {
   const scales = inverseLengths(matrix);
   const directed = scales.reduce((count, scale) => count + (scale > 0 ? 1 : 0), 0);
@@ -90,7 +90,7 @@ export function meanDirection(matrix: Matrix): Float64Array {
   return mean;
 }
 
-/** 1 / length, which turns a dot product into a cosine; 0 for a row without a direction. */
+/** Returns 1 / length for each row, which turns a dot product into a cosine; 0 for a row without a direction. */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));
 }
@@ -100,7 +100,7 @@ export function inverseLengths(matrix: Matrix): Float64Array {
   return inverseOf(rowLengths(matrix));
 }
 
-/** The first row of every group with equal bits, in matrix order, so that copies of a chunk count as one. */
+/** Returns the first row of every group with equal bits, in matrix order, so that copies of a chunk count as one. */
 export function distinctRows(matrix: Matrix): Uint32Array {
   const seen = new Map<number, number[]>();
   const distinct: number[] = [];

@@ -9,7 +9,7 @@ export interface RankedSimilarity {
   readonly similarity: number;
 }
 
-/** Larger than float32 rounding errors: neighbors that are equally near are interchangeable. */
+/** Tolerance for equal similarities, above float32 rounding errors: equally near neighbors are interchangeable. */
 const TIE = 1e-6;
 
 /**
@@ -39,7 +39,10 @@ export interface Neighbours {
 
 /** Number of queries that are compared with the store in one pass over it. */
 const QUERY_PANEL = 2048;
-/** A block of queries and one of store rows fit into the second-level cache with their cosines. */
+/**
+ * Number of queries in a block. A block of queries and a block of store rows fit into the second-level cache together
+ * with their cosines.
+ */
 const QUERY_BLOCK = 32;
 const STORE_BLOCK = 96;
 
@@ -106,7 +109,10 @@ interface Search {
   readonly queryScales: Float64Array;
 }
 
-/** Merges the store rows [first, end), with cosines from the start of `cosines`, into the best rows for one query. */
+/**
+ * Merges the store rows [first, end) into the sorted best rows for one query. Their approximate cosines are at the
+ * start of `cosines`.
+ */
 function keepBest(
   search: Search,
   query: number,

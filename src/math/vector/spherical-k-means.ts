@@ -49,7 +49,10 @@ export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, see
   return best;
 }
 
-/** The row with the largest cosine to each centroid, the first on ties; null for a cluster without members. */
+/**
+ * Returns the most typical member of each cluster: the row with the largest cosine to its centroid, the first on ties;
+ * null for a cluster without members.
+ */
 export function medoids({ k, labels, closeness }: Clustering): (number | null)[] {
   const chosen: (number | null)[] = Array.from({ length: k }, () => null);
   for (const [row, label] of labels.entries()) {
@@ -147,7 +150,10 @@ export function nearestDirections(rows: Matrix, centroids: Float64Array, lengths
   return assign(rows, lengths, centroids).labels;
 }
 
-/** Compares in float32 first, and in float64 with the centroids that may be nearest: the result is that of float64. */
+/**
+ * Assigns rows to their nearest centroids. Compares in float32 first, and then in float64 with the centroids that may
+ * still be nearest, so that the result equals a comparison entirely in float64.
+ */
 function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
   const { columns, data } = rows;
   const k = columns === 0 ? 0 : centroids.length / columns;

@@ -6,7 +6,10 @@ import { isWatchedMeasure } from '../rules/measure-change.ts';
 import type { Measure, MeasureScale } from '../rules/measure-row.ts';
 import { measureTable } from '../rules/measure-table.ts';
 
-/** A gauge, with overrides for its row in the measure table, or with a title and a unit if it has no row. */
+/**
+ * A gauge name, or a gauge with overrides for its row in the measure table. A gauge without a row needs a title and a
+ * unit of its own.
+ */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 
 /** Grafana unit names. */

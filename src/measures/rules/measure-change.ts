@@ -46,7 +46,7 @@ export function isWatchedMeasure(measure: string): boolean {
   return (watchedMeasures as readonly string[]).includes(measure);
 }
 
-/** Includes variation by chance, and changes that are too small to matter. */
+/** Range of normal values, which includes variation by chance and changes that are too small to matter. */
 export interface NormalRange {
   readonly normal: number;
   readonly low: number;

@@ -27,7 +27,7 @@ export interface Measure {
   /** One line that explains the measure to a newcomer. */
   readonly note: string;
   readonly scale: MeasureScale;
-  /** Seconds between two measurements; `live`: as live measures; if absent, the window length. */
+  /** Seconds between two measurements; `live` for the interval of live measures; if absent, the window length. */
   readonly every?: number | 'live';
   /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
   readonly gauge?: MeasureGauge;
@@ -39,7 +39,7 @@ export interface MeasureGauge {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly ('pipeline' | 'segment' | 'k')[];
-  /** True to export `_ci_low` and `_ci_high` too; a string also names their method in the help text. */
+  /** True to export the 95 % bounds `_ci_low` and `_ci_high` too; a string also names their method in the help text. */
   readonly bounds: boolean | string;
 }
 

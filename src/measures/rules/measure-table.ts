@@ -9,7 +9,7 @@ import type { Measure, ThresholdPolicy } from './measure-row.ts';
 import { pipelineMeasures } from './pipeline-measures.ts';
 import { trafficMeasures } from './traffic-measures.ts';
 
-/** In the order in which they are shown. */
+/** All measures, in the order in which they are shown. */
 export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...indexMeasures, ...pipelineMeasures } as const;
 
 type MeasureName = keyof typeof measureTable;

@@ -23,7 +23,7 @@ export function probeTrustSeconds(measure: string): number | null {
     : INTERVALS_TO_TRUST * every;
 }
 
-/** How long golden run scores are trusted; a null interval is a set without a schedule. */
+/** Returns how long golden run scores are trusted, in seconds; the interval is null for a set without a schedule. */
 export function runTrustSeconds(intervalSeconds: number | null): number {
   return INTERVALS_TO_TRUST * (intervalSeconds ?? INTERVAL_BY_HAND_SECONDS);
 }
