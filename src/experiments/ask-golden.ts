@@ -28,7 +28,7 @@ export async function followWithShadows(
   if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
-/** Runs each version of a set at most once a day (UTC), because an hourly set would send all its runs to the shadow. */
+/** Runs each version of a set at most once a day (UTC), so that an hourly set does not send every run to the shadow. */
 async function startBeside(
   context: Context,
   run: GoldenRun,

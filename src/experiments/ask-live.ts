@@ -16,7 +16,11 @@ const MAX_PER_TURN = 500;
 /** Assumed number of documents if the service does not report top_k. */
 const USUAL_K = 10;
 
-/** If the time limit stops a round, the next round continues where it stopped. @throws as forEachShadow */
+/**
+ * Runs one round over all shadows. If the time limit stops a round, the next round continues where it stopped.
+ *
+ * @throws the errors of forEachShadow
+ */
 export async function askShadows(context: Context, signal: AbortSignal): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
   await forEachShadow(context.pipelines, signal, async (pipeline, shadow) => {

@@ -17,7 +17,10 @@ export function startOfUtcDay(now: Date): Date {
   return new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS);
 }
 
-/** Live queries that a shadow may receive per day: its call limit minus all golden sets, even sets that are not run. */
+/**
+ * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of all golden sets,
+ * even of sets that are not run.
+ */
 export async function liveCallsPerDay(
   sets: GoldenSets,
   { golden }: WatchedPipeline,
@@ -33,12 +36,17 @@ export async function liveCallsPerDay(
   return left;
 }
 
+/** Returns how many more live queries the shadow may receive today (UTC). */
 export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline, shadow: Shadow): Promise<number> {
   const asked = await context.db.experiments.answers.asked(keyOf(pipeline, shadow), startOfUtcDay(context.clock.now()));
   return (await liveCallsPerDay(context.db.golden.sets, pipeline, shadow)) - asked;
 }
 
-/** @throws the errors of forEachPipeline, with the name of the shadow's target */
+/**
+ * Runs the work for every shadow of the pipelines.
+ *
+ * @throws the errors of forEachPipeline, with the name of the shadow's target
+ */
 export function forEachShadow(
   pipelines: readonly WatchedPipeline[],
   signal: AbortSignal,
@@ -59,7 +67,10 @@ interface Asking {
   readonly work: string;
   readonly withText: boolean;
   depth(query: UnaskedQuery): number;
-  /** @param found null if the shadow failed. @returns null if no more queries can be compared now */
+  /**
+   * @param found documents that the shadow returned; null if it failed
+   * @returns null if no more queries can be compared now
+   */
   compare(
     query: UnaskedQuery,
     found: readonly FoundDocument[] | null,

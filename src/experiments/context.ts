@@ -21,7 +21,7 @@ export function keyOf({ name: pipeline }: WatchedPipeline, { name: experiment, f
   return { pipeline, experiment, fingerprint };
 }
 
-/** Comparisons of a shadow, which share the false positive rate: one per golden set, one for judged live queries. */
+/** Counts the comparisons that share the false positive rate: one per golden set, and one for judged live queries. */
 export function comparisonsOf({ golden }: WatchedPipeline, { judgedDepth }: Shadow): number {
   return golden.length + (judgedDepth === null ? 0 : 1);
 }

@@ -1,4 +1,6 @@
-/** Judges the results of shadows for judged live queries, and compares them daily with those that users got. */
+/**
+ * Sends judged live queries to shadows, judges their results, and compares them daily with the results that users got.
+ */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';
@@ -13,7 +15,10 @@ import { scorePair, sumPairs } from './rules/live-pairs.ts';
 import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
-/** For older queries, the index may differ from the one that returned the user's results; they are selected hourly. */
+/**
+ * Maximum age of a query; queries are selected hourly. For older queries, the index may differ from the one that
+ * returned the user's results.
+ */
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
@@ -21,7 +26,7 @@ const PATIENCE_MS = 4 * HOUR_MS;
  * are graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round uses
  * all stored grades, including grades from earlier rounds. Repeating a round sends no query twice.
  *
- * @throws as forEachShadow
+ * @throws the errors of forEachShadow
  */
 export async function judgeShadows(context: Context, signal: AbortSignal): Promise<void> {
   await forEachShadow(context.pipelines, signal, async (pipeline, shadow) => {
@@ -118,7 +123,11 @@ function contentsOf(
   return contents.length < best.length ? null : contents;
 }
 
-/** Returns null if a document in either list has no grade. @throws DeferralError */
+/**
+ * Returns null if a document in either list has no grade.
+ *
+ * @throws DeferralError if the budget is spent or the judge does not respond
+ */
 async function scorePairOf(
   context: Context,
   plan: JudgingPlan,

@@ -15,6 +15,7 @@ export interface VariantPlan extends ArmsDesign, ExperimentKey {
   readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;
 }
 
+/** Returns one plan per pipeline with `variants`. */
 export function createVariantPlans(config: Config): VariantPlan[] {
   return config.pipelines.flatMap(({ name: pipeline, variants, sampling, privacy, judged }) => {
     if (variants === undefined) return [];

@@ -175,6 +175,10 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
   };
 }
 
+/**
+ * @param difference the difference to detect
+ * @param knownAfter when the time to detect it becomes known
+ */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
   const { state } = evidence;
   const isThere = state === 'enough' || state === 'decided';

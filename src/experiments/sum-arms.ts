@@ -15,7 +15,11 @@ const PATIENCE_MS = 6 * HOUR_MS;
 /** Maximum number of samples per day; if there are more, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;
 
-/** Sums the finished days (UTC) that are not summed yet, as far back as live queries are stored, oldest first. */
+/**
+ * Sums the finished days (UTC) that are not summed yet, as far back as live queries are stored, oldest first.
+ *
+ * @throws the reason of `signal` when it aborts
+ */
 export async function sumDays(context: Context, plan: VariantPlan, signal: AbortSignal): Promise<void> {
   const now = context.clock.now();
   const known = new Set((await context.db.experiments.analyses.days(plan, trafficSeries)).map(({ day }) => day));

@@ -1,4 +1,6 @@
-/** Daily sums over the sessions of each arm, the test of the split, and the comparison of the arms. */
+/**
+ * Sums the sessions of each arm by day, tests whether the split is as declared, and compares each arm with the first.
+ */
 import { logShareEvidence } from '../../math/stats/sequential.ts';
 import { type SessionSums, type SessionTerm, sumSessions } from '../../math/stats/session-sums.ts';
 import { differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
@@ -14,6 +16,7 @@ interface ArmQuery {
   readonly cluster: number;
   /** Value of the tag that identifies the arm. */
   readonly arm: string;
+  /** Inclusion probability of the query. */
   readonly probability: number;
 }
 
@@ -102,7 +105,7 @@ export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
 type SplitVerdict = (typeof splitVerdicts)[number];
 
-/** Concentration of the prior: for two equal shares, the prior's standard deviation of a share is about 0.016. */
+/** Concentration of the prior for the shares. A share of 1/2 then has a prior standard deviation of about 0.016. */
 const CONCENTRATION = 1000;
 
 /**

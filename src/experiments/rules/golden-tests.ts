@@ -1,10 +1,14 @@
-/** Schedule, significance levels and verdict of the tests of a shadow on a golden set, with a forecast. */
+/** Schedule, significance levels, verdict and forecast of the tests of a shadow on a golden set. */
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
-/** With daily runs, a further test would follow after four months, at a level too strict to detect anything. */
+/**
+ * Maximum number of tests. With daily runs, a further test would follow after four months, at a significance level too
+ * strict to detect anything.
+ */
 const MAX_TESTS = 7;
+/** Number of runs at the last test. */
 export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
 
 /**
@@ -19,7 +23,12 @@ export function levelOfTest(test: number, comparisons: number): number {
   return levelOf(comparisons) / 2 ** test;
 }
 
-/** Returns true if a test should run: at 1, 2, 4, 8, ... runs of a version. */
+/**
+ * Returns true if a test should run: at 1, 2, 4, 8, ... runs of a version.
+ *
+ * @param runs number of runs of the version
+ * @param tests number of tests of the version so far
+ */
 export function isTestDue(runs: number, tests: number): boolean {
   return runs >= 2 ** tests && tests < MAX_TESTS;
 }
@@ -52,7 +61,11 @@ export interface GoldenTest {
   readonly verdict: ComparisonVerdict;
 }
 
-/** Returns the verdict of the first decisive test or, if there is none, of the latest test; the tests are in order. */
+/**
+ * Returns the verdict of the first decisive test or, if there is none, of the latest test.
+ *
+ * @param tests in order
+ */
 export function statusOfTests<Test extends GoldenTest>(
   tests: readonly Test[],
 ): { readonly verdict: ExperimentVerdict; readonly by: Test | null } {

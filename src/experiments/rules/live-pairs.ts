@@ -67,7 +67,10 @@ export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: numbe
 
 /** Minimum effect; a smaller difference does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
-/** Probability that the variance is below the planned one, because rare large losses may not have occurred yet. */
+/**
+ * Probability that the variance is below the planned variance. A margin is needed, because rare large losses may not
+ * have occurred yet.
+ */
 const PLANNED_VARIANCE = 0.95;
 /** Longest forecast, in days. */
 const MAX_DAYS = 36_500;
@@ -97,7 +100,11 @@ export function statusOfPairs(days: readonly SummedDay[], difference: number, co
   };
 }
 
-/** Returns the true difference that the current data detects with probability `power`. */
+/**
+ * Returns the true difference that the current data detects with probability `power`.
+ *
+ * @param variance variance of the mean difference, > 0
+ */
 function detectable(variance: number, scale: number, alpha: number, power: number): number {
   const { high } = normalMixtureInterval(0, variance, scale, alpha);
   return high + normalQuantile(power) * Math.sqrt(variance);

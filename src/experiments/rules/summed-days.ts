@@ -46,7 +46,7 @@ export function isKnown(estimate: Estimate | null): estimate is Estimate {
   return estimate !== null && estimate.degreesOfFreedom >= MIN_FREEDOM;
 }
 
-/** A comparison after its latest day, with both means over all live traffic; null before the first session. */
+/** A comparison after its latest day, with the means over all live traffic; they are null before the first session. */
 export interface DaysStatus extends ComparisonStatus {
   readonly baseline: SummedRatio | null;
   readonly candidate: SummedRatio | null;

@@ -10,9 +10,15 @@ export const experimentVerdicts = [...comparisonVerdicts, 'no_data'] as const;
 
 export type ExperimentVerdict = (typeof experimentVerdicts)[number];
 
-/** Probability that an equal candidate is ever reported as different, no matter how often people check the results. */
+/**
+ * Probability that an equal candidate is ever reported as a regression or an improvement, no matter how long and how
+ * often people check the results.
+ */
 export const FALSE_CALLS = 0.01;
-/** Exceeds the target of 0.8, because spread and difference look too small before a few large losses have occurred. */
+/**
+ * Planned power. It exceeds the target of 0.8, because spread and difference look too small while a few large losses
+ * have not occurred yet.
+ */
 export const PLANNED_POWER = 0.9;
 
 /** Returns the significance level of one comparison. All comparisons share the false positive rate evenly. */
@@ -48,7 +54,7 @@ export function verdictOnShadow(
   return firstOf(['regression', 'inconclusive', 'improvement', 'no_change'], verdicts);
 }
 
-/** A regression in any measure makes it a regression; otherwise, an improvement in any makes it an improvement. */
+/** Returns a regression if any measure regressed; otherwise, an improvement if any measure improved. */
 export function verdictOnArm(verdicts: readonly ExperimentVerdict[]): ExperimentVerdict {
   return firstOf(['regression', 'improvement', 'inconclusive', 'no_change'], verdicts);
 }

@@ -17,7 +17,10 @@ export interface UnaskedQuery {
   readonly tags: Readonly<Record<string, string>>;
   readonly topK: number | null;
   readonly outcome: QueryOutcome;
-  /** Best first. The hash is null if the text could not be read, the grade if the current judge gave none. */
+  /**
+   * Results that the user got, best first. The hash is null if the text could not be read; the grade, if the judge gave
+   * none.
+   */
   readonly documents: readonly {
     readonly id: string;
     readonly hash: string | null;
@@ -86,7 +89,10 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Returns judged queries in the random order of their sessions, so that a budget excludes a random subset. */
+    /**
+     * Returns judged queries that were not sent to the shadow yet, in the random order of their sessions, so that a
+     * limited budget excludes a random subset.
+     */
     async unjudged(
       { pipeline, experiment }: ExperimentKey,
       { since, judge, limit }: { readonly since: Date; readonly judge: string; readonly limit: number },
