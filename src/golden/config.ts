@@ -21,7 +21,11 @@ export function minuteOfDay(text: string): number {
   return hours * 60 + minutes;
 }
 
-/** @param field field of the list elements that contains the name; undefined if they are the names themselves */
+/**
+ * Reports each repeated name as an issue at the list element that repeats it.
+ *
+ * @param field name of the field that contains the name; omit it if the elements themselves are the names
+ */
 export function refuseRepeats(names: readonly string[], context: z.core.$RefinementCtx, field?: string): void {
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);

@@ -56,6 +56,7 @@ export async function readScheduleGauges(
   return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
 }
 
+/** Returns samples of a measurement from the latest finished run; none once the measurement is too old to trust. */
 function ofEndedRun(
   { timetable }: Context,
   { name: pipeline }: WatchedPipeline,
@@ -75,7 +76,7 @@ function ofEndedRun(
 
 const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
 
-/** Parallel stages count as one; the stage `failed` stands for losses from failed queries. */
+/** Returns samples by stage. Parallel stages count as one; the stage `failed` stands for losses from failed queries. */
 function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   const { steps, lostToFailures, n } = details['stages'] as RunStages;
   return [
@@ -130,7 +131,10 @@ function skipSamples(
     );
 }
 
-/** A run is overdue if the next planned run has not completed within its maximum duration. */
+/**
+ * Returns samples of the time by which a run must have completed. A run is overdue if the next planned run has not
+ * completed within its maximum duration.
+ */
 function dueSamples(
   { timetable }: Context,
   pipeline: WatchedPipeline,

@@ -63,7 +63,9 @@ export const askGoldenBatchJob = defineJob({
   },
 });
 
-/** Returns null if the run has ended, or if its pipeline is in the config of another process, which will end it. */
+/**
+ * Returns null if the run has ended, or if its pipeline is only in the config of another process, which ends the run.
+ */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);
   const pipeline = run === null ? null : findAskedPipeline(context.pipelines, run.pipeline);

@@ -234,7 +234,7 @@ export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
   ...importSummarySchema.shape,
 });
 
-/** Returns the query with the fields that are omitted inside if they are empty. */
+/** Adds the fields that a query omits when they are empty. */
 export function filled(query: GoldenQuery) {
   const { steps = [], forbidden = [], noAnswer = false } = query;
   return { ...query, steps, forbidden, noAnswer };

@@ -89,6 +89,11 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
       const runs = runsOfPair(pair, baseline, before, after, known);
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
+    /**
+     * Compares pairs of runs over the same queries, by the mean score of each query over the pairs.
+     *
+     * @param pairs at least one
+     */
     async comparePairs(
       queries: readonly GoldenQuery[],
       pairs: readonly AnsweredPair[],
@@ -106,7 +111,12 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
         noise,
       };
     },
-    /** See `measureReruns` of the rules. @param settings of all runs */
+    /**
+     * Measures retriever noise from runs of the same queries; see `measureReruns` of the rules.
+     *
+     * @param runs the results of each run
+     * @param settings of all runs
+     */
     async measureReruns(
       queries: readonly GoldenQuery[],
       runs: readonly (readonly QueryAnswer[])[],

@@ -13,7 +13,10 @@ import {
   ratio,
 } from '../platform/metrics/alert-rules.ts';
 
-/** Windows of the burn rates, with the share of the error budget that may be spent within the long window. */
+/**
+ * Pairs of a long and a short window, each with the share of the error budget that may be spent within the long window
+ * before an alert fires.
+ */
 const pairs = [
   { budgetShare: 0.02, short: '5m', long: '1h', longHours: 1, severity: 'critical' },
   { budgetShare: 0.05, short: '30m', long: '6h', longHours: 6, severity: 'critical' },

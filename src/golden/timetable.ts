@@ -4,7 +4,9 @@ import { isQuiet } from './rules/schedule.ts';
 import type { GoldenSchedule } from './watched-pipeline.ts';
 
 const EIGHT_DAYS_MS = 8 * DAY_MS;
-/** Maximum number of ticks in quiet hours that are skipped: more than three days of one tick per minute. */
+/**
+ * Maximum number of ticks in quiet hours that are skipped. With one tick per minute, they take more than three days.
+ */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;
 
@@ -35,7 +37,7 @@ export function createTimetable(now: Date) {
     /** Longest gap between two full runs; null for a set with no schedule. */
     intervalSeconds: ({ cron, quietHours }: GoldenSchedule) => (cron === null ? null : gapOf(cron, quietHours)),
     sentinelIntervalSeconds: ({ sentinel }: GoldenSchedule) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
-    /** Time of the next scheduled run; null without a schedule, or if all of its ticks are in the quiet hours. */
+    /** Returns the time of the next scheduled run; null without a schedule, or if all ticks are in the quiet hours. */
     nextRun({ cron, quietHours }: GoldenSchedule, after: Date): Date | null {
       if (cron === null) return null;
       let tick = after;

@@ -18,13 +18,13 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly checks: readonly GoldenCheck[];
   /** Checks on measures other than golden scores. */
   readonly thresholds: readonly ThresholdCheck[];
-  /** Rules that restrict which documents the queries of a segment may return, also in golden runs. */
+  /** Rules that restrict which documents the queries of a segment may return. They also apply to golden runs. */
   readonly isolation: readonly ParsedRule[];
   /** Candidates to replace the retriever. They run the same queries, but users never see their results. */
   readonly shadows: readonly Shadow[];
   /** Name of the pipeline that this pipeline shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;
-  /** Fingerprints from the config alone; if absent, from what the components report. */
+  /** Fingerprints from the config alone. If absent, the fingerprints that the components report are used. */
   readonly fingerprints?: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -43,9 +43,14 @@ export interface Shadow {
   readonly difference: number;
   /** Separator after the document id in chunk ids of both retrievers; if null, ids are compared unchanged. */
   readonly chunkSeparator: string | null;
-  /** Number of top documents of each retriever that the judge grades; null if it grades only what users saw. */
+  /**
+   * Number of top documents of each retriever that the judge grades; if null, only documents that users saw are graded.
+   */
   readonly judgedDepth: number | null;
-  /** The shadow as a pipeline without schedule and checks, so that its runs, rate limit and failures are separate. */
+  /**
+   * The shadow as its own pipeline, so that its runs, rate limit and failures are separate. It has no schedule or
+   * checks.
+   */
   readonly asked: WatchedPipeline;
 }
 
@@ -72,14 +77,21 @@ export interface GoldenSchedule {
   readonly quietHours: readonly QuietHours[];
   /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
-  /** Ticks at which a new version runs beside the old one before it takes over; 0: takes over immediately. */
+  /**
+   * Number of ticks at which a new version of the set runs alongside the old one before it takes over. If it is 0, the
+   * new version takes over immediately.
+   */
   readonly rotationRuns: number;
   /** How long the query results of the set's runs are kept. */
   readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }
 
-/** @throws RecalldError pipeline_unknown with the existing names */
+/**
+ * Returns the configured pipeline with this name.
+ *
+ * @throws RecalldError pipeline_unknown with the existing names
+ */
 export function findPipeline<Named extends { readonly name: string }>(
   pipelines: readonly Named[],
   name: string,

@@ -265,7 +265,11 @@ export function summarizeAnyRun(context: Context, run: GoldenRun): Promise<RunSu
   return run.status === 'running' ? summarizeOneAtATime(context, run) : summarizeRun(context.db.golden.runs, run);
 }
 
-/** @throws RecalldError pipeline_unknown, golden_set_unknown */
+/**
+ * Stores a run of the latest version of a set and enqueues it.
+ *
+ * @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty
+ */
 export async function startRun(context: Context, name: string, goldenSet: string): Promise<GoldenRun> {
   const run = await startGoldenRun(context, findPipeline(context.pipelines, name), goldenSet);
   try {
@@ -280,7 +284,7 @@ export async function startRun(context: Context, name: string, goldenSet: string
   return run;
 }
 
-/** Runs one comparison at a time: each takes several hundred milliseconds, and many at once would delay golden runs. */
+/** Runs one call at a time: each takes several hundred milliseconds, and many at once would delay golden runs. */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

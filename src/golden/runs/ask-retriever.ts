@@ -12,10 +12,14 @@ import { answeredStages } from '../rules/stages.ts';
 import { askInSteps } from '../rules/steps.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/** Maximum age of unsaved results, which a crash would lose. */
+/** Maximum age of results that are not stored yet. A crash loses at most these results. */
 const FLUSH_MS = 500;
 
-/** @param holder identifies this caller to the throttle that all callers of the retriever share */
+/**
+ * Sends every query once and stores the results that arrive before `signal` aborts.
+ *
+ * @param holder identifies this caller to the throttle that all callers of the retriever share
+ */
 export async function answerQueries(
   context: Context,
   run: GoldenRun,
@@ -49,7 +53,11 @@ export async function answerQueries(
   }
 }
 
-/** Sends every query a second time, under the same limits, and stores nothing. Returns results in order of arrival. */
+/**
+ * Sends every query a second time, under the same limits, and stores nothing.
+ *
+ * @returns the results in order of arrival
+ */
 export async function reaskQueries(
   context: Context,
   run: GoldenRun,
@@ -187,6 +195,7 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunk
   }
 }
 
+/** Returns what is recorded for a query that was not sent because the retriever is down. */
 export function notAsked(query: GoldenQuery): QueryAnswer {
   return {
     queryId: query.id,
@@ -205,7 +214,11 @@ export type SampledAnswers =
   | { readonly kind: 'answers'; readonly asked: number; readonly empty: number; readonly warnings: AnswerWarnings }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Sends up to 20 queries of the whole set, one at a time, until the first failure. Rejects only with `signal`. */
+/**
+ * Sends up to 20 queries, spread over the set, one at a time, until the first failure.
+ *
+ * @throws only the reason of `signal`
+ */
 export async function sampleAnswers(
   pipeline: WatchedPipeline,
   set: string,

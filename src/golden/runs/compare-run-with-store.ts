@@ -3,7 +3,10 @@ import { compareWithStore } from '../../index/probes/compare-with-store.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { readComparedSide } from './stored-runs.ts';
 
-/** Does nothing for a run that has not completed. Rejects only with the reason of `signal`, or of the database. */
+/**
+ * Compares a run with the store. Does nothing for a run that has not completed. Rejects only with the reason of
+ * `signal`, or with an error of the database.
+ */
 export async function compareRunWithStore(
   context: Context,
   pipeline: WatchedPipeline,

@@ -78,7 +78,11 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
   return { status, reason, finishedAt, ...nothing };
 }
 
-/** The worker of the run stops within seconds. @throws RecalldError run_unknown, run_not_running */
+/**
+ * Ends a running run as cancelled; its worker stops within seconds.
+ *
+ * @throws RecalldError run_unknown, run_not_running
+ */
 export async function cancelGoldenRun({ db, clock }: Context, runId: string): Promise<GoldenRun> {
   const end = endWithoutScores('cancelled', 'The run was cancelled manually.', clock.now());
   const isCancelled = await db.golden.runs.finish(runId, end);
@@ -202,7 +206,7 @@ async function compareWithBaseline(
     : `The run shares no query or no cutoff with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
-/** Compares a shadow run with the run that it replays, without the queries that have a stale label there. */
+/** Compares a shadow run with the run that it replays, without the queries that have a stale label in that run. */
 async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
   const { context, run } = conclusion;
   const { goldenSet, goldenSetVersion: version } = run;
@@ -220,7 +224,10 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
   return compared ?? `The run shares no query or no cutoff with ${beside.id}.`;
 }
 
-/** Returns null if neither the store nor the model has changed since the previous completed run. */
+/**
+ * Compares the run with the previous completed run if the store or the model has changed since then; null if neither
+ * has changed, or if there is no previous run.
+ */
 async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
   const { context, run, fingerprints } = conclusion;
   const { pipeline, goldenSet, goldenSetVersion: version } = run;

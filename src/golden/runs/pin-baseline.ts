@@ -74,9 +74,16 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
   }
 }
 
-/** With the pinned run, these are ten runs, the number for which regression checks are calibrated. */
+/**
+ * Maximum number of earlier runs that measure the noise. With the pinned run, these are ten runs, the number for which
+ * regression checks are calibrated.
+ */
 const MAX_EARLIER_RUNS = 9;
 
+/**
+ * @param runs of one version of one set
+ * @returns no noise and no means if there are fewer than two runs
+ */
 async function measureNoise(
   { db, statistics }: Context,
   runs: readonly GoldenRun[],

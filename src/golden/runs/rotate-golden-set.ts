@@ -163,7 +163,7 @@ export async function advanceRotation(
   );
 }
 
-/** Scores the new version by the old judgments of the shared queries; null if none of these judgments changed. */
+/** Scores the new version with the old judgments of the queries in both versions; null if no such judgment changed. */
 async function scoresAsBefore(
   context: Context,
   from: GoldenRun,
@@ -182,7 +182,9 @@ async function readBaselineComparison(runs: GoldenRuns, { id }: GoldenRun): Prom
   return baseline === undefined ? null : toCompared(id, baseline);
 }
 
-/** Reads the earlier comparisons with the baseline that the checks of a run need, and the checks of the last of them. */
+/**
+ * Reads the latest baseline comparisons that the checks need, oldest first, and the checks of the last compared run.
+ */
 export async function readCheckHistory(
   runs: GoldenRuns,
   checks: readonly GoldenCheck[],

@@ -20,7 +20,10 @@ import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
-/** `more`: unclaimed batches. `others`: only batches of other workers. `nothing`: the run can be ended. */
+/**
+ * Work that remains in a run. `more`: unclaimed batches. `others`: only batches that other workers have claimed.
+ * `nothing`: the run can be ended.
+ */
 type RunRemainder = 'more' | 'others' | 'nothing';
 
 /**
@@ -80,7 +83,10 @@ async function openQueries(context: Context, run: GoldenRun, queries: readonly G
   return queries.filter(({ id }) => !known.has(id));
 }
 
-/** Also records queries that other workers have already sent; their results arrive too late and are not stored. */
+/**
+ * Records all remaining queries as `not_asked`, including queries that other workers have already sent; their results
+ * arrive too late and are not stored.
+ */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
   const open = await openQueries(context, run, await queriesOfRun(context.db.golden.sets, run));
   await context.db.golden.runs.saveAnswers(run.id, open.map(notAsked));
@@ -144,7 +150,11 @@ interface Lease {
   readonly renew: () => Promise<boolean>;
 }
 
-/** Renews the lease during the work. If it is lost or the run was cancelled, aborts the work and throws LEASE_LOST. */
+/**
+ * Renews the lease while the work runs. If the lease is lost or the run was cancelled, aborts the work.
+ *
+ * @throws the error of the work, or LEASE_LOST
+ */
 async function whileHeld<Result>(
   { clock, logger }: Context,
   { runId, what, everyMs, renew }: Lease,
@@ -173,7 +183,7 @@ async function whileHeld<Result>(
   }
 }
 
-/** Returns null if neither the set nor an isolation rule forbids documents. */
+/** Finds the forbidden documents of a run; null if neither the set nor an isolation rule forbids documents. */
 async function findForbidden(
   context: Context,
   run: GoldenRun,

@@ -62,7 +62,7 @@ function withRatio(results: NoAnswerResults) {
   return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
-/** Like `summarizeRun`; for a run in progress, with the scores of the queries that have been run so far. */
+/** Like `summarizeRun`, but includes the scores so far of a run in progress. */
 export async function summarizeRunSoFar(
   context: Context,
   run: GoldenRun,
@@ -91,7 +91,13 @@ function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
 
 export type RunQuery = Awaited<ReturnType<typeof readRunQueries>>['page'][number];
 
-/** @param orderBy sorts by this metric, lowest first, ties by id; null uses the order of the set */
+/**
+ * Returns one page of queries, and the total number of queries with this outcome.
+ *
+ * @param outcome null for all outcomes
+ * @param orderBy sorts by this metric, lowest first, ties by id; null uses the order of the set
+ * @param from index of the first query of the page
+ */
 export async function readRunQueries(
   context: Context,
   run: GoldenRun,
@@ -144,6 +150,13 @@ export function scoresOf(
   return Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[row] ?? 0]));
 }
 
+/**
+ * Returns one page of queries, and the total number in the view.
+ *
+ * @param against the run with which queries are compared; null for none
+ * @param key the metric of the listed scores
+ * @param from index of the first query of the page
+ */
 export async function readRunTable(
   context: Context,
   run: GoldenRun,
@@ -165,7 +178,9 @@ export async function readRunTable(
   return { page: listed.slice(from, from + limit), total: listed.length };
 }
 
-/** `queries` is null if both runs have the same queries, which the caller has already read. */
+/**
+ * If both runs use the same set version, `queries` is null, because the caller already has the queries of that version.
+ */
 async function readOther(context: Context, run: GoldenRun, against: GoldenRun) {
   const isSame =
     run.goldenSet === against.goldenSet &&

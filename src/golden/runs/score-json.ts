@@ -1,4 +1,4 @@
-/** Has few imports, because they delay the start of `recalld eval`. */
+/** Converts scores to JSON. This file has few imports, because imports delay the start of `recalld eval`. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';

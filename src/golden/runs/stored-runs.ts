@@ -67,6 +67,11 @@ export async function readBaselineStatistics(
     : { noise, means, accepted: await db.golden.runs.accepted(baseline, at) };
 }
 
+/**
+ * Reads the judged queries of a run, and their results.
+ *
+ * @throws RecalldError answers_deleted
+ */
 export async function readComparedSide(context: Context, run: GoldenRun): Promise<ComparedSide> {
   const [queries, answers] = await Promise.all([
     queriesOfRun(context.db.golden.sets, run),
@@ -75,7 +80,11 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
   return { queries: judgedQueries(queries), answers, settings: run.settings };
 }
 
-/** Deleted results would otherwise look like empty results. @throws RecalldError answers_deleted */
+/**
+ * Must be called before results are read, because deleted results would otherwise look like empty results.
+ *
+ * @throws RecalldError answers_deleted
+ */
 export function assertAnswers(run: GoldenRun): void {
   if (run.answersDeletedAt !== null) throw new RecalldError('answers_deleted', describeDeletedAnswers(run));
 }
@@ -85,7 +94,11 @@ export function describeDeletedAnswers({ id, startedAt }: GoldenRun): string {
   return `The results of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); its scores are kept. Results of baselines, of runs in incidents, and of the first and last run of each day are kept.`;
 }
 
-/** Names documents as this run does, by chunk or by document. @throws RecalldError answers_deleted */
+/**
+ * Reads the results of another run, with document ids in the form that this run uses (chunks or whole documents).
+ *
+ * @throws RecalldError answers_deleted
+ */
 export async function answersAsIn(
   { db }: Context,
   { settings: { chunkSeparator } }: GoldenRun,
@@ -131,7 +144,7 @@ export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
  * @param measure the metric by which the changed queries are sorted, such as `ndcg@10`
  * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run,
  * if that comparison is with the first run; otherwise a comparison over all queries without segments
- * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable
+ * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable, metric_unknown
  */
 export async function compareRunsById(
   context: Context,
@@ -202,7 +215,11 @@ export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> 
   throw new RecalldError('run_unknown', `There is no golden run ${id}. \`recalld runs list\` shows the existing runs.`);
 }
 
-/** @throws RecalldError run_unknown, run_not_completed, answers_deleted */
+/**
+ * Returns a completed run whose results still exist.
+ *
+ * @throws RecalldError run_unknown, run_not_completed, answers_deleted
+ */
 export async function findCompleted({ db }: Context, id: string): Promise<GoldenRun> {
   const run = await findRun(db.golden.runs, id);
   if (run.status !== 'completed') {

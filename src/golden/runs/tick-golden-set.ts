@@ -67,7 +67,7 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/** Maximum age of missed ticks that are recorded one by one; otherwise, only the last one is recorded. */
+/** Maximum age of missed ticks that are recorded one by one. If all are older, only the last one is recorded. */
 const LOOK_BACK_MS = DAY_MS;
 /** Maximum number of runs in progress that are read. A series never has more. */
 const MAX_RUNNING = 20;
@@ -75,11 +75,11 @@ const MAX_RUNNING = 20;
 const HISTORY_RUNS = 5;
 
 /**
- * Starts the runs of a tick, or records why the tick is skipped: a full run in quiet hours; a run of the same series is
- * still in progress; or the daily budget is used up.
+ * Starts the runs of a tick, or records why it is skipped: quiet hours (full runs only), a run of the same series in
+ * progress, a used-up daily budget, or no full run with which a sentinel could be compared.
  *
  * @returns the ids of the started runs; empty if the tick was skipped or another scheduler has already started it
- * @throws RecalldError golden_set_unknown
+ * @throws RecalldError golden_set_unknown, golden_set_empty
  */
 export async function tickGoldenSet(
   context: Context,
@@ -105,7 +105,7 @@ export async function tickGoldenSet(
   return [];
 }
 
-/** Starts a full run of the set; while a new version runs alongside the old one, of each version. */
+/** Starts a full run of the set or, while a new version runs alongside the old one, of each version. */
 async function startFullRuns(
   context: Context,
   pipeline: WatchedPipeline,

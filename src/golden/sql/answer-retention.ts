@@ -1,4 +1,4 @@
-/** Deletes query results of old golden runs, which need more space than any other rows and are rarely read again. */
+/** Deletes the results of old golden runs, which need more space than any other rows and are rarely read again. */
 import type { Pool } from 'pg';
 
 /** Number of runs whose results one statement deletes, so that no statement takes long. */
@@ -25,6 +25,7 @@ function ofTheDay(side: '<' | '>'): string {
       and (o.started_at, o.id) ${side} (r.started_at, r.id)`;
 }
 
+/** Deletes the results but keeps the number of queries with each outcome. */
 const deleteSql = `
   with expired as (${expiredSql}),
   counts as (

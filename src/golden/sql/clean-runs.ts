@@ -35,7 +35,12 @@ export const isCleanBesideBaseline = `
                      and c.name not in (select name from golden_run_checks where run_id = $3::text and is_beyond))
   and not exists (select from incidents i where ${OPEN_DURING} and i.opened_at > $4::timestamptz)`;
 
-/** @returns the facts, in the order of the runs; deployments are counted between the pinned run and each run */
+/**
+ * Reads the facts that may exclude runs from the noise measurement, in the order of the runs.
+ *
+ * @param runs of one pipeline and set
+ * @param pinned the run to be pinned; deployments are counted between it and each run
+ */
 export async function readRunFacts(
   pool: Pool,
   runs: readonly GoldenRun[],

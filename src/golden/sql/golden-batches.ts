@@ -8,7 +8,10 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 
 export function createGoldenBatches(pool: Pool) {
   return {
-    /** Claims the first free batch; null if there is none, the run has ended, or one worker claimed the whole run. */
+    /**
+     * Claims the first batch that is neither claimed nor done, and returns its number; null if there is none, if the
+     * run has ended, or if one worker has claimed the whole run.
+     */
     async claim(runId: string, holder: string, leaseSeconds: number): Promise<number | null> {
       const { rows } = await pool.query<{ batch: number }>(
         `update golden_run_batches

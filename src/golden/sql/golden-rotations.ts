@@ -1,4 +1,4 @@
-/** New versions of golden sets that run beside the old ones: at most one open rotation per pipeline and golden set. */
+/** Rotations to new versions of golden sets. At most one rotation is open per pipeline and golden set. */
 
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
@@ -40,7 +40,7 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
       return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
     },
 
-    /** Replaces an open rotation to another version; does nothing if one to that version is already open. */
+    /** Begins a rotation unless one to that version is open. Replaces an open rotation to an older version. */
     begin(rotation: Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {
@@ -62,7 +62,10 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
       });
     },
 
-    /** Also replaces the checks of the new version's last run. Returns false if the rotation had already ended. */
+    /**
+     * Completes a rotation and replaces the checks of the new version's last run, in one transaction. Returns false if
+     * the rotation had already ended.
+     */
     complete(
       id: string,
       endedAt: Date,

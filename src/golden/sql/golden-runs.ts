@@ -93,6 +93,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns the query results in order of arrival. */
     answers: (runId: string) => readAnswers(pool, runId),
 
+    /** Returns the ids of the queries whose results are stored. */
     async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ query_id: string }>(
         `select query_id from golden_run_answers where run_id = $1::text and query_id = any ($2::text[])`,
@@ -101,7 +102,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return new Set(rows.map((row) => row.query_id));
     },
 
-    /** Ends a running run with its scores and checks. Returns false if the run had already ended. */
+    /** Ends a run with its scores and checks, in one transaction. Returns false if the run had already ended. */
     finish(runId: string, end: RunEnd): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isFinished = await finishRun(client, runId, end);
@@ -173,17 +174,21 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
 
     facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
+    /** Returns the differences from a baseline that were accepted up to a time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
     /** Returns the judgments of superseded documents. Their queries are excluded from comparisons. */
     staleLabels: (runId: string) => readMissingLabels(pool, runId, 'superseded'),
     lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
 
-    /** Comparisons of the latest completed full runs with the baseline, for versions up to `version`, oldest first. */
+    /**
+     * Returns the baseline comparisons of the latest completed full runs of a pipeline and set, for versions up to
+     * `version`, oldest first.
+     */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),
 
-    /** Returns the p95 in milliseconds, over queries that did not fail; null if there are no latencies. */
+    /** Returns the 95th percentile latency in milliseconds, excluding failures; null if there are no latencies. */
     async latency95(runId: string): Promise<number | null> {
       const { rows } = await pool.query<{ p95: number | null }>(
         `select percentile_disc(0.95) within group (order by latency_ms) as p95
@@ -240,6 +245,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns, for the exporter, the latest sentinel of each pair of pipeline and golden set that has ever had one. */
     latestSentinels: () => readLatestSentinels(pool),
 
+    /** Returns the number of runs whose results were deleted. */
     deleteAnswers(...asked: AfterPool<typeof deleteAnswers>): Promise<number> {
       return deleteAnswers(pool, ...asked);
     },
@@ -272,7 +278,7 @@ function runAct(
   };
 }
 
-/** Inserts the run with its batches in one statement, so that no worker sees a run without batches. */
+/** Inserts the run with its batches in one statement, so that no worker sees one without the other. */
 async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
   const { rowCount } = await client.query(
     `with made as (

@@ -6,6 +6,7 @@ import type { NewGoldenSet } from '../rules/golden-set.ts';
 /** Number of rows per statement, which takes a few milliseconds. */
 const ROWS = 2000;
 
+/** @throws the reason of the signal, which is checked between statements */
 export async function insertVersion(
   client: pg.PoolClient,
   set: NewGoldenSet,
@@ -73,7 +74,10 @@ async function insertQueries(
   );
 }
 
-/** Converts a JSON array of strings to an array of texts, because unnest would flatten an array of arrays. */
+/**
+ * Returns the SQL that converts a JSON array of strings to an array of texts. The parameter is JSON, because unnest
+ * would flatten an array of arrays.
+ */
 function textList(column: string): string {
   return `array(select e.value from jsonb_array_elements_text(${column}::jsonb) with ordinality as e order by e.ordinality)`;
 }

@@ -77,6 +77,7 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
       );
     },
 
+    /** Returns the origins of the queries of all versions, sorted by query id. */
     async origins(name: string): Promise<readonly QueryOrigin[]> {
       return queryRows(
         pool,
@@ -119,7 +120,11 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
       return withJudgments(queries, judgments);
     },
 
-    /** Requests that a run of the version sends: one per query or step. @param ids null for all queries */
+    /**
+     * Returns the number of requests that a run of the version sends: one per query, or one per step.
+     *
+     * @param ids ids of the queries of the run; null for all queries
+     */
     async requests(name: string, version: number, ids: readonly string[] | null): Promise<number> {
       const { rows } = await pool.query<{ requests: number }>(
         `select coalesce(sum(${requestsOfQuery('q')}), 0)::integer as requests from golden_queries q
@@ -188,7 +193,10 @@ async function readLatest(db: Pool | PoolClient, name: string): Promise<GoldenSe
   ]);
 }
 
-/** Joins in memory: right after a large import, PostgreSQL has no statistics, and a join in SQL would take minutes. */
+/**
+ * Joins queries and judgments in memory: right after a large import, PostgreSQL has no statistics of the tables, and a
+ * join in SQL would take minutes.
+ */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
   for (const { queryId, documentId, grade } of judgments) judged.get(queryId)?.push({ documentId, grade });
@@ -201,7 +209,10 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
   }));
 }
 
-/** Removes queries whose live query or user was erased. Takes a lock, so that erasures wait for the transaction. */
+/**
+ * Removes queries whose live query was erased, or whose user was erased after asking the query. Takes a lock, so that
+ * later erasures wait for the end of the transaction.
+ */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
   if (origins.length === 0) return set;

@@ -5,7 +5,10 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunPurpose } from '../rules/run.ts';
 import { requestsOfQuery } from './golden-sets.ts';
 
-/** `missed`: no scheduler ran, or the run could not be stored in time. `no_full_run`: a sentinel has no reference. */
+/**
+ * `still_running`: the previous run had not ended. `missed`: no scheduler was running, or the run could not be stored
+ * in time. `no_full_run`: there is no full run yet with which a sentinel could be compared.
+ */
 export const skipReasons = ['quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run'] as const;
 
 export type SkipReason = (typeof skipReasons)[number];
@@ -37,7 +40,10 @@ export function createGoldenTicks(pool: Pool) {
       return rows[0]?.last ?? null;
     },
 
-    /** Counts the skipped ticks that no other replica has recorded. A tick that has a run does not count as skipped. */
+    /**
+     * Records skipped ticks, and adds those that no other replica has recorded to the total. A tick that has a run, for
+     * example because a restarted scheduler caught up on it, does not count as skipped.
+     */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,
       plannedFor: readonly Date[],
@@ -72,7 +78,10 @@ export function createGoldenTicks(pool: Pool) {
       );
     },
 
-    /** Requests sent to a pipeline since a time: one per query or step; all requests of a run in progress count. */
+    /**
+     * Returns the number of requests for queries of a set that were sent to a pipeline since a time: one per query, or
+     * one per step. For a run in progress, all of its requests count, including those not sent yet.
+     */
     async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ requests: number }>(
         pool,

@@ -306,7 +306,10 @@ export function createRunReads(pool: pg.Pool) {
       return [...runs.values()];
     },
 
-    /** Returns the newest recent full run in which one of the queries (null: any) returned each document. */
+    /**
+     * Returns, for each document id, the newest of the recent full runs of a pipeline in which one of these queries
+     * returned the document; any query counts if `queryIds` is null.
+     */
     async lastReturned(
       pipeline: string,
       documentIds: readonly string[],

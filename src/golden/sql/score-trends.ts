@@ -36,7 +36,7 @@ const trendSql = `
    group by measure, floor((score[2] - extract(epoch from $3::timestamptz)::double precision) / $6::double precision)
    order by measure, min(score[2])`;
 
-/** Returns completed full runs by measure, oldest first: all, or the worst and the best of each time bucket. */
+/** Returns completed full runs by measure, oldest first: all runs, or the worst and the best of each time bucket. */
 export async function readScoreTrends(
   pool: Pool,
   { pipeline, goldenSet, from, until, measures, k }: ScoreTrendRequest,

@@ -272,7 +272,10 @@ async function acceptedOf(
   );
 }
 
-/** Prompts for each proposal: `a` also accepts all further proposals, `q` quits, any other input than `y` rejects. */
+/**
+ * Asks the user about each proposal: `y` accepts it, `a` this and all further ones, `q` quits, and other input rejects
+ * it.
+ */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const accepted: LabelProposal[] = [];

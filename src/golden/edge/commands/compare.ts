@@ -107,7 +107,12 @@ function detectable({ smallestDetectableDifference, standardDeviation }: MetricC
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
 
-/** Needs no database. Throws RecalldError usage, metric_unknown, file_unreadable, file_malformed, nothing_matches. */
+/**
+ * Compares TREC runs query by query, without a database.
+ *
+ * The action of the command throws RecalldError usage, metric_unknown, file_unreadable and file_malformed, and
+ * nothing_matches for a run with no judged document.
+ */
 export function compareCommand(
   command: Command,
   _signal: AbortSignal,
@@ -220,6 +225,7 @@ function asNumber(text: string): number {
   return text.trim() === '' ? Number.NaN : Number(text);
 }
 
+/** @param names names of the compared runs, in the order of the comparison */
 export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
   const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(' or ');
   const by = formatMetricKey(primary.key);
@@ -266,6 +272,7 @@ function letterOf(place: number): string {
   return place < 26 ? String.fromCodePoint(65 + place) : String(place + 1);
 }
 
+/** @param names names of the compared runs, in the order of the comparison */
 export function manyJson(names: readonly string[], { n, measures, primary }: ManyComparison) {
   return {
     n,

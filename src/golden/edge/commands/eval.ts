@@ -88,7 +88,12 @@ function describeCounts(counts: EvaluationCounts): string {
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,unjudged@10';
 
-/** Needs no database. Throws RecalldError usage, metric_unknown, file_unreadable, file_malformed, nothing_matches. */
+/**
+ * Scores a TREC run against judgments, as `trec_eval -c` does, without a database.
+ *
+ * The action of the command throws RecalldError usage, metric_unknown, file_unreadable and file_malformed, and, after
+ * the report, nothing_matches for a run with no judged document.
+ */
 export function evalCommand(
   command: Command,
   _signal: AbortSignal,

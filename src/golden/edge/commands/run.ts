@@ -105,7 +105,11 @@ export function cancelCommand(signal: AbortSignal): CommandUnknownOpts {
     });
 }
 
-/** Cancels the run if it is interrupted. @throws RecalldError pipeline_unknown, golden_set_unknown */
+/**
+ * Runs a golden set until the run ends. If it is interrupted, marks the run as cancelled.
+ *
+ * @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, or the reason of the signal
+ */
 export async function runGoldenSetNow(
   settings: CommandSettings,
   store: CommandStore,
@@ -190,7 +194,7 @@ function debugQuery(settings: CommandSettings, name: string, set: string, id: st
           ),
       );
       return {
-        /** In the order in which the responses arrived, without secrets. */
+        /** Requests and responses of services, in the order in which the responses arrived; secrets are removed. */
         exchanges,
         ...scoreAnswer(query, answer, run),
       };

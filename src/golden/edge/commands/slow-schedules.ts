@@ -18,6 +18,7 @@ export function readSlowSchedules(settings: CommandSettings, pipelines: readonly
   );
 }
 
+/** Returns the schedules with an interval that is shorter than the median duration of their latest runs. */
 export async function slowSchedules(runs: GoldenRuns, pipelines: readonly WatchedPipeline[], now: Date) {
   const found = [];
   for (const { name: pipeline, golden } of pipelines) {
@@ -46,7 +47,7 @@ export async function slowSchedules(runs: GoldenRuns, pipelines: readonly Watche
   return found;
 }
 
-/** Newest first, in seconds; a run in progress counts with the time since its start. */
+/** Returns the durations of runs in seconds, newest first; a run in progress counts with the time since its start. */
 async function lastDurations(
   runs: GoldenRuns,
   series: { readonly pipeline: string; readonly goldenSet: string; readonly purpose: RunPurpose },

@@ -11,6 +11,7 @@ export function countsJson({ counts }: TrecScores) {
   return toDocument({ ...counts, matchingQueries: counts.answered });
 }
 
+/** Returns the likely cause of a mismatch; null for a run with at least one judged document. */
 export function mismatchJson({ mismatch }: TrecScores) {
   return mismatch && { ...mismatch, differences: [...mismatch.differences] };
 }

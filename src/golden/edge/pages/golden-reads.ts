@@ -111,7 +111,12 @@ async function otherRun(context: Context, run: GoldenRun, incident: Incident | n
   return comparedWith(context, run, incident, known);
 }
 
-/** During an incident, the last good run; otherwise the baseline, the last run before a change or the previous run. */
+/**
+ * Chooses the default run to compare with: during an incident, the last good run; otherwise the first run in `known`
+ * or, if there is none, the previous run.
+ *
+ * @param known ids of the baseline and of the last run before a change, in this order
+ */
 export async function comparedWith(
   { db }: Context,
   run: GoldenRun,
@@ -134,7 +139,10 @@ async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | 
   return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
 }
 
-/** Alerts are evaluated at the end of a run and every 15 seconds, so an incident opens within this time after it. */
+/**
+ * An incident about a run opens within this time after the run ends, because alerts are evaluated at the end of the run
+ * and every 15 seconds.
+ */
 const EVALUATION_MS = 60_000;
 
 /** Returns the incident that a run was part of; null for a run whose checks all passed. */

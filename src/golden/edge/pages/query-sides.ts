@@ -6,7 +6,10 @@ import type { QueryPageData } from './golden-reads.ts';
 
 export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
 
-/** A repeated document counts at its first rank. `missed` has the relevant documents not returned now, best first. */
+/**
+ * Combines both sides of a query. A repeated document counts at its first rank. `missed` contains the documents with a
+ * grade above 0 that are not returned now, highest grade first.
+ */
 export function sideBySide(
   before: readonly RetrievedDocument[],
   after: readonly RetrievedDocument[],
@@ -43,6 +46,7 @@ export function sideBySide(
   };
 }
 
+/** Removes documents that an earlier step returned, because a merged ranking contains each document only once. */
 function merged(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
   if (documents.every(({ step }) => step === undefined)) return documents;
   const seen = new Set<string>();
@@ -55,7 +59,7 @@ function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {
   return ranks;
 }
 
-/** @param change how the document compares with another ranking; null for no such column */
+/** @param change column that compares the documents with another ranking; null for no such column */
 export function rankedTable<Row extends Omit<RankedDocument, 'otherRank'>>(
   caption: string,
   rows: readonly Row[],

@@ -33,7 +33,7 @@ import { queryTable, readQueryTable } from './query-table.ts';
 import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
 import { stagesSection } from './stages.ts';
 
-/** Maximum number of queries whose misses are explained. Each takes about five requests to the pipeline's services. */
+/** Maximum number of queries with explained misses. Each takes about five requests to the retriever and the store. */
 export const QUERIES_EXPLAINED = 20;
 
 /** The two most informative measures of a run, which are shown first. */

@@ -32,7 +32,7 @@ export const axes = {
   count: { unit: 'short', min: 0 },
 } as const;
 
-/** A gauge with the band of its 95 % confidence interval. */
+/** Returns the queries of a gauge with the band of its 95 % confidence interval. */
 export function banded(
   metric: BandedMetric,
   legend: string,
@@ -164,7 +164,7 @@ export function stabilityGraph(): Builder<Panel> {
   });
 }
 
-/** Scores in the live traffic mix, measured every six hours; empty for a pipeline without an embedder. */
+/** Panels of scores in the live traffic mix, measured every six hours; empty for a pipeline without an embedder. */
 export function liveMixPanels(): Builder<Panel>[] {
   return [
     graph({
