@@ -20,6 +20,7 @@ export function livePlan({ name, live, segments, episodes, sampling, checks }: P
     baselineMs: durationMs(live.baseline),
     segmentKeys: segments.keys as readonly string[],
     maxSegments: segments.max,
+    /** An episode is closed after this time without a retrieval. */
     idleMs: durationMs(episodes.idle),
     /**
      * True if a check requires a measure of episodes. If there are no episodes, the measure is then recorded as having
@@ -56,11 +57,12 @@ declare module '../core/context.ts' {
      * checks run every minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
-    /** Starts an export, which also removes erased data from the files in the folder. Never throws. */
+    /** Starts an export to the configured folder and removes erased data from its files. Never throws. */
     refreshExport(): void;
   }
   interface Context {
     readonly livePlans: readonly LivePlan[];
+    /** Maximum number of samples read per window. */
     readonly maxSamples: number;
   }
 }

@@ -30,6 +30,7 @@ export const embeddingSchema = z
     },
   });
 
+/** Reads a vector from numbers or base64; null if it is invalid. */
 export function vectorOfWire(value: readonly unknown[] | string): Float32Array | null {
   return typeof value === 'string' ? fromBase64(value) : fromNumbers(value);
 }

@@ -103,7 +103,7 @@ async function toRow(
   } satisfies Omit<StoredFeedback, 'counted'> & { caps: FeedbackCaps };
 }
 
-/** Decides which rows count. */
+/** Decides which rows count, by the caps of their pipelines. */
 async function applyCaps(traffic: LiveTraffic, rows: readonly UncappedRow[]): Promise<StoredFeedback[]> {
   const days = capDays(rows);
   const isWithin = withinCaps(rows, days.length === 0 ? [] : await traffic.countedHours(days));

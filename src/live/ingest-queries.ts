@@ -34,18 +34,23 @@ export interface LivePipeline {
   readonly feedback: SentimentMapping & { readonly caps: FeedbackCaps };
 }
 
-/** Configured pipelines that the sender may use, by name. Items of all others are rejected. */
+/** Configured pipelines that the sender may use, by name. Items of other pipelines are rejected. */
 export type LivePipelines = Pick<ReadonlyMap<string, LivePipeline>, 'get'>;
 
 export interface IngestState {
   readonly live: LivePipelines;
+  /** Sampling load by pipeline. */
   readonly loads: Map<string, MinuteLoad>;
   readonly recent: RecentQueries;
   /** Stores the dimensions of the first vector that arrives for a pipeline. */
   learnDimensions(pipeline: string, dimensions: number): Promise<void>;
 }
 
-/** @throws RecalldError database_unreachable or overloaded if nothing was stored; the client may send the batch again */
+/**
+ * Ingests a batch. Each query is validated separately.
+ *
+ * @throws RecalldError database_unreachable or overloaded if nothing was stored; the client may send the batch again
+ */
 export async function ingestQueries(context: Context, state: IngestState, queries: readonly LiveQuery[]) {
   const { db, clock, meter, hooks } = context;
   const now = clock.now();
@@ -90,6 +95,7 @@ export async function ingestQueries(context: Context, state: IngestState, querie
     /** Number of new, valid queries, sampled or not. */
     accepted: arrivals.length - duplicates,
     sampled: samples.length - duplicates,
+    /** Number of sampled queries whose id was already stored. */
     duplicates,
     rejected,
   };

@@ -79,6 +79,7 @@ export function readFeedback(body: unknown): ParsedItems<Feedback> {
   return parseItems(body, (value) => validate(value, feedbackSchema, toFeedback));
 }
 
+/** Maximum number of items per body. */
 const MAX_ITEMS = 1000;
 
 /** Parsed items of a body. Each item is validated separately, so that an invalid item does not affect the others. */

@@ -55,6 +55,7 @@ export class IsolationTally {
     return unchecked ?? none;
   }
 
+  /** Returns undefined if no rule was evaluated. */
   arrival(): IsolationArrival | undefined {
     const { violations, counts } = this;
     return violations.length + counts.length === 0 ? undefined : { violations, counts };

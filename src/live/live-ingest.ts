@@ -227,6 +227,7 @@ export async function createLiveIngest(context: Context, cleanups: CleanupStack)
   };
 }
 
+/** Maximum number of kinds of unreadable spans that are remembered. */
 const MAX_KINDS = 1000;
 
 /**

@@ -18,6 +18,7 @@ export function createLivePlans(config: Config): LivePlan[] {
   return config.pipelines.map(livePlan);
 }
 
+/** Returns the longest time between two measurements of live traffic. */
 export function liveIntervalSeconds(now: Date): number {
   return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, now);
 }

@@ -43,7 +43,11 @@ export interface DropDetails extends Readonly<Record<string, unknown>> {
   readonly since: string;
 }
 
-/** Idempotent, apart from feedback that arrives in between. @throws the errors of forEachPipeline */
+/**
+ * Measures the feedback on every pipeline. Idempotent, apart from feedback that arrives in between.
+ *
+ * @throws the errors of forEachPipeline
+ */
 export async function measureFeedback(context: Context, signal: AbortSignal): Promise<void> {
   const latest = await context.db.measurements.latest(context.clock.now());
   await forEachPipeline(context.livePlans, signal, async (plan) => {
@@ -97,7 +101,7 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
  * learns a new baseline.
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
-/** Interval of retries while there are too few opinions for a baseline, or the window if that is shorter. */
+/** Time between attempts while there are too few opinions for a baseline; limited to the length of the window. */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(

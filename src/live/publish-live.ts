@@ -23,7 +23,7 @@ interface LiveSchedule {
   readonly intervalSeconds: number;
 }
 
-/** Returns the gauges of live traffic and feedback. */
+/** Returns the gauges of live traffic and feedback, without measurements that are too old. */
 export function liveGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
   const watched = new Set(pipelines);
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
@@ -84,7 +84,7 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
   });
 }
 
-/** A rule without violations in the last hour has the value 0, so that its alert resolves. */
+/** Returns 0 for a rule without violations in the last hour, so that its alert resolves. */
 export async function readIsolationGauges({ db, clock, config }: Context): Promise<GaugesAt> {
   const rules = config.pipelines.flatMap(({ name: pipeline, isolation }) =>
     isolation.map(({ name: rule }) => ({ pipeline, rule })),

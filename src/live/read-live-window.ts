@@ -124,6 +124,7 @@ export async function readLiveWindow(
   throw new Error(`cannot reduce the samples of ${window.pipeline} to ${maxSamples} in ${MAX_HALVINGS} halvings`);
 }
 
+/** Returns null if there are more than `max` queries. */
 async function readHalved(
   windows: LiveWindows,
   window: LiveWindow,

@@ -20,6 +20,7 @@ export interface FeedbackTarget {
   readonly traceId: string | null;
 }
 
+/** Creates a buffer that evicts the oldest queries when a limit is reached. */
 export function createRecentQueries(limits: {
   readonly queries: number;
   /** Estimated size of texts and vectors. */
@@ -95,6 +96,7 @@ function traceKeyOf(pipeline: string, traceId: string): string {
   return `trace ${pipeline}\0${traceId}`;
 }
 
+/** Returns the approximate size of a query in memory, in bytes. */
 function sizeOf({ text, episode, embedding, results }: LiveQuery): number {
   let bytes = 500 + 2 * ((text?.length ?? 0) + (episode?.originalText?.length ?? 0)) + (embedding?.byteLength ?? 0);
   for (const { id } of results) bytes += 80 + 2 * id.length;

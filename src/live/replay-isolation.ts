@@ -50,7 +50,7 @@ function newTally({ name: rule }: ParsedRule) {
     /** Number of sampled queries whose results the rule allows. */
     allowed: 0,
     violated: 0,
-    /** In all live traffic: the sum of the inverses of the sampling probabilities. */
+    /** Estimate for all live traffic: the sum of the inverse sampling probabilities of the violating queries. */
     estimatedViolations: 0,
     unchecked: { segment_missing: 0, document_unidentified: 0, field_missing: 0 },
     /** The first violations, ordered by day of arrival. */

@@ -34,7 +34,7 @@ export type ConfiguredItems = ReturnType<typeof createConfiguredItems>;
 
 export function createConfiguredItems(pool: Pool) {
   return {
-    /** An item that was removed earlier counts as configured again. */
+    /** Records that the config of a scheduler contains these items, even if they were removed earlier. */
     async recordSeen(items: readonly ConfiguredItem[], now: Date): Promise<void> {
       const columns = {
         pipeline: 'text',
@@ -95,7 +95,11 @@ export function createConfiguredItems(pool: Pool) {
   };
 }
 
-/** Marks items as removed if no scheduler has reported them within the grace period; returns all removed items. */
+/**
+ * Marks items as removed if no scheduler has reported them within the grace period.
+ *
+ * @returns all removed items, including items removed earlier
+ */
 export async function endMissingItems(client: PoolClient, now: Date): Promise<readonly ItemKey[]> {
   await client.query(
     'update configured_items set ended_at = $1::timestamptz where ended_at is null and seen_at < $2::timestamptz',

@@ -38,6 +38,7 @@ export function createDeployments(pool: Pool, scope: Scope = null) {
         return deployment;
       }),
 
+    /** Records a change that recalld made or detected. */
     async detect(
       { pipeline, kind, version, note, occurredAt }: NewDeployment,
       changes: readonly TraitChange[],
@@ -172,7 +173,7 @@ export function createAnnotations(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Returns notes by the id of their subject, oldest first. */
+    /** Returns the notes on subjects of one kind by the id of their subject, oldest first. */
     async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,

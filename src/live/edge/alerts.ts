@@ -47,11 +47,12 @@ and ${observedBy(pipeline, 'recalld_query_latency_seconds', '15m', {}, null)} > 
   },
 ];
 
+/** Limits an alert to pipelines with at least `queries` queries within the window. */
 function busy(window: string, queries: number): string {
   return `and on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', window)} >= ${queries}`;
 }
 
-/** Excludes values of at most `factor` times the previous day's; without history, excludes nothing. */
+/** Excludes values of at most `factor` times the average of the previous day; without history, it excludes nothing. */
 function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }

@@ -1,4 +1,4 @@
-/** Ingestion, and the summary of feedback. A 202 is sent only after the database has committed. */
+/** Routes for ingestion and the feedback summary. A 202 is sent only after the database has committed. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Context, onReplica } from '../../core/context.ts';
@@ -79,6 +79,7 @@ function add(all: Tally, batch: ParsedItems<unknown>, report: Report): void {
   }
 }
 
+/** Sends 422 if all items were rejected, otherwise 202. */
 function answer(
   reply: FastifyReply,
   { accepted, duplicates, rejected }: Tally,
@@ -222,7 +223,11 @@ function ratioOf(outcome: PositiveRatioOutcome) {
 
 export type FeedbackSummary = Awaited<ReturnType<typeof summarizeFeedback>>;
 
-/** @throws RecalldError pipeline_unknown */
+/**
+ * Summarizes the feedback on one pipeline, or on all pipelines if `name` is null.
+ *
+ * @throws RecalldError pipeline_unknown
+ */
 export async function summarizeAllFeedback(
   { db, pipelines, livePlans }: Context,
   name: string | null,

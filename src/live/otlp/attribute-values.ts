@@ -32,7 +32,7 @@ const unreadable = new Map<RejectionCode, UnreadableMessage>();
 /** Callback for each unreadable element of a list or map. */
 export type LeaveOut = (code: RejectionCode) => void;
 
-/** Returns null for an unreadable message, and reports its code. */
+/** Reads a value. Reports the code of an unreadable message and returns null for it. */
 export function readOr<T>(report: LeaveOut, read: () => T): T | null {
   try {
     return read();
@@ -46,18 +46,23 @@ export function readOr<T>(report: LeaveOut, read: () => T): T | null {
 /** A value, or a function that reads it on first access. */
 export type ReadValue = AttributeValue | (() => AttributeValue);
 
-/** Undefined if missing. Inherited fields are protobuf defaults and are ignored. */
+/** Returns undefined for a missing field. Inherited fields are protobuf defaults and are ignored. */
 export function field(message: unknown, name: string): unknown {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, name)) return undefined;
   return (message as Record<string, unknown>)[name];
 }
 
+/** Returns an empty string if the field is missing or not a text. */
 export function text(message: unknown, name: string): string {
   const value = field(message, name);
   return typeof value === 'string' ? value : '';
 }
 
-/** @throws UnreadableMessage unless it is a list or missing */
+/**
+ * Returns the elements of a repeated field; empty if it is missing.
+ *
+ * @throws UnreadableMessage unless the field is a list
+ */
 export function elements(message: unknown, name: string, code: RejectionCode): readonly unknown[] {
   const value = field(message, name);
   if (value === undefined || value === null) return [];
@@ -193,7 +198,7 @@ export class MessageReader extends protobuf.Reader {
   }
 }
 
-/** @throws UnreadableMessage for an error of the protobuf reader */
+/** Converts errors of the protobuf reader to UnreadableMessage. */
 export function readOrRefuse<T>(read: () => T): T {
   try {
     return read();

@@ -51,7 +51,7 @@ function nanoseconds(message: unknown, name: string): bigint {
   return value === null || value < 0n ? 0n : value;
 }
 
-/** An enum member is encoded as its number, or as `prefix` and a word in upper case. */
+/** Reads an enum member, which is encoded as its number or as `prefix` and a word in upper case. */
 function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
   const index =
@@ -86,13 +86,17 @@ export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<
   return new Decoding(messages, limits).items(traceFields, toSpan);
 }
 
-/** Decodes the body of `POST /v1/logs`, like `decodeTraces`. Log records do not need ids. */
+/**
+ * Decodes the body of `POST /v1/logs`. Log records do not need ids.
+ *
+ * @throws RecalldError as `decodeTraces`
+ */
 export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpLogRecord> {
   const messages = openMessages(content, 'ExportLogsServiceRequest', limits);
   return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
 
-/** Field and message type of the nested lists that contain the items: resources, scopes, items. */
+/** Fields and message types of the nested lists that contain the items: resources, scopes, items. */
 type ItemFields = readonly [NestedList, NestedList, NestedList];
 type NestedList = readonly [field: string, type: MessageName];
 
@@ -220,7 +224,7 @@ class Decoding {
     return attributes;
   }
 
-  /** A list or map that is never accessed is never parsed, and is not counted as unreadable. */
+  /** Defines a lazy attribute: a list or map that is never accessed is not parsed, and not counted as unreadable. */
   private define(attributes: Record<string, AttributeValue>, key: string, value: ReadValue): void {
     const property = { configurable: true, enumerable: true };
     const set = (read: AttributeValue): AttributeValue => {

@@ -21,13 +21,13 @@ export const tasks = {
   logs: (input: ReadingInput) => packed(readLogs(input.content, input.pipelines)),
 } as const;
 
-/** Counts of a body, and its items in packed batches. */
+/** Returns the counts of a body, and its items in packed batches. */
 function packed<Read extends Found>(read: Read) {
   const { batches, ...counts } = batched(read);
   return { ...counts, batches: batches.map(pack) };
 }
 
-/** Counts of a body, and its items in batches. */
+/** Returns the counts of a body, and its items in batches. */
 function batched<Read extends Found>({ queries, fragments, feedback, ...counts }: Read) {
   return { ...counts, batches: inBatches({ queries, fragments, feedback }) };
 }
@@ -40,7 +40,7 @@ export interface TracedPipeline {
   /** Keys of the document metadata that isolation rules compare. */
   readonly fieldKeys: readonly string[];
   readonly tools: readonly RetrievalToolConfig[];
-  /** True if other pipelines are hidden from the sender: a span without a pipeline may belong to one of them. */
+  /** True if other pipelines are hidden from the sender. A span without a pipeline may then belong to one of them. */
   readonly isOneOfSeveral?: boolean;
 }
 

@@ -33,7 +33,10 @@ export interface OtlpMessages {
   attribute(message: unknown, leaveOut: LeaveOut): readonly [key: string, value: ReadValue];
 }
 
-/** @throws RecalldError if the bytes are not a message of this type; like the methods, if there are too many fields */
+/**
+ * @throws RecalldError if the bytes are not a message of this type or have too many fields; the methods also throw if
+ *   there are too many fields
+ */
 export function openMessages({ format, bytes }: OtlpContent, type: MessageName, limits: OtlpLimits): OtlpMessages {
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);
 }

@@ -19,7 +19,7 @@ export const defaultOtlpLimits: OtlpLimits = {
 
 type OtlpFormat = 'protobuf' | 'json';
 
-/** Returns null for a type that OTLP/HTTP does not define. */
+/** Returns the format for a `Content-Type`; null for a type that OTLP/HTTP does not define. */
 export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
   switch (contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '') {
     case 'application/x-protobuf':
@@ -89,7 +89,11 @@ export function encodeSuccess(signal: keyof typeof signals, format: OtlpFormat, 
 
 export type OtlpAnswer = ReturnType<typeof encodeFailure>;
 
-/** @param code gRPC code: 3 invalid argument, 8 resource exhausted, 14 unavailable */
+/**
+ * Encodes the body of a 4xx or 5xx, a google.rpc.Status.
+ *
+ * @param code gRPC code: 3 invalid argument, 8 resource exhausted, 14 unavailable
+ */
 export function encodeFailure(format: OtlpFormat, code: number, message: string) {
   return format === 'protobuf' ? protobufAnswer('RpcStatus', { code, message }) : jsonAnswer({ code, message });
 }

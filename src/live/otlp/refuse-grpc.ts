@@ -34,7 +34,11 @@ const statuses: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
 
-/** Handles `clientError`. Logs gRPC clients only once, because a failing exporter retries forever. */
+/**
+ * Creates a `clientError` handler that logs gRPC clients only once, because a failing exporter retries forever.
+ *
+ * @param onGrpc called for each connection over gRPC
+ */
 export function createClientErrorHandler(
   logger: Logger,
   onGrpc: () => void,

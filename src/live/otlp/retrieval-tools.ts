@@ -27,7 +27,11 @@ const argumentNames = [
 ];
 const resultNames = ['gen_ai.tool.call.result', 'ai.toolCall.result', ...outputNames];
 
-/** @throws RecalldError `config_invalid` for an expression that is not JMESPath */
+/**
+ * Returns a function that finds the configured tool of a span.
+ *
+ * @throws RecalldError `config_invalid` for an expression that is not JMESPath
+ */
 export function createToolFinder(tools: readonly RetrievalToolConfig[]): (span: OtlpSpan) => RetrievalTool | null {
   const byName = new Map(tools.map((tool) => [tool.name, createTool(tool)]));
   return (span) => {

@@ -21,10 +21,10 @@ export type PresidioConfig = NonNullable<PipelineConfig['privacy']['presidio']>;
 /** Config path, for messages. */
 const PRESIDIO = 'privacy.presidio';
 
-/** Sufficient for 100,000 characters of which each is an entity with explanations. */
+/** Sufficient for a text of 100,000 characters in which each character is an entity with explanations. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
-/** A service that detects names and other personal data in texts. */
+/** Asks a service to detect names and other personal data in a text. */
 type AnalyzeText = ReturnType<typeof createPresidioAnalyzer>;
 
 /** @throws RecalldError config_invalid for an invalid URL */

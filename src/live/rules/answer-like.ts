@@ -1,4 +1,4 @@
-/** Detects rewritten queries in which the model answered the question instead of rewriting it. */
+/** Detects rewritten queries that look like an answer: the model answered the question instead of rewriting it. */
 
 /** Minimum share of words that are not in the original text; answers introduce new words. */
 const NEW_WORDS = 0.5;

@@ -9,6 +9,7 @@ import {
   segmentValue,
 } from '../../core/text/document-pattern.ts';
 
+/** Restricts the documents that queries with a segment may return. */
 export interface IsolationRule {
   readonly name: string;
   readonly segment: string;
@@ -17,7 +18,7 @@ export interface IsolationRule {
   readonly allow: readonly string[];
 }
 
-/** Why a rule could not be evaluated. These queries are counted separately, and never reported as violations. */
+/** Reasons why a rule could not be evaluated. Such queries are counted separately, never as violations. */
 export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'field_missing'] as const;
 
 export type UncheckedReason = (typeof uncheckedReasons)[number];
@@ -42,7 +43,7 @@ export interface IsolatedAnswer {
 
 export type Violation = Extract<ReturnType<typeof evaluateRule>, object>;
 
-/** A violation takes precedence over a document that could not be checked. */
+/** Evaluates a rule. A violation takes precedence over a document that could not be checked. */
 export function evaluateRule(rule: ParsedRule, { segments, results }: IsolatedAnswer) {
   const value = segmentValue(segments, rule.segment);
   if (value === null) return 'segment_missing' as const;

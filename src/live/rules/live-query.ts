@@ -12,7 +12,11 @@ export interface PipelineLimits {
   readonly retentionDays: number;
 }
 
-/** @param limits null if no pipeline of that name is configured */
+/**
+ * Returns the first reason to reject a query; null if it is valid.
+ *
+ * @param limits null if no pipeline of that name is configured
+ */
 export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, now: Date): Rejection | null {
   if (limits === null) return unknownPipeline(query.pipeline);
   return (
@@ -94,6 +98,7 @@ export interface LiveQuery {
   /** Size of the texts of all results; null if a result has no text. The texts themselves are not stored. */
   readonly context: ContextSize | null;
   readonly latencyMs: number | null;
+  /** Intermediate stages in order; empty if unknown. */
   readonly stages: readonly LiveStage[];
   /** Short error message; null if the retrieval succeeded. */
   readonly error: string | null;

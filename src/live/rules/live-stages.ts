@@ -59,7 +59,7 @@ export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
 
-/** Maximum number of measured stages, those with the most samples: services choose the names. */
+/** Limits the measured stages to those with the most samples, because services choose the names. */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
 export const MIN_TIMED = 20;
@@ -81,10 +81,12 @@ export function measureStages(queries: readonly StagedQuery[]) {
     const answered = listed.filter(({ stage }) => stage.ranks.length > 0);
     return {
       name,
+      /** Number of sampled queries that report the stage. */
       n: own.length,
       latencyP95Ms: timed.length < MIN_TIMED ? null : percentile95(timed),
       /** Number of samples that report the time of the stage. */
       timed: timed.length,
+      /** Mean number of distinct documents that the stage returns. */
       documents: boundedOf(meanCount(listed)),
       /**
        * Share of queries for which the stage returns nothing although the previous stage returned documents. For the
@@ -114,7 +116,10 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
   return [...counts.keys()].filter((name) => most.has(name));
 }
 
-/** Maximum among the preceding stages, an unknown number counts as 0; null for the first stage. */
+/**
+ * Returns the maximum number of documents among the preceding stages; null for the first stage. An unknown number
+ * counts as 0.
+ */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);
   const last = earlier.at(-1);
@@ -156,6 +161,7 @@ export function percentile95(
   return { value, ciLow: Math.min(at(share.low), value), ciHigh: Math.max(at(share.high), value) };
 }
 
+/** Returns the value with its 95 % bounds over sessions; null if there are too few. */
 function boundedOf(outcome: ClickRateOutcome) {
   if (outcome.kind !== 'rate') return null;
   return { value: outcome.value, ciLow: outcome.low, ciHigh: outcome.high };

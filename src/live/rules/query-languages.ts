@@ -3,7 +3,7 @@ import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** Low, because most queries are short and only changes in the share matter. */
+/** Minimum number of letters of a text; low, because most queries are short and only changes in the share matter. */
 const MIN_LETTERS = 20;
 /** Minimum number of texts with a detected language. */
 const MIN_DETECTED = 30;
@@ -15,7 +15,7 @@ export interface UsualLanguage {
   readonly since: Date;
 }
 
-/** Returns the language of a Latin text, otherwise the script; null if unknown. */
+/** Returns the language of a text in Latin script, or the script of any other text; null if unknown. */
 export function languageOrScript(text: string): string | null {
   const script = scriptOf(text);
   if (script === null || script !== 'Latin') return script;

@@ -130,6 +130,7 @@ function traceOfId({ subject, erasedAt }: ErasedSubject): ErasedSubject[] {
   return traceOf({ traceId, erasedAt });
 }
 
+/** The subjects as a relation `e`, with the parameters of `valuesOf`. */
 const erased =
   'unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as e (subject, pipeline, erased_at, until)';
 
@@ -208,6 +209,8 @@ async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]
 }
 
 /**
+ * Deletes the rows derived from erased queries, and removes the queries from the examples of topics.
+ *
  * @param isErased SQL condition on the columns of a pipeline and a query id
  * @param ids parameter with the query ids
  */
@@ -246,6 +249,7 @@ async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSu
   await removeDerivedRows(client, (_, id) => `(${id} = any($1::text[]))`, '$1', [ids]);
 }
 
+/** Tables derived from queries, each with the column of the query id. */
 const derivedTables = [
   ['density_baseline_queries', 'id'],
   ['isolation_violations', 'query_id'],

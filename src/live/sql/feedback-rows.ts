@@ -34,7 +34,11 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly mayRepeat: boolean;
 }
 
-/** @returns false for items that were stored today or yesterday, and for later duplicates in the list */
+/**
+ * Inserts feedback whose (pipeline, id) was not stored today or yesterday.
+ *
+ * @returns whether each item is new; of duplicates in the list, only the first is new
+ */
 export async function insertFeedback(client: PoolClient, feedback: readonly StoredFeedback[]): Promise<boolean[]> {
   const { rows } = await client.query<RowKey>({
     name: 'insert-feedback',
@@ -132,9 +136,12 @@ const opinionsOfWindow = `
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
- * Tallies opinions in SQL, because fetching a day of feedback would take seconds. The query that an opinion is about
- * arrived on one of three days, which are searched separately: before PostgreSQL 18, a range of days would scan whole
- * days.
+ * Tallies the opinions of feedback that occurred within the window. If an opinion changed after the window, its value
+ * in the window counts. Late feedback changes the result when a window is read again.
+ *
+ * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. The query that an opinion is
+ * about arrived on one of three days, which are searched separately: before PostgreSQL 18, a range of days would scan
+ * whole days.
  */
 export async function readOpinions(
   pool: Pool,
@@ -163,7 +170,7 @@ export async function readOpinions(
 
 /**
  * Returns counted opinions in time buckets according to their latest feedback. Buckets start at multiples of their
- * length.
+ * length; empty buckets are omitted.
  */
 export async function readOpinionBuckets(
   pool: Pool,

@@ -164,7 +164,10 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
       }
     },
 
-    /** By pipeline and rule; omits rules that were not evaluated. Counts are stored per hour and include the first. */
+    /**
+     * Returns the results by pipeline and rule; omits rules that were not evaluated. Counts are stored per hour, so
+     * they include the whole first hour.
+     */
     async summaries({ from, until }: TimeSpan, pipeline: string | null = null) {
       const rows = await queryRows<{
         readonly pipeline: string;
@@ -185,6 +188,7 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
       }));
     },
 
+    /** Returns violations, newest first. */
     async list({ pipeline, rule, during, before, limit }: ViolationFilter): Promise<readonly ListedViolation[]> {
       const rows = await queryRows<
         Omit<ListedViolation, 'documents'> & { readonly documents: readonly (readonly [string, number])[] }

@@ -135,7 +135,10 @@ export type TrafficReads = ReturnType<typeof createTrafficReads>;
 
 export function createTrafficReads(pool: Pool) {
   return {
-    /** Returns the non-empty buckets of a pipeline, oldest first; the first starts at `from` or later. */
+    /**
+     * Returns the non-empty buckets of a pipeline, oldest first; the first starts at `from` or later. Buckets must be
+     * at least 60 seconds long.
+     */
     async buckets({ pipeline, from, until, bucketSeconds }: LiveWindow & { readonly bucketSeconds: number }) {
       const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [
         pipeline,
@@ -181,7 +184,7 @@ export function createTrafficReads(pool: Pool) {
       return {
         low: first.low,
         high: first.high,
-        /** Inverses of the probabilities that the queries are sampled and measured. */
+        /** Weight per bin: the sum of the inverse probabilities that its queries are sampled and measured. */
         weights,
         queries: rows.reduce((sum, { queries }) => sum + queries, 0),
       };

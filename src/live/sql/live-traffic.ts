@@ -112,7 +112,12 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       await explained(completeTracesOf(feedback, OPINION_DAYS));
       return { isNew };
     },
-    /** Idempotent; resolves after the commit. @throws as record */
+    /**
+     * Stores fragments for later live queries, and completes stored queries of the same traces. Idempotent; resolves
+     * after the commit.
+     *
+     * @throws as record
+     */
     async bufferFragments(fragments: readonly BufferedFragment[]): Promise<void> {
       if (fragments.length === 0) return;
       await explained(writeFragments(fragments));
@@ -188,8 +193,11 @@ async function fixDimensions(pool: Pool, pipeline: string, dimensions: number): 
 }
 
 interface MicroBatch<Item, Result> {
+  /** Writes a batch and resolves with one result per item, in order. */
   readonly write: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /** Weight of an item; default: 1. */
   readonly weigh?: (item: Item) => number;
+  /** Maximum weight of a batch. */
   readonly maxItems?: number;
   /** How long the first item waits for further items while no batch is being written. */
   readonly maxWaitMs?: number;
@@ -225,7 +233,7 @@ export function createMicroBatch<Item, Result>({
   let inFlight = 0;
   let timer: NodeJS.Timeout | null = null;
 
-  /** Small calls wait for the previous batch, so that more calls share a statement under load. */
+  /** True if a batch can start. Under load, small calls wait, so that more calls share a statement. */
   const isDue = (): boolean => inFlight === 0 || (inFlight < concurrency && waitingWeight >= maxItems);
 
   const flush = async (): Promise<void> => {

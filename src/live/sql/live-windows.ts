@@ -9,6 +9,7 @@ import type { LiveStage } from '../rules/live-query.ts';
 import type { Arrivals } from '../rules/sampling/estimate.ts';
 
 const BATCH_ROWS = 2000;
+/** Maximum number of steps that are read from an episode. */
 const MAX_STEPS = 50;
 /** Number of latest steps among which the longest episodes are searched. */
 const SEARCHED_STEPS = 20_000;
@@ -90,7 +91,7 @@ export function createLiveWindows(pool: Pool) {
         2 ** -halvings,
       ),
 
-    /** Returns the highest sampling level by minute of receipt, in minutes since 1970; omits level 0. */
+    /** Returns the highest sampling level of each minute of receipt (minutes since 1970); omits minutes at level 0. */
     async levels({ pipeline, from, until }: LiveWindow): Promise<ReadonlyMap<number, number>> {
       const rows = await read<{ minute: number; level: number }>(
         `select floor(extract(epoch from received_at) / 60)::integer as minute, max(level)::integer as level
@@ -119,7 +120,7 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /** Queries received in the window, by outcome: exact and estimated. Ignores upstream sampling. */
+    /** Returns the exact and the estimated number of received queries by outcome. Ignores upstream sampling. */
     async arrivals({ pipeline, from, until }: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>> {
       const rows = await read<Arrivals & { outcome: QueryOutcome }>(
         `with counted as (
@@ -229,7 +230,7 @@ export function createLiveWindows(pool: Pool) {
       return rows.length > 0;
     },
 
-    /** Counted opinions on these queries, except clicks, received since a time; see `OpinionTally`. */
+    /** Returns the counted opinions on these queries, except clicks, received since a time (see `OpinionTally`). */
     async opinions(
       pipeline: string,
       queryIds: readonly string[],

@@ -60,6 +60,7 @@ export interface Arrival {
   readonly samples: readonly LiveSample[];
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
+  /** Absent if no isolation rule was evaluated. */
   readonly isolation?: IsolationArrival | undefined;
 }
 
@@ -270,9 +271,9 @@ function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
 }
 
 /**
- * Raises the inclusion probability of today's samples; ignores missing and erased samples. A retry in a minute with a lower sampling level gives a query a second
- * chance to be sampled. Therefore, the larger inclusion probability applies, and the sample moves to the minute of that
- * probability.
+ * Raises the inclusion probability of today's samples; ignores missing and erased samples. A retry in a minute with a
+ * lower sampling level gives a query a second chance to be sampled. Therefore, the larger inclusion probability
+ * applies, and the sample moves to the minute of that probability.
  */
 export async function raiseProbabilities(pool: Pool, samples: readonly LiveSample[]): Promise<void> {
   if (samples.length === 0) return;

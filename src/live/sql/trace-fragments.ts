@@ -14,7 +14,10 @@ import type { EpisodeScope } from '../rules/otel/trace-index.ts';
 import { type LiveSample, stagesJson } from './record-arrivals.ts';
 import { documentOfRow, type ResultRow, resultsJson, rowOfDocument } from './result-rows.ts';
 
-/** Partitions of the migration: the current one is written, the previous one still read, the next one empty. */
+/**
+ * Number of partitions in the migration: the current one is written, the previous one is still read, and the next one
+ * is empty.
+ */
 const SLOTS = 3;
 const SLOT_MS = 600_000;
 
@@ -44,6 +47,7 @@ const fragmentColumns = {
   startedAtUnixNano: 'numeric',
 } as const;
 
+/** Stores fragments; duplicates are ignored. */
 export async function insertFragments(pool: Pool, fragments: readonly BufferedFragment[]): Promise<void> {
   const rows = fragments.map(({ endedAtUnixNano, embedding, results, startedAtUnixNano, ...fragment }) => ({
     ...fragment,
@@ -59,6 +63,7 @@ export async function insertFragments(pool: Pool, fragments: readonly BufferedFr
 /** A stored fragment, with redacted or hashed text, session and user. */
 interface StoredFragment {
   readonly fragment: TraceFragment;
+  /** True if the text is a hash. */
   readonly isHashed: boolean;
   readonly traceHash: string | null;
 }
@@ -123,7 +128,7 @@ function toFragment(row: FragmentRow): TraceFragment {
   }
 }
 
-/** Deletes fragments once they are 10 to 20 minutes old: truncates the partition that is the next to be written. */
+/** Deletes fragments that are 10 to 20 minutes old by truncating the partition that is written next. */
 export async function dropOldFragments(pool: Pool, now: Date): Promise<void> {
   const oldest = `trace_fragments_${(slotAt(now) + 1) % SLOTS}`;
   const { rows } = await pool.query(`select 1 from ${oldest} limit 1`);

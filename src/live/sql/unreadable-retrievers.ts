@@ -13,6 +13,7 @@ export interface SeenUnreadable extends UnreadableRetriever {
   readonly lastSeenAt: Date;
 }
 
+/** Adds the spans to the counts of their kinds, and deletes kinds that have not occurred recently. */
 export async function recordUnreadable(pool: Pool, kinds: readonly UnreadableRetriever[], now: Date): Promise<void> {
   await pool.query(
     `insert into unreadable_retrievers as u (pipeline, instrumentation, reason, attributes, spans, last_seen_at)

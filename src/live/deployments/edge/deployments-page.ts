@@ -56,7 +56,10 @@ const kindNames: Readonly<Record<DeploymentKind, string>> = {
   judge: 'judge',
 };
 
-/** Such as "Index v8 was deployed: ef 40.", or "recalld detected a change of the index: metric from l2 to cosine." */
+/**
+ * Returns a sentence such as "Index v8 was deployed: ef 40." or "recalld detected a change of the index: metric from l2
+ * to cosine."
+ */
 function changeSentence({ kind, version, source, note, changes }: Deployment): Content {
   const name = kindNames[kind];
   const shown = changes

@@ -157,7 +157,11 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   };
 
   return {
-    /** Rejects only in case of a bug. @param pipelines as in `OtlpRequest` */
+    /**
+     * Ingests a body and returns the response. Rejects only in case of a bug.
+     *
+     * @param pipelines the only pipelines whose data the sender may add; null for all
+     */
     async take(
       signal: OtlpSignal,
       body: Uint8Array,
@@ -194,7 +198,11 @@ function flawText(code: RejectionCode, times: number): string {
   return times === 1 ? sentence : `${times} times: ${sentence}`;
 }
 
-/** Ingests batch by batch, so that other requests are served in between. @returns the rejections */
+/**
+ * Ingests batch by batch, so that other requests are served in between.
+ *
+ * @returns the rejections
+ */
 async function ingestAll(
   ingest: LiveIngest,
   batches: Iterable<Found>,

@@ -75,6 +75,7 @@ export async function readDensityPage(
   return {
     density,
     trends,
+    /** Incident at the end of the range. */
     diagnosis: diagnosis ?? null,
     /** Live queries in the range compared with the baseline; null if neither has queries. */
     distributions: distributions(baseline, current, BINS),

@@ -11,11 +11,12 @@ const MAX_SOURCE = 500;
 const FLAGS = 'dgu';
 
 /**
- * Creates the detector for a configured pattern. If the pattern has a group named `value`, only that group is redacted.
+ * Creates the detector for a configured pattern, which must be valid (see `patternProblem`). If the pattern has a group
+ * named `value`, only that group is redacted.
  *
- * `patternProblem` rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text could make them run
- * for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected: bound your repetitions
- * (`\d{4,12}`), and let alternatives start differently.
+ * `patternProblem` rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text
+ * could make them run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected: bound your
+ * repetitions (`\d{4,12}`), and let alternatives start differently.
  */
 export function customDetector({ name, regex }: CustomPattern): Detector {
   const rules = [{ pattern: new RegExp(regex, FLAGS) }];
@@ -159,6 +160,7 @@ export interface FoundEntity {
   readonly score: number;
 }
 
+/** An entity with offsets in UTF-16 code units instead of code points. */
 type Region = FoundEntity;
 
 const typeName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;

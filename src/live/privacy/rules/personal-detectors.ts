@@ -60,8 +60,8 @@ function domainEnd(text: string, start: number): number | null {
 }
 
 /**
- * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over at most `max` characters
- * that match a pattern: the first pattern that matches any.
+ * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over at most `max`
+ * characters. All of them must match the same pattern: the first one that matches the character next to `from`.
  */
 function reach(text: string, from: number, step: 1 | -1, max: number, patterns: readonly RegExp[]): number {
   let index = from;

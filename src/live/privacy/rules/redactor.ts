@@ -92,7 +92,7 @@ const MAX_PASSES = 6;
  * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws. If it
  * fails, or if new matches keep appearing, it replaces the whole text with `[REDACTED]`.
  *
- * @param patterns without `patternProblems`
+ * @param patterns patterns in which `patternProblems` finds no problem
  */
 export function createRedactor(patterns: readonly CustomPattern[] = []): Redactor {
   const all = [...detectors, ...patterns.map(customDetector)];
@@ -131,7 +131,7 @@ interface Find extends Span {
   readonly kind: string;
 }
 
-/** Returns null if nothing is found. */
+/** Replaces all matches once; null if there are none. */
 function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp): string | null {
   const folded = foldText(text);
   // Placeholders of an earlier pass or redactor are hidden from all detectors.
@@ -168,6 +168,7 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
   return parts.join('');
 }
 
+/** Returns the gaps between ascending spans. */
 function gapsBetween(spans: readonly Span[], length: number): Span[] {
   const gaps: Span[] = [];
   let start = 0;
@@ -187,14 +188,18 @@ function placeholderOf(kind: string): string {
  * Returns the HMAC-SHA-256 of a query text, for pipelines that store no texts, so that equal queries can still be
  * counted. Ignores case, Unicode normalization (NFC) and surrounding white space.
  *
- * @param key secret of this installation
+ * @param key secret of this installation; the config requires at least 16 bytes
  * @returns 64 hexadecimal digits
  */
 export function textHash(text: string, key: string): string {
   return keyedHash('recalld/text/v1', foldCase(text.normalize('NFC').trim()).normalize('NFC'), key);
 }
 
-/** Returns the HMAC-SHA-256 of a user id in hex, which is stored instead of the id. Erasing a user finds rows by it. */
+/**
+ * Returns the HMAC-SHA-256 of a user id; the id itself is never stored. Erasing a user finds rows by this hash.
+ *
+ * @returns 64 hexadecimal digits, different from the `textHash` of the same text
+ */
 export function userIdHmac(userId: string, key: string): string {
   return keyedHash('recalld/user/v1', userId, key);
 }

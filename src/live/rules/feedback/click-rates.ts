@@ -50,8 +50,8 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
  * clicks on sampled queries count, with the weight of their query. If a tenth of the queries were sampled, dividing all
  * clicks by the sampled impressions would make the rate ten times too high.
  *
- * A click counts only within `CLICK_ATTRIBUTION_MS` of its query, so that queries in old windows do not collect clicks for
- * longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
+ * A click counts only within `CLICK_ATTRIBUTION_MS` of its query, so that queries in old windows do not collect clicks
+ * for longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
  *
  * @param queries queries of one pipeline
  * @param clicks latest feedback of kind `click` on that pipeline, within the caps of their users
@@ -89,7 +89,7 @@ export function clicksCompleteUntil(now: Date): Date {
   return new Date(now.getTime() - CLICK_ATTRIBUTION_MS);
 }
 
-/** Without a document id, returns the rank that the client sent. */
+/** Returns the rank among the shown documents; without a document id, the rank that the client sent. */
 function shownRank({ documentId, rank }: Click, documentIds: readonly string[]): number | null {
   if (documentId !== null) {
     const index = documentIds.indexOf(documentId);
@@ -158,8 +158,10 @@ export function sessionRatio(terms: readonly RatioTerm[]) {
     variance,
     /** Degrees of freedom of the variance (Satterthwaite); small if a few heavy sessions dominate it. */
     degreesOfFreedom: freedom,
+    /** Number of terms with a positive denominator. */
     n: members.length,
     sessions,
+    /** Kish's effective number of sessions. */
     effectiveSessions,
   };
 }
@@ -196,6 +198,7 @@ export function queryRate<Query extends CalibratedMember>(
   return meanShare(queries, (query) => (holds(query) ? 1 : 0));
 }
 
+/** Mean over queries of a share in [0, 1]. */
 export function meanShare<Query extends CalibratedMember>(
   queries: readonly Query[],
   shareOf: (query: Query) => number,
@@ -225,7 +228,7 @@ function term(
   return { cluster, probability, numerator: numerator * calibration, denominator: denominator * calibration };
 }
 
-/** No numerator may exceed its denominator, so the ratio is at most 1. */
+/** Estimates the ratio of the sums. No numerator may exceed its denominator, so the ratio is at most 1. */
 export function rateOver(terms: readonly RatioTerm[]) {
   const ratio = sessionRatio(terms);
   if (ratio.kind === 'insufficient_data') return ratio;

@@ -163,7 +163,7 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
   const bounds = weightedCountInterval(numerator, variance, weight, studentTQuantile(UPPER, sessions - 1));
   return {
     kind: 'coec' as const,
-    /** 1 for as many clicks as in the baseline at the same ranks, less for fewer; with its 95 % bounds. */
+    /** Clicks divided by expected clicks: 1 for as many as in the baseline at the same ranks; with 95 % bounds. */
     value,
     low: Math.min(value, bounds.low / denominator),
     high: Math.max(value, bounds.high / denominator),
@@ -171,6 +171,7 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
   };
 }
 
+/** Returns the sums of the first 0, 1, 2, ... rates. */
 function cumulative(rates: readonly number[]): number[] {
   const sums = [0];
   for (const rate of rates) sums.push((sums.at(-1) ?? 0) + rate);

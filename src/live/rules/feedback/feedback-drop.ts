@@ -23,6 +23,7 @@ export type FeedbackBaseline = Exclude<ReturnType<typeof feedbackBaseline>, Insu
 export const MIN_BASELINE_OPINIONS = 50;
 /** Drops of up to 5 percentage points are not reported. */
 const MARGIN = 0.05;
+/** Number of latest opinions that determine whether a drop is over. */
 const LATEST = 50;
 /** Buckets per window. Detection is delayed by at most one bucket. */
 const BUCKETS = 288;
@@ -110,7 +111,10 @@ export function feedbackDrop(
   const isOver = latestShare > (baselineShare + dropped) / 2;
   const logRatio = logEvidence - Math.log(alertThreshold(budget, bucketMs, 1));
   return {
-    /** The alert fires at 1. 0 once the latest opinions are closer to the baseline than to the drop. */
+    /**
+     * E-value relative to the threshold: the alert fires at 1. The value is 0 once the latest opinions are closer to
+     * the baseline than to the drop.
+     */
     evidenceRatio: isOver ? 0 : Math.exp(Math.min(logRatio, MAX_LOG_RATIO)),
     baselineShare,
     /** Positive share of the latest opinions (at least 50, if there are that many). */
@@ -127,7 +131,7 @@ function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
   return new Float64Array(bucket.positive + bucket.negative).fill(1, bucket.positive);
 }
 
-/** From the onset of a drop to its last bucket: where the log increments of one bet have the largest sum. */
+/** Returns the span, from the onset of a drop to its last bucket, with the largest sum of log increments of one bet. */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };
   for (const bet of steps[0]?.logIncrements.keys() ?? []) {

@@ -11,16 +11,19 @@ export type Sentiment = (typeof sentiments)[number];
 /** A scale from `min` to `max`; values between `negative_to` and `positive_from` are neutral. */
 export interface Scale {
   readonly min: number;
-  /** Default: unlimited. */
+  /** Unlimited if missing. */
   readonly max?: number | undefined;
   readonly positive_from: number;
   readonly negative_to: number;
 }
 
-/** `feedback` in the config: how each kind is interpreted. */
+/**
+ * Interpretation of each kind of feedback, from the config. A plain sentiment applies to all feedback of its kind:
+ * `click: 'neutral'` excludes clicks from the positive ratio.
+ */
 export interface SentimentMapping
   extends Readonly<Record<Exclude<OpinionKind, 'thumb' | 'rating' | 'relevance'>, Sentiment>> {
-  /** `negative` if thumbs are 1 and 0; `neutral` if they are 1, 0 and -1. */
+  /** Sentiment of the thumb value 0: `negative` if thumbs are 1 and 0; `neutral` if they are 1, 0 and -1. */
   readonly thumb_zero: 'negative' | 'neutral';
   readonly rating: Scale;
   readonly relevance: Scale;
@@ -117,6 +120,7 @@ function readScale(kind: 'rating' | 'relevance', value: Feedback['value'], scale
 
 export type SentimentReading = ReturnType<typeof reading>;
 
+/** @param value thumb: 1 up, -1 down, 0 neither; rating and relevance: the number as sent; other kinds: 1 */
 function reading(sentiment: Sentiment, value: number) {
   return { kind: 'reading' as const, sentiment, value };
 }
@@ -126,7 +130,10 @@ function refused(message: string) {
   return { kind: 'refused' as const, message };
 }
 
-/** Returns characters that are valid in an id. Without a key, an attacker could guess and confirm a comment. */
+/**
+ * Keyed hash in characters that are valid in an id. Without a key, an attacker could guess a comment and confirm the
+ * guess.
+ */
 type KeyedHash = (text: string) => string;
 
 /** Domain prefix that separates these hashes from all other uses of the same key. */
@@ -174,7 +181,7 @@ export interface OpinionCounts {
   readonly negative: number;
 }
 
-/** 0 <= low <= value <= high <= 1, at 95 %. `n`: number of positive and negative opinions. */
+/** Share with 95 % bounds: 0 <= low <= value <= high <= 1. `n` is the number of positive and negative opinions. */
 export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 
 /**

@@ -66,6 +66,7 @@ const listNames = [
   'value',
 ];
 
+/** Maximum nesting depth of the document list in an output. */
 const MAX_LEVELS = 4;
 
 /** Returns the documents of an output, best first; null if it contains no list in a known shape. */
@@ -103,6 +104,7 @@ function firstOf<Item>(list: readonly Item[]): readonly Item[] {
 
 type Pair = readonly [AttributeValue, AttributeValue];
 
+/** True for a document that is followed or preceded by its score. */
 function isPair(value: AttributeValue): value is Pair {
   if (!isArray(value) || value.length !== 2) return false;
   const [first, second] = value as Pair;
@@ -151,7 +153,7 @@ function documentsOfColumns(output: Attributes): readonly TracedDocument[] | nul
   });
 }
 
-/** Unwraps a list whose only element is a list; null unless the elements are plain values. */
+/** Returns a list of plain values, and unwraps it if it is the only element of another list; null for other values. */
 function columnOf(value: Value): readonly AttributeValue[] | null {
   if (!isArray(value)) return null;
   if (!value.some(isArray)) return value;

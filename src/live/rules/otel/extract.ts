@@ -103,11 +103,11 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     ],
     /** Number of retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
-    /** Number of other spans without a fragment and without feedback, like most spans of a trace. */
+    /** Number of spans that are not retrievers and produced neither a fragment nor feedback, like most spans. */
     ignoredSpans: index.spans.length - used.size,
     /** Number of retriever spans without a pipeline. */
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
-    /** By kind. A span that explicitly reports an empty list does produce a query. */
+    /** Retriever spans without a query, by kind. A span that explicitly reports an empty list does produce a query. */
     unreadableRetrievers: summarize(unreadable),
     /** Searches without a retriever span, by kind. */
     untracedSearches: untracedSearches(index, (span) => options.pipelineOf(span)),
@@ -218,6 +218,7 @@ function mayBeEpisode(span: OtlpSpan, index: TraceIndex): boolean {
   return isComplete(span, ancestors) && ancestors.every((one) => episodeScope(one) !== 'chain');
 }
 
+/** Merges lists of documents. Every document gets its best rank. */
 function mergedByRank(lists: readonly (readonly RetrievedDocument[])[]): string[] {
   const ranked = lists.flatMap((list) => list.map(({ id }, rank) => ({ id, rank })));
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ id }) => id);

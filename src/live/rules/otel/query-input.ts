@@ -66,6 +66,7 @@ const queryNames = [
 const namedArguments = ['kwargs', 'arguments', 'params'];
 const positionalArguments = 'args';
 
+/** Maximum nesting depth of the query in an input. */
 const MAX_LEVELS = 5;
 
 /**
@@ -76,7 +77,7 @@ export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
 }
 
-/** Returns what the user asked an agent, a workflow or a chain; null if unknown or hidden. */
+/** Returns the user's input to an agent, a workflow or a chain; null if it has no text or is hidden. */
 export function readRequest(span: OtlpSpan): string | null {
   const conversation = readFirst(span.attributes, conversations, (value) => {
     const messages = readStructure(value);

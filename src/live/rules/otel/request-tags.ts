@@ -71,7 +71,7 @@ const userNames = [
   'ai.telemetry.metadata.userId',
 ];
 
-/** Searches for each id in the attributes of the span, then in those of its ancestors. */
+/** Returns the session and the user, each from the attributes of the span or else of its nearest ancestor. */
 export function readPerson(around: readonly Attributes[]) {
   const read = (names: readonly string[]) =>
     around.map((attributes) => readFirst(attributes, names, readId)).find((id) => id !== null) ?? null;

@@ -96,6 +96,7 @@ export function identifyDocuments(
   });
   return {
     documents,
+    /** Number of documents with a placeholder id. */
     unidentified,
   };
 }

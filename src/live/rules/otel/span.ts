@@ -98,7 +98,10 @@ export function toDate(unixNano: bigint): Date | null {
 /** Placeholders that OpenInference and Logfire write instead of hidden values. */
 const hidden = /^(__REDACTED__|\[Scrubbed due to '[^\n]*'\])$/;
 
-/** A placeholder cannot identify a user or query, because it is always the same. */
+/**
+ * True if a privacy setting of the service replaced the value. The placeholder cannot identify a user or query, because
+ * it is always the same.
+ */
 export function isHidden(value: Value): boolean {
   return typeof value === 'string' && hidden.test(value);
 }
@@ -161,6 +164,7 @@ export function readCount(value: Value): number | null {
   return number !== null && Number.isInteger(number) && number >= 1 ? Math.min(number, MAX_COUNT) : null;
 }
 
+/** Reads an object, either structured or as JSON text. */
 export function readObject(value: Value): Attributes | null {
   const structure = readStructure(value);
   return isObject(structure) ? structure : null;
@@ -214,14 +218,18 @@ function parseNumbers(text: string): Value {
   }
 }
 
-/** Returns the objects `prefix.<index>.<field>`, ordered by index without gaps; null if there are none. */
+/** Returns the objects flattened to `prefix.<index>.<field>`, ordered by index without gaps; null if there are none. */
 export function readFlattened(attributes: Attributes, prefix: string): readonly Attributes[] | null {
   const objects = flattenedObjects(attributes, prefix);
   if (objects.size === 0) return null;
   return [...objects].toSorted(([a], [b]) => a - b).map(([, object]) => object);
 }
 
-/** Like `readFlattened`, but keeps gaps as null, so that documents keep their ranks; drops indices of `max` or more. */
+/**
+ * Like `readFlattened`, but keeps gaps as null, so that documents keep their ranks.
+ *
+ * @param max larger indices are dropped
+ */
 export function readFlattenedList(
   attributes: Attributes,
   prefix: string,

@@ -3,7 +3,10 @@ import { type OtlpSpan, readString } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
 import { clean, type UnreadableRetriever } from './unreadable-retriever.ts';
 
-/** OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name may also be the tool name. */
+/**
+ * Attributes with the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name may also
+ * be the tool name.
+ */
 const nameAttributes = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name'];
 
 /** Attributes that show that a span is the call of a tool, with their values in lower case. */

@@ -101,6 +101,7 @@ export function completeQueries<Query extends Completable>(
   queries: readonly Query[],
   fragments: readonly TraceFragment[],
 ): {
+  /** The queries, in the given order. */
   readonly queries: readonly Query[];
   readonly unused: readonly TraceFragment[];
 } {
@@ -250,7 +251,10 @@ function withEpisode<Query extends Completable>(query: Query, fragments: readonl
 
 const byScope: readonly EpisodeScope[] = ['agent', 'workflow', 'chain'];
 
-/** Returns the running span of the highest scope; among several agents or workflows, the shortest. */
+/**
+ * Returns the shortest agent span that was running when the query started; if there is none, the shortest workflow,
+ * then the longest chain.
+ */
 function runningEpisode(
   { occurredAt }: Completable,
   fragments: readonly EpisodeFragment[],

@@ -151,9 +151,13 @@ const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Time
 /** A Python exception as `repr` prints it, and its traceback, from the LangSmith exporter. */
 const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call last\):/s;
 
-/** They do not identify the error: the LangSmith exporter gives every exception the type `Exception`. */
+/**
+ * Base classes of exceptions. They do not identify the error: the LangSmith exporter gives every exception the type
+ * `Exception`.
+ */
 const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
 
+/** Maximum length of a message in which a stack is searched. */
 const MAX_MESSAGE = 20_000;
 
 /**
@@ -207,7 +211,12 @@ const MAX_ANCESTORS = 200;
 
 export type TraceIndex = ReturnType<typeof indexSpans>;
 
-/** @param isWatched false for retriever spans to ignore */
+/**
+ * Indexes the spans of one export. Of duplicate spans, only the last is kept.
+ *
+ * @param isWatched returns false for retriever spans to ignore
+ * @param isTool returns true for the call of a tool that the config declares as a retriever
+ */
 export function indexSpans(
   spans: readonly OtlpSpan[],
   isWatched: (span: OtlpSpan) => boolean,

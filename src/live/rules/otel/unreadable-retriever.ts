@@ -5,7 +5,7 @@ import { outputNames } from './retrieved-documents.ts';
 import { type AttributeValue, isHidden, type OtlpSpan } from './span.ts';
 import { hasSeveralQueries } from './trace-index.ts';
 
-/** Why spans produced no live query. `grpc`: an exporter sent them over gRPC, which recalld refuses. */
+/** Reasons why spans produced no live query (see `spanReasons`). `grpc`: recalld refuses exporters that use gRPC. */
 export const unreadableReasons = [
   'no_documents',
   'hidden',

@@ -52,6 +52,12 @@ export function admissionChance({ level }: Pick<Admission, 'level'>): number {
   return 2 ** -level;
 }
 
+/**
+ * Decides on the queries that have arrived.
+ *
+ * @param nowMs milliseconds since the epoch
+ * @throws RangeError for a capacity that is not positive
+ */
 export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: number): Admission {
   const { admitted, capacity, oldestMs, patienceMs } = load;
   if (!(capacity > 0)) throw new RangeError(`The capacity must be positive, not ${capacity}.`);

@@ -128,8 +128,8 @@ function uint32(bytes: string, from: number): number {
 }
 
 /**
- * `sampling` in the config. Queries that match `always_keep` or `low_similarity_below` are sampled regardless of the
- * rate and the cap.
+ * Settings of `sampling` in the config. Queries that match `always_keep` or `low_similarity_below` are sampled
+ * regardless of the rate and the cap.
  */
 export interface SamplingPolicy {
   /** Sampling rate before the cap on samples per minute, in [0, 1]. */
@@ -157,7 +157,11 @@ export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 's
   readonly hasNegativeFeedback: boolean;
 }
 
-/** @param load load of this replica and pipeline so far; null at the start */
+/**
+ * Counts an arriving query and decides on it at the resulting level.
+ *
+ * @param load load of this replica and pipeline so far; null at the start
+ */
 export function sampleArrival(
   query: SamplingTraits,
   policy: SamplingPolicy,
