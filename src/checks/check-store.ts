@@ -64,7 +64,10 @@ declare module '../core/context.ts' {
   }
 }
 
-/** Columns of `check_states` with the names of `CheckStatus` in snake case; the others are `check_name` and `revision`. */
+/**
+ * Columns of `check_states` named like the fields of `CheckStatus`, in snake case. The others are `check_name` and
+ * `revision`.
+ */
 const columns = `pipeline, severity, threshold, measure, verdict, since, last_known, candidate, seen, value, ci_low, ci_high, n,
   smallest_detectable_drop, compared_with, before, breached_since, outage_until, segment, explanation, is_quiet,
   evidence_at, evaluated_at, trusted_until, updated_at`;
@@ -135,6 +138,7 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
       );
     },
 
+    /** Returns transitions, newest first. */
     transitions: (filter: TransitionFilter): Promise<readonly CheckTransition[]> => {
       const { pipeline, check, since, until, before, limit } = filter;
       return queryRows<CheckTransition>(pool, transitionsSql, [pipeline, check, since, until, before, limit, seen]);
@@ -181,11 +185,12 @@ export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }
 
-/** Key of a check across all pipelines. */
+/** Returns a key of a check that is unique across all pipelines. */
 export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly name: string }): string {
   return JSON.stringify([pipeline, name]);
 }
 
+/** Lists every configured check, in config order. */
 export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline.name, pipeline.checks, set)),

@@ -80,7 +80,10 @@ const quietReasons: ReadonlySet<string> = new Set([
   'no_baseline',
 ]);
 
-/** `evidence`: time from the start of the first window to the newest measurement; null without readings. */
+/**
+ * Returns the readings of a threshold, and as `evidence` the time from the start of the first window to the newest
+ * measurement; null without readings.
+ */
 function readingsOf(check: ThresholdCheck, pipeline: WatchedPipeline, facts: StoredFacts, now: Date) {
   if (check.measure === 'golden_run_age_seconds') {
     return { readings: runAges(pipeline, facts.latest, now), evidence: { from: now, until: now } };

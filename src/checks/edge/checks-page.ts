@@ -114,7 +114,10 @@ function history(data: ChecksPageData): Section {
   );
 }
 
-/** The verdict changes of each check, collapsed unless there is only one. Those that failed longest come first. */
+/**
+ * Shows the verdict changes of each check, collapsed unless there is only one check. The checks that failed longest
+ * come first.
+ */
 function changesByCheck(data: ChecksPageData): Content {
   const { transitions, pipelines, pipeline, check } = data;
   const prefix = (own: string) => (pipeline === null && pipelines.length > 1 ? `${own}: ` : '');
@@ -274,6 +277,7 @@ export async function readChecksPage(context: Context, query: Query, { from, unt
       (one) => (pipeline === null || one.pipeline === pipeline) && (check === null || one.name === check),
     ),
     incidents,
+    /** Changes within the time range, newest first. */
     transitions,
     /** Cursor to older changes; null if there are none. */
     older: hasMore ? (transitions.at(-1)?.id ?? null) : null,

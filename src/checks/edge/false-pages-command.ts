@@ -46,7 +46,7 @@ interface ExpectationInputs {
 const UNSCHEDULED = 'because no golden run is scheduled';
 const NOISY = 'if the retriever returns different results for the same query; otherwise none';
 
-/** Excludes warnings, which do not page. */
+/** Computes the expected false pages of a pipeline. Excludes warnings, which do not page. */
 export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipeline): PipelineExpectation {
   const runs = new Map(pipeline.golden.map((golden) => [golden.set, runsAhead(deps, golden)]));
   const checks = [
@@ -172,7 +172,7 @@ function expectThreshold(
   return { evaluations, fix, ...withMargin({ evaluations, confirm: check.confirm, values }, 'value', where) };
 }
 
-/** Time between two measurements, derived from how long a measurement is trusted. */
+/** Returns the time between two measurements, derived from how long a measurement is trusted. */
 function intervalSeconds(
   { densityPlans, liveIntervalSeconds }: ExpectationInputs,
   pipeline: string,
@@ -186,7 +186,9 @@ function intervalSeconds(
 /** If there are more scheduled runs per week than this (more than one an hour), one week represents all others. */
 const DENSE = 200;
 
-/** Counts the scheduled full runs of the next 90 days, without manual runs and those that a sentinel starts. */
+/**
+ * Counts the full runs that are scheduled in the next 90 days. Excludes manual runs and runs that a sentinel starts.
+ */
 function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: GoldenSchedule): number {
   if (cron === null) return 0;
   const ticksWithin = (days: number): readonly Date[] =>

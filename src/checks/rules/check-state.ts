@@ -47,7 +47,7 @@ export function nextStatus(
   };
 }
 
-/** Explains why the verdict differs from the verdict of the finding. */
+/** Explains why the verdict differs from the verdict of the finding; empty if it does not. */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {
     return ` The verdict stays ${verdict}: ${seen} of ${confirm} consecutive measurements show ${candidate}.`;

@@ -24,9 +24,13 @@ export interface CheckFacts
   extends Omit<CheckOutcome, 'explanation'>,
     Pick<CheckStatus, 'explanation' | 'evaluatedAt' | 'trustedUntil' | 'comparedWith' | 'isQuiet'> {
   readonly evidence: Evaluation['evidence'];
-  /** Threshold, shifted by new versions of the golden set; null for the previous or the configured threshold. */
+  /**
+   * Threshold of this evaluation, shifted by new versions of the golden set; null for the previous or configured one.
+   */
   readonly threshold: number | null;
-  /** A finding that still needs hysteresis and confirmation; null for golden runs and density windows. */
+  /**
+   * Finding that still needs hysteresis and confirmation; null for golden runs and density windows, which need neither.
+   */
   readonly unconfirmed: { readonly rule: ThresholdCheck; readonly found: ThresholdFinding } | null;
 }
 

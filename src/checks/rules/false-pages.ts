@@ -96,7 +96,9 @@ export interface BoundedEvaluations {
   readonly evaluations: number;
   /** Consecutive measurements that must show a breach; 1 for golden scores. */
   readonly confirm: number;
-  /** Values with a separate 95 % interval in one evaluation; 1 if the intervals hold for all values together. */
+  /**
+   * Number of values with a separate 95 % interval in one evaluation; 1 if the intervals hold for all values together.
+   */
   readonly values: number;
 }
 

@@ -49,6 +49,7 @@ function expectationOf(check: GoldenCheck): string {
   }
 }
 
+/** Returns the threshold of a check in the unit of its value. */
 function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
   switch (check.kind) {
     case 'floor':
@@ -113,6 +114,7 @@ function evaluateCheck(
   }
 }
 
+/** Lists every check on a golden set with its configured threshold, without shifts. */
 export function listGoldenChecks(checks: readonly GoldenCheck[], goldenSet: string) {
   return checks.map((check) => ({
     kind: check.kind,
@@ -171,13 +173,13 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
 }
 
-/** A maximum for the share of superseded judged documents. Lost ones do not count: they lower the scores. */
+/** Limits the share of superseded judged documents. Lost documents do not count, because they lower the scores. */
 export interface StaleLabelsCheck extends Pick<FloorCheck, 'name' | 'severity'> {
-  /** 0 to 1. */
+  /** Maximum share, 0 to 1. */
   readonly above: number;
 }
 
-/** Judged documents that were looked up, superseded and lost, or why the store could not be probed. */
+/** Numbers of judged documents that were looked up, superseded and lost, or why the store could not be probed. */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;

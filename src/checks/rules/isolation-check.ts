@@ -31,6 +31,7 @@ export function isolationCheckOf(pipeline: string, rule: string): ConfiguredChec
   };
 }
 
+/** Results of an isolation rule within the window. */
 export interface FoundByRule {
   readonly violated: number;
   readonly allowed: number;

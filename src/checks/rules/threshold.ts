@@ -30,7 +30,7 @@ export function addShifts(rotations: readonly CheckShifts[]): CheckShifts {
   return sums;
 }
 
-/** A check that was added after the rotation has no shift. */
+/** Returns the shift of a check; no shift for a check that was added after the rotation. */
 export function shiftOf(shifts: CheckShifts, name: string): CheckShift {
   return shifts[name] ?? NO_SHIFT;
 }
@@ -83,16 +83,16 @@ export interface ThresholdCheck {
   readonly minN: number;
   /** Consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** If there is too little data. If the value cannot be measured at all, an alert always fires. */
+  /** Behavior with too little data. If the value cannot be measured at all, an alert always fires. */
   readonly noData: 'alert' | 'silent';
 }
 
 /** Latest measurement of one segment. */
 export type Reading =
   | ValueReading
-  /** Measured, but with too little data. The reason is a sentence. */
+  /** Value that was measured, but with too little data; the reason is a sentence. */
   | { readonly kind: 'quiet'; readonly segment: string; readonly reason: string }
-  /** Not measured, or the measurement failed. The reason is a sentence. */
+  /** Value that was not measured, or whose measurement failed; the reason is a sentence. */
   | { readonly kind: 'unknown'; readonly segment: string; readonly reason: string };
 
 interface ValueReading extends MeasuredValue {
@@ -112,7 +112,10 @@ export interface ThresholdFinding extends CheckResult {
   readonly isQuiet: boolean;
 }
 
-/** A breach ends when the value is better than the threshold by this share of it, and its bound is better too. */
+/**
+ * A breach ends when the value is better than the threshold by this share (see `scaleOf`), and its confidence bound is
+ * better than the threshold too.
+ */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
 
@@ -207,7 +210,7 @@ function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
-/** Bounds of one of `family` values that hold for all of them together with 95 % confidence. */
+/** Returns the bounds of one of `family` values, so that they hold for all of them together with 95 % confidence. */
 function boundsOf({ value, ciLow, ciHigh }: ValueReading, { unit }: ThresholdPolicy, family: number): Bounds {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
   const bounds = { low: ciLow, high: ciHigh };
@@ -235,7 +238,7 @@ function withoutValue(
 const DIFFERENCE_SCALE = 0.1;
 
 /**
- * The number of which `MARGIN` is a share. For a share, it is the smaller of the threshold and its complement,
+ * Returns the number of which `MARGIN` is a share. For a share, it is the smaller of the threshold and its complement,
  * so that the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because the
  * threshold may be 0.
  */

@@ -14,6 +14,7 @@ export interface VerdictEpisode {
   readonly explanation: string;
 }
 
+/** Totals over all episodes with one verdict. */
 interface Firings {
   readonly verdict: Verdict;
   readonly episodes: number;
@@ -31,7 +32,7 @@ export type CheckBacktest = NonNullable<ReturnType<ReturnType<typeof replayCheck
 export interface BacktestPeriod {
   /** End of the period, at which the last episode ends too. */
   readonly until: Date;
-  /** How long a verdict is valid. After that, it is `no_data`, as in the daemon. */
+  /** Time for which a verdict is valid. After that, the verdict is `no_data`, as in the daemon. */
   readonly trustedSeconds: number;
 }
 

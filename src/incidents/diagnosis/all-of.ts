@@ -1,4 +1,4 @@
-/** Awaits the properties of an object, all at the same time. Rejects with the first error. */
+/** Awaits all properties of an object concurrently. Rejects with the first error. */
 export async function allOf<Parts extends Readonly<Record<string, unknown>>>(
   parts: Parts,
 ): Promise<{ -readonly [Name in keyof Parts]: Awaited<Parts[Name]> }> {

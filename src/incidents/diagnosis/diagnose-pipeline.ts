@@ -116,7 +116,7 @@ function throwAny(problems: readonly unknown[]): void {
   if (problems.length > 0) throw new AggregateError(problems);
 }
 
-/** Diagnoses the firing alerts of a pipeline without storing the result; null if no alert fires. */
+/** Diagnoses the firing alerts of a pipeline without storing the result. Returns null if no alert fires. */
 export async function diagnoseNow(context: Context, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
   const open = await context.db.incidents.current(pipeline.name);
   const facts = await readPipelineFacts(context, pipeline.name);

@@ -13,6 +13,7 @@ import { thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
 import { changedWatched, feedbackDrop } from './live-alerts.ts';
 
+/** Maximum time between the onset and now. */
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /**

@@ -21,7 +21,9 @@ export interface Actor {
   readonly by: string;
 }
 
-/** How often users marked causes with this confidence as right. */
+/**
+ * How often users marked causes with this confidence as right. The share and its 95 % CI are null if none is marked.
+ */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;
   readonly marked: number;
@@ -31,7 +33,10 @@ export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh
 export function createIncidentActs(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /** Returns false if the incident does not exist. A later call replaces an earlier one. */
+    /**
+     * Records who acknowledged an incident; a later call replaces an earlier one. Returns false if the incident does
+     * not exist.
+     */
     acknowledge: (id: string, { name, by }: Actor, at: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const known = await queryRow<{ pipeline: string; acknowledgedBy: string | null }>(

@@ -126,7 +126,7 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       return last !== null && firing.every((alert) => isEcho(alert, last.closedAt, at));
     },
 
-    /** Returns false if no incident was open. */
+    /** Closes the open incident. Returns false if none was open. */
     close: (
       pipeline: string,
       at: Date,
@@ -134,6 +134,7 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       recoveries: Recoveries = new Map(),
     ): Promise<boolean> => inTransaction(pool, (client) => closeIncident(client, pipeline, because, at, recoveries)),
 
+    /** Returns incidents, newest first. */
     list({ pipeline, during, before, limit }: IncidentFilter): Promise<readonly Incident[]> {
       return read(
         `where ($1::text is null or i.pipeline = $1::text) and ($2::bigint is null or i.id < $2::bigint)
@@ -155,7 +156,7 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
   };
 }
 
-/** Returns false if no incident was open. */
+/** Closes the open incident of a pipeline. Returns false if none was open. */
 export async function closeIncident(
   client: PoolClient,
   pipeline: string,

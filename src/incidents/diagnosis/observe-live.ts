@@ -18,7 +18,9 @@ import { estimateOf, feedbackDrop, freshly, valueOf } from './live-alerts.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedValue } from './rules/observed-live.ts';
 
-/** Measurements of a pipeline around its alerts, which have been firing since `opened`. `good` is an earlier time. */
+/**
+ * Measurements of a pipeline around its alerts, which have fired since `opened`; `good` is a time before the incident.
+ */
 export interface Around {
   readonly pipeline: string;
   readonly good: Date;
@@ -76,7 +78,7 @@ export async function observeLive(windows: LiveWindows, around: Around, now: Dat
   });
 }
 
-/** The 95th percentile of fewer latencies is not meaningful. */
+/** Minimum number of latencies, because the 95th percentile of fewer is not meaningful. */
 const MIN_TIMED = 30;
 
 /**

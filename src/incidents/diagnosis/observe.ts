@@ -83,7 +83,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   index_models: ['index_other_model_ratio'],
 };
 
-/** Signs that are counts, or use fixed texts and pairs. The healthy state of any other sign covers only its sample. */
+/** Signs that are counts or use fixed texts or pairs. The healthy state of any other sign covers only its sample. */
 const unsampled: ReadonlySet<string> = new Set<SignName>([
   'live_relevance',
   'judge',
@@ -111,7 +111,9 @@ function startOf(measure: string, { windowStart, measuredAt }: NonNullable<Lates
   return dailyIndexMeasures.has(measure) ? new Date(measuredAt.getTime() - DAY_MS) : windowStart;
 }
 
-/** Returns the newest value of a probe; null if it is from before the alert, because it does not show the fault then. */
+/**
+ * Returns the newest value of a probe; null if it was measured before the alert, because it then cannot show the fault.
+ */
 function probed({ latest, good }: Around, measure: string) {
   const newest = trusted(latest, measure);
   return newest === null || newest.measuredAt < good ? null : newest;
@@ -128,7 +130,9 @@ export async function observeRecall(around: Around): Promise<ObservedRecall | nu
   return { ...estimateOf(newest), before: await valueBefore(around, 'ann_recall'), k: Number(newest.details['k']) };
 }
 
-/** Returns null if there is no value for this run, or no value for a run before the onset. */
+/**
+ * Returns the agreement of results with the store; null if there is no value for this run, or none before the onset.
+ */
 export async function observeAgreement(around: Around, runId: string | null): Promise<ObservedAgreement | null> {
   const { newest, earlier } = await ofRun(around, 'store_agreement', runId);
   const before = earlier.at(-1);
@@ -157,7 +161,10 @@ async function ofRun({ measurements, latest, pipeline, good }: Around, measure: 
   return { newest, earlier };
 }
 
-/** Returns null if the canary's texts were first embedded after the onset: their earlier vectors are unknown. */
+/**
+ * Returns the canary's cosines; null if its texts were first embedded after the onset, because their earlier vectors
+ * are unknown.
+ */
 export async function observeCanary(around: Around): Promise<ObservedCanary | null> {
   const median = probed(around, 'embedding_canary_median');
   const least = trusted(around.latest, 'embedding_canary_min');

@@ -8,7 +8,9 @@ import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-d
 /** Alert rule for a blocked event loop; the rule covers every process of recalld. */
 const STARVED_ALERT = 'RecalldStarved';
 
-/** A shorter shortage fires no alert, even if it covers a short run completely. */
+/**
+ * Minimum length of a shortage that fires an alert. A shorter one fires none, even if it covers a short run completely.
+ */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 
 /** @param ownLag null if the process does not record its delays */

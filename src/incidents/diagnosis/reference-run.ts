@@ -16,7 +16,10 @@ import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from
 /** Maximum number of runs searched for a good one: two days of an hourly golden set. */
 const MAX_SEARCHED = 48;
 
-/** Returns the latest finished run of the golden set with the worst alert, otherwise of the first golden set. */
+/**
+ * Returns the latest finished run of the golden set with the worst alert; without such an alert, of the first golden
+ * set.
+ */
 export async function latestEnded(
   { db }: Context,
   { name: pipeline, golden }: WatchedPipeline,
@@ -102,7 +105,10 @@ async function isGood({ db }: Context, run: GoldenRun, regressions: readonly Reg
   );
 }
 
-/** Earlier runs that are also compared: about an hour, a shift and a day before the reference run, if runs are hourly. */
+/**
+ * Positions of the earlier runs that are also compared: for hourly runs, about an hour, a shift and a day before the
+ * reference run.
+ */
 const EARLIER_RUNS = [0, 6, 23];
 /** Earlier runs are not compared if at least this share of the documents is unchanged. */
 const UNCHANGED_SHARE = 0.95;

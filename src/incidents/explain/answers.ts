@@ -23,6 +23,7 @@ export interface MissedQuestion {
   /** Id of the golden query; null if the query is not from a golden set. */
   readonly id: string | null;
   readonly question: AskedQuestion;
+  /** Ids of the documents to explain. */
   readonly documents: readonly string[];
 }
 
@@ -158,7 +159,7 @@ export async function explainRun(
   const pipeline = context.pipelines.find(({ name }) => name === run.pipeline);
   const signal = AbortSignal.timeout(PAGE_LIMIT_MS);
   const explained = pipeline === undefined ? [] : await explainAll(context, pipeline, questions, signal);
-  /** `misses`: number of relevant documents that the run missed, over all its queries. */
+  /** Returns as `misses` the number of relevant documents that the run missed, over all its queries. */
   return { misses, explained };
 }
 
@@ -214,6 +215,7 @@ function firstWords(text: string): string {
   return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
 }
 
+/** A query with a document, or a run with an optional query. */
 export interface ExplainRequest {
   readonly pipeline?: string | undefined;
   readonly query?: string | undefined;
@@ -222,6 +224,7 @@ export interface ExplainRequest {
   readonly run?: string | undefined;
   readonly queryId?: string | undefined;
   readonly document?: string | undefined;
+  /** Maximum number of queries of a run. */
   readonly limit: number;
 }
 

@@ -1,4 +1,6 @@
-/** Limits explained queries per caller: for each, recalld sends two or three queries to the retriever. */
+/**
+ * Limits explained queries per API caller and minute: each makes recalld send two or three queries to the retriever.
+ */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 

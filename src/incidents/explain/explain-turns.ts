@@ -13,6 +13,7 @@ const PATIENCE_MS = 30_000;
 
 export type ExplainTurns = ReturnType<typeof createExplainTurns>;
 
+/** Limited access to the retriever of one pipeline, open during explanations. */
 interface Turns {
   readonly gate: Promise<Throttle>;
   free: number;

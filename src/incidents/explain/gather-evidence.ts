@@ -102,7 +102,10 @@ async function lookIntoStore(
 /** A search for a document's own text must return it among this many results. */
 const FOUND_AMONG = 10;
 
-/** Tests whether a search for the document's own text finds its vector. A returned document is the control. */
+/**
+ * Tests whether a search for the document's own text finds its vector, with a document that the query returns as a
+ * control.
+ */
 export async function lookAtVector(
   { store, embedder }: WatchedPipeline,
   { store: seen }: SeenQuestion,
@@ -124,6 +127,7 @@ export async function lookAtVector(
   return isFound === null ? null : isFound ? 'fits' : 'unfit';
 }
 
+/** Returns true if the store finds the document; null if the store does not respond. */
 async function finds(store: VectorStore, vector: Float32Array, id: string, signal: AbortSignal) {
   const request = { vector, k: FOUND_AMONG, filter: {}, withContent: false };
   const exact = await store.nearest({ ...request, exact: true }, signal);

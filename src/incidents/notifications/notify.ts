@@ -105,6 +105,7 @@ export interface DueNotification {
   readonly receiver: string;
   readonly event: NotificationEvent;
   readonly dueAt: Date;
+  /** Number of attempts, including this one. */
   readonly attempts: number;
 }
 
@@ -130,7 +131,7 @@ const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {
   return {
-    /** Returns open and just closed incidents, and closed ones of which a receiver still lacks the last message. */
+    /** Returns open and just closed incidents, and reported ones whose receivers still lack the last message. */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
@@ -196,7 +197,10 @@ export function createNotifications(pool: Pool) {
       await pool.query('delete from notifications where id = $1::bigint', [id]);
     },
 
-    /** Leases the notifications to send now, in order for each receiver; none if its first message was given up. */
+    /**
+     * Leases the notifications to send now, in order for each receiver. Leases no later message if the first one was
+     * given up.
+     */
     async take(at: Date): Promise<readonly DueNotification[]> {
       return queryRows<DueNotification>(
         pool,

@@ -35,7 +35,10 @@ export function createSilences(pool: Pool, scope: Scope = null) {
         return added;
       }),
 
-    /** Ends a current silence now, cancels a planned one, and leaves an ended one. Returns null for an unknown silence. */
+    /**
+     * Ends a current silence now, or cancels a planned one; an ended one stays the same. Returns null for an unknown
+     * id.
+     */
     end: (id: string, { by }: Actor, now: Date): Promise<Silence | null> =>
       inTransaction(pool, async (client) => {
         const known = await queryRow<Silence>(

@@ -12,6 +12,7 @@ import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/c
 import { measureChart } from '../../../report/model/measures.ts';
 import { type AlertTimeline, type Incident, type Measured, worstAlert } from '../rules/incident.ts';
 
+/** Minimum time that is shown before the incident opened. */
 const BEFORE_MS = 6 * HOUR_MS;
 /** Minimum number of scheduled runs that are shown before the incident opened, for a measure of a golden set. */
 const BEFORE_RUNS = 16;
@@ -55,7 +56,7 @@ export async function readIncidentChart(
   };
 }
 
-/** The chart shows the recovery for a quarter of the incident's length, but for at least half an hour. */
+/** Returns the end of the chart: a quarter of the incident's length after it closed, but at least half an hour. */
 function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
   const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;
   return new Date(Math.min(now.getTime(), Math.max(after, closedAt.getTime() + HOUR_MS / 2)));

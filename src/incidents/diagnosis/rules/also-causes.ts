@@ -72,7 +72,10 @@ function causeOf(
   return { cause, confidence, probability, effects: own };
 }
 
-/** A sign may come from a second fault if it is healthy, shows a remaining effect, or does not fit the first cause. */
+/**
+ * Returns true if a sign may come from a second fault: it is healthy, shows a remaining effect, or does not fit the
+ * first cause.
+ */
 function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[]): boolean {
   if (isHealthy(sign) || sign.name === 'own_work') return true;
   if (left.some(({ kind }) => movedBy[kind]?.[0] === sign.name || ofCalls[kind]?.includes(sign.name) === true))

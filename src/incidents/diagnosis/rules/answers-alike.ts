@@ -19,13 +19,13 @@ export function repeatedAnswers(reference: ComparedSide, previous: ComparedSide,
   const counts = {
     /** Queries whose results changed in at least one of the two bad runs. */
     changed: 0,
-    /** Changed in only one of the two runs. */
+    /** Queries whose results changed in only one of the two runs. */
     inOne: 0,
-    /** Changed in the first run, and restored in the second. */
+    /** Queries whose results changed in the first run and were restored in the second. */
     back: 0,
-    /** The same new results in both runs. */
+    /** Queries with the same new results in both runs. */
     alike: 0,
-    /** Different new results in the two runs. */
+    /** Queries with different new results in the two runs. */
     unlike: 0,
   };
   let changedFirst = 0;
@@ -52,8 +52,8 @@ export interface OlderRun {
 }
 
 /**
- * Returns the older run that is most similar to the current run, with the shares of queries that have the same results
- * in two of the three runs; null if no older run shares queries with it.
+ * Returns the older run that is most similar to the current run, with the share of queries that have the same results
+ * for each pair of the three runs; null if the runs share too few queries.
  */
 export function olderAnswers(older: readonly OlderRun[], reference: ComparedSide, now: ComparedSide) {
   const [good, current] = [listsOf(reference), listsOf(now)];
@@ -79,7 +79,7 @@ function listsOf({ answers, settings }: ComparedSide): Lists {
   );
 }
 
-/** Share of the common queries with the same results in both runs; null if there are too few. */
+/** Returns the share of the common queries with the same results in both runs; null if there are too few. */
 function likeness(a: Lists, b: Lists): number | null {
   const shared = [...a.keys()].filter((id) => b.has(id));
   if (shared.length < MIN_SHARED) return null;

@@ -65,16 +65,17 @@ export function changedAnswers(
       full.length === 0
         ? null
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
-    /** `kept`, among documents that any query still gets. */
+    /** Mean share as in `kept`, among documents that any query still gets. */
     keptOfThere: meanOf(surviving.map(keptOf)),
     /** Share of shortened result lists that kept their first documents. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
     /** Share of changed ranks at which one new document consistently replaces one old document; null if there are few. */
     renamed: renamedShare(full),
-    /** Distinct documents returned before, those that no query gets any more, and those that no query got before. */
+    /** Numbers of distinct documents returned before, of those no longer returned, and of those returned only now. */
     documentsBefore: poolBefore.size,
     vanished: [...poolBefore].filter((id) => !pool.has(id)).length,
     appeared: [...pool].filter((id) => !poolBefore.has(id)).length,
+    /** Queries with empty results, before and now. */
     emptyBefore: lists.filter((list) => list.old.length === 0).length,
     empty: lists.filter((list) => list.now.length === 0).length,
     foreign: foreignLists(lists),
@@ -93,7 +94,7 @@ export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetric
   return { measure: 'ndcg', k };
 }
 
-/** Successful queries by id, including those with empty results. */
+/** Returns the successful answers by query id, including those with empty results. */
 export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
   return new Map(
     answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),
@@ -120,7 +121,7 @@ function isCut({ old, now }: Lists): boolean {
   return now.every((id) => first.has(id));
 }
 
-/** With fewer common documents, their order is not meaningful. */
+/** Minimum number of common documents. With fewer documents, their order is not meaningful. */
 const MIN_COMMON = 3;
 
 function disorderOf({ old, now }: Lists): number | null {
@@ -131,7 +132,7 @@ function disorderOf({ old, now }: Lists): number | null {
   return pairs.filter(Boolean).length / pairs.length;
 }
 
-/** With fewer changed ranks, a renamed document cannot be distinguished from another document. */
+/** Minimum number of changed ranks. With fewer, a renamed document cannot be distinguished from another document. */
 const MIN_PLACES = 20;
 
 /**
@@ -233,7 +234,7 @@ export interface StagedSide extends ComparedSide {
 
 export type StageLoss = NonNullable<ReturnType<typeof stageLoss>>;
 
-/** With fewer queries, the comparison is not meaningful. */
+/** Minimum number of queries. With fewer queries, the comparison is not meaningful. */
 const MIN_QUESTIONS = 20;
 
 const foundIn = (lost: readonly (readonly number[])[]) =>

@@ -48,7 +48,7 @@ function readSigns(observed: Observations): Sign[] {
   return oneOfEach([...readRunSigns(observed.run), ...measured]);
 }
 
-/** If golden and live queries both have a sign, the one that shows a difference counts, otherwise the golden one. */
+/** Keeps the golden sign if golden and live queries both have a sign, unless only the live one shows a difference. */
 function oneOfEach(signs: readonly Sign[]): Sign[] {
   return signs.filter((sign, place) => {
     const same = signs.filter(({ name }) => name === sign.name);
@@ -146,6 +146,7 @@ function summarise(found: Omit<Findings, 'summary'>): string {
 
 export const noOneCause = 'No single cause explains all firing alerts.';
 
+/** Minimum probability of a cause that is shown as a guess. */
 const MIN_GUESS = 0.2;
 
 function unknownSentences({ ranked, effects, signs }: Omit<Findings, 'summary'>): string[] {
@@ -178,7 +179,7 @@ function joined(sentences: readonly string[]): string {
   );
 }
 
-/** Smaller drops in score are ignored. */
+/** Minimum drop in score; smaller drops are ignored. */
 const MIN_FALL = 0.005;
 
 /** Effects that fire alerts whenever they are measured, even if no check is configured. */
@@ -237,7 +238,7 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   return [{ kind: 'failures', size: failed + timeout, parts: { failed, timed_out: timeout } }];
 }
 
-/** A smaller difference may be due to chance, because queries differ and results vary. */
+/** Minimum difference. A smaller one may be due to chance, because queries differ and results vary. */
 const MIN_TO_TELL = 0.02;
 
 function significant(part: number): number {

@@ -207,7 +207,10 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
   return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
 }
 
-/** The unexplained part of an effect counts from this share on; that of a score also has a minimum size. */
+/**
+ * The unexplained part of an effect counts if it is at least this share of the effect; for a score, also at least
+ * MIN_SCORE_LEFT.
+ */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;
 

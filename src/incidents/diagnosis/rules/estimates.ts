@@ -25,6 +25,7 @@ export function priorOf(cause: NamedCause, { priors }: Estimates): number {
   return priors[cause] ?? Math.log((1 - PRIOR_OF_UNKNOWN) / namedCauses.length / PRIOR_OF_UNKNOWN);
 }
 
+/** Returns the weight of one sign for a cause, in nats. */
 export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause, { weights }: Estimates): number {
   return cellOf(weights[cause], sign) ?? judgedWeightOf(sign, cause);
 }

@@ -6,7 +6,7 @@ export interface Lists {
   readonly now: readonly string[];
 }
 
-/** Shorter lists may match by chance. */
+/** Minimum length of a compared list; shorter lists may match by chance. */
 const MIN_DOCUMENTS = 3;
 
 /** Compares lists in order. Truncates each earlier list to the length of the current list. */
@@ -24,6 +24,7 @@ export function foreignLists(lists: readonly Lists[]) {
     if (key !== own && before.has(key)) foreign += 1;
   }
   return {
+    /** Number of result lists that are long enough to compare. */
     compared: compared.length,
     /**
      * Lists that differ from the query's earlier list and equal another query's earlier list. Excludes new lists that
@@ -78,7 +79,9 @@ export function commonNewcomer(lists: readonly Lists[]) {
     if (count !== undefined) counts.set(id, count - 1);
   }
   return {
-    /** Number of queries for which the document is new, minus those that had it before; 0 if there is none. */
+    /**
+     * Number of queries for which the document is new, minus those that had it before; 0 if there is no such document.
+     */
     queries: largest(counts),
     /** Mean number of queries per document, over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),

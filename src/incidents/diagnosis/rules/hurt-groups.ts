@@ -1,4 +1,6 @@
-/** Finds the golden queries whose scores dropped most: a segment (by tags) or a kind of query (by text). */
+/**
+ * Finds the group of golden queries whose scores dropped most: a segment of the golden set, or a kind of query text.
+ */
 
 import type { GoldenQuery } from '../../../core/model.ts';
 import { queryKinds } from '../../../core/text/query-kinds.ts';
@@ -18,7 +20,7 @@ interface QueryLoss {
 }
 
 const MIN_IN_GROUP = 5;
-/** A smaller loss of a query may be normal variation. */
+/** Minimum loss of an affected query; a smaller loss may be normal variation. */
 const HURT = 0.05;
 
 /** Returns null unless at least two segments are large enough. */
@@ -40,7 +42,7 @@ export type HurtSegments = NonNullable<ReturnType<typeof hurtSegments>>;
 const LOST_SEGMENT = 0.7;
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
-/** Smaller segments may be lost or intact by chance. */
+/** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
 /** Maximum probability of so clear a split if the affected queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
@@ -110,8 +112,9 @@ function worstGroup(
       /** Mean loss per query inside and outside the group. */
       inside: lost / members.length,
       outside: (total - lost) / (losses.length - members.length),
+      /** Number of groups that were compared. */
       searched: groups.length,
-      /** Probability of as many affected queries in the group by chance (hypergeometric, Bonferroni). */
+      /** Probability of as many affected queries in the group by chance: hypergeometric, Bonferroni-corrected. */
       chance: Math.min(1, chance * groups.length),
     };
   });

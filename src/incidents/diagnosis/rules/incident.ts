@@ -28,7 +28,7 @@ export interface Alert {
   readonly from?: Date | undefined;
 }
 
-/** Creates a warning without a golden set and without a number, apart from `parts`. */
+/** Creates a warning without a golden set, value or threshold; `parts` overrides these fields. */
 export function alertOf(name: string, rule: string, headline: string, text: string, parts: Partial<Alert> = {}): Alert {
   return { name, rule, severity: 'warning', goldenSet: null, headline, text, value: null, threshold: null, ...parts };
 }
@@ -41,6 +41,7 @@ export interface Measured {
 
 export interface Diagnosis extends Findings {
   readonly pipeline: string;
+  /** Names of the alerts that fired. */
   readonly alerts: readonly string[];
   /** The examined golden run and the good run that it was compared with; null if there was none. */
   readonly runId: string | null;
@@ -52,6 +53,7 @@ export interface AlertTimeline {
   /** The alert rule of the highest severity reached. */
   readonly rule: string;
   readonly goldenSet: string | null;
+  /** Worst severity that the alert reached. */
   readonly severity: Severity;
   /** Current severity; null if the alert is resolved. */
   readonly currentSeverity: Severity | null;
@@ -61,7 +63,10 @@ export interface AlertTimeline {
   /** Times at which the alert became critical; more than one if its severity dropped in between. */
   readonly criticalAt: readonly Date[];
   readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
-  /** What last resolved the alert: `nDCG@10 recovered to 0.82`; null while it fires, or if nothing was measured. */
+  /**
+   * Measurement that last resolved the alert: `nDCG@10 recovered to 0.82`; null while the alert fires, or if nothing
+   * was measured.
+   */
   readonly recovered: string | null;
   readonly measured?: Measured | undefined;
 }
@@ -80,6 +85,7 @@ export interface Incident extends Diagnosis {
   readonly openedAt: Date;
   readonly closedAt: Date | null;
   readonly closedBecause: ClosingReason | null;
+  /** Worst severity during the incident. */
   readonly severity: Severity;
   /** When a second evaluation confirmed the diagnosis, so that it may be sent; null until then. */
   readonly confirmedAt: Date | null;
@@ -175,7 +181,7 @@ function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: 
   return { at, headline, text, value, threshold, comparedWith };
 }
 
-/** True if a value is further beyond its threshold than another; false for differences from two baselines. */
+/** Returns true if a value is further beyond its threshold than another; false for differences from two baselines. */
 function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
   return than.value < threshold ? value < than.value : value > than.value;

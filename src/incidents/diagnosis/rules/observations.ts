@@ -39,9 +39,9 @@ export interface Observations {
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
-  /** Agreement of results with the store; null without a value for this run and for a run before the onset. */
+  /** Agreement of results with the store; null if there is no value for this run, or none before the onset. */
   readonly storeAgreement: ObservedAgreement | null;
-  /** Share of vectors from another model. */
+  /** Share of missed documents whose stored vector does not match their text. */
   readonly missedVectors: ObservedShare | null;
   readonly canary: ObservedCanary | null;
   /** Differences between index and manifest, by kind; empty if no index checks are configured. */
@@ -127,7 +127,10 @@ export interface RunsSeen {
   readonly goldenSet: string;
   readonly now: ComparedSide;
   readonly labels: ObservedLabels | null;
-  /** Successful queries that have forbidden documents, and number of these returned; null if none are forbidden. */
+  /**
+   * Number of successful queries that have forbidden documents (`asked`), and of forbidden documents returned
+   * (`results`); null if the golden set forbids none.
+   */
   readonly forbidden: { readonly asked: number; readonly results: number } | null;
   /** Ids of queries whose judged documents are gone. */
   readonly stale: ReadonlySet<string>;
@@ -135,13 +138,15 @@ export interface RunsSeen {
   readonly lost: ReadonlySet<string>;
   /** Key of the failing measure, if a golden run has this measure. */
   readonly key: RunMetricKey | null;
-  /** Value in the first run of the golden set, for the measure that fails its threshold; null if no threshold fails. */
+  /**
+   * Level of the measure that fails its threshold, now and in the golden set's first run; null if no threshold fails.
+   */
   readonly level: ObservedLevel | null;
   readonly reference: {
     readonly side: ComparedSide;
     readonly version: number;
     readonly isSameVersion: boolean;
-    /** Judged documents that were missing at the time of the run. */
+    /** Number of judged documents that were missing at the time of the reference run; null if unknown. */
     readonly goneBefore: number | null;
     /** Stages of both runs by query id; null if the retriever returned no stages in one of them. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
@@ -191,10 +196,10 @@ function comparedRuns(
   };
 }
 
-/** Means over fewer result lists with texts are not meaningful. */
+/** Minimum number of result lists with texts. Means over fewer lists are not meaningful. */
 const MIN_TEXTS = 10;
 
-/** Lengths of the returned texts; null if the retriever did not return texts in both runs. */
+/** Returns the mean lengths of the returned texts; null if the retriever returned too few texts in either run. */
 function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']) {
   if (before.length < MIN_TEXTS || now.length < MIN_TEXTS) return null;
   return { before: meanTexts(before), now: meanTexts(now) };

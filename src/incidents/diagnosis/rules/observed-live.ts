@@ -15,7 +15,9 @@ export interface ObservedShare extends Pick<ObservedValue, 'value' | 'ciLow' | '
 }
 
 export interface ObservedLive {
+  /** Share of live queries that fail or time out. */
   readonly errors: ObservedShare | null;
+  /** Share of live queries that return no document. */
   readonly empty: ObservedShare | null;
   /** 95th-percentile latency in milliseconds, as reported by the service. */
   readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
@@ -42,6 +44,6 @@ export interface ObservedLive {
 export interface ObservedFeedback extends ObservedValue {
   /** `opinions`: share of positive feedback; `clicks`: share of queries with a click. */
   readonly of: 'opinions' | 'clicks';
-  /** True if change detection found the drop, which it does before the CI of the whole window shows it. */
+  /** True if change detection found the drop. It finds a drop before the CI of the whole window shows it. */
   readonly isDrop: boolean;
 }

@@ -10,9 +10,10 @@ import { isHealthy, type Sign, type SignName } from './signs.ts';
 /** Minimum probability of the named cause, or of two causes that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
+/** Minimum probability of a second cause that is also named. */
 const MIN_BESIDE = 0.2;
 
-/** Minimum probability of the named cause; with a second named cause, the confidence is never `high`. */
+/** Minimum probability of the named cause at each confidence, which is never `high` with a second named cause. */
 const needs = { high: 0.9, medium: 0.7 } as const;
 
 /** Maximum weight, in nats, of a sign that is shown as evidence against a cause. */
@@ -29,9 +30,10 @@ export interface RankedCause {
 }
 
 export interface CauseRanking {
-  /** `unknown` unless one or two causes are likelier than all others, and a sign points to them. */
+  /** `unknown` unless one cause, or two together, are likelier than all others and a sign points to them. */
   readonly cause: Cause;
   readonly confidence: Confidence;
+  /** Probability of this cause alone. */
   readonly probability: number;
   /** All causes, likeliest first; ties in the order of `causes`. */
   readonly ranked: readonly RankedCause[];
@@ -123,13 +125,17 @@ function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number 
 /** Maximum number of differences; more differences would distract the reader. */
 const MAX_DIFFERENCES = 4;
 
+/** Returns the largest weight of a sign for any cause, in nats; infinite for the faulty stage. */
 function strengthOf(sign: Sign): number {
   return sign.name === 'stage'
     ? Number.POSITIVE_INFINITY
     : Math.max(...namedCauses.map((cause) => judgedWeightOf(sign, cause)));
 }
 
-/** The largest differences, for alerts that no cause explains. The faulty stage comes first: it narrows the search. */
+/**
+ * Returns the largest differences from before, for alerts that no cause explains. The faulty stage comes first, because
+ * it narrows the search most.
+ */
 function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
   const differences = signs
     .filter((sign) => !isHealthy(sign))

@@ -5,7 +5,7 @@ import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** Means over fewer queries are not meaningful. */
+/** Minimum number of queries. Means over fewer queries are not meaningful. */
 const MIN_ANSWERS = 5;
 
 /** @param usual share of results that are normally the same in consecutive runs, 0 to 1 */
@@ -96,7 +96,7 @@ const DISORDERED = 0.15;
  * share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
-/** If more documents changed, the order of the remaining documents is not meaningful. */
+/** Minimum share of documents kept. If more documents changed, the order of the others is not meaningful. */
 const ENOUGH_KEPT = 0.4;
 
 function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
@@ -153,7 +153,7 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** By chance, a document may be new for fewer queries. */
+/** Minimum number of queries for which one document is new; fewer may be due to chance. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /**

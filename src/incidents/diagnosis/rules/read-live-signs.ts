@@ -110,7 +110,7 @@ function readJudge(judge: 'same' | 'changed'): Sign {
   return sign('judge', judge, sentence);
 }
 
-/** As with golden queries, p95 must at least double, and rise by more than a busy machine explains. */
+/** The 95th percentile must at least double, and rise by more than a busy machine explains, as with golden queries. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 
@@ -146,6 +146,7 @@ function readRepeated(observed: ObservedValue): Sign[] {
   return changeOf('repeats', 'rose', sentence, observed, value >= before + MORE_REPEATED, ciLow > before);
 }
 
+/** Minimum rise in the share of the most frequent query. */
 const FLOOD = 0.1;
 
 function readTopQuery(observed: ObservedValue): Sign[] {
@@ -154,6 +155,7 @@ function readTopQuery(observed: ObservedValue): Sign[] {
   return changeOf('top_query', 'rose', sentence, observed, value >= before + FLOOD, ciLow > before);
 }
 
+/** Minimum drop in the share of queries in the usual language. */
 const OTHER_LANGUAGE = 0.08;
 /**
  * How much further than its 95 % bound a share must be from its normal value: three standard errors. Where users write
@@ -183,8 +185,11 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
 
 /** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
+/** Number of additional repeated calls per episode that is ignored. */
 const FEW_REPEATS = 0.03;
+/** Minimum rise in the share of rewritten queries that look like answers. */
 const MORE_ANSWERS = 0.05;
+/** Minimum drop in rewrite gain. */
 const LESS_GAIN = 0.05;
 
 function readEpisodes({ episodeCalls, episodeRepeats, answerLike, rewriteGain }: ObservedLive): Sign[] {

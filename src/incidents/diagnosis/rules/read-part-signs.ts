@@ -24,8 +24,12 @@ import type { ObservedShare } from './observed-live.ts';
 import { describeDelays } from './own-delays.ts';
 import { type Sign, sign } from './signs.ts';
 
+/** Minimum relative change in the number of stored vectors. */
 const SIZE_CHANGED = 0.02;
-/** A smaller loss of vectors may come from a few corrected documents; a larger one may be the start of a greater loss. */
+/**
+ * Minimum relative loss of vectors. A smaller loss may come from a few corrected documents; a larger one may be the
+ * start of a loss that continues.
+ */
 const SIZE_SHRANK = 0.005;
 const RECALL_FELL = 0.02;
 /** Same threshold as the alert RecalldIndexRecallLow. */
@@ -82,9 +86,12 @@ const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
 /** Below this agreement of the results with the store, the retriever does not search by the stored vectors. */
 const MIN_AGREEMENT = 0.2;
-/** Results are distant if this share of the documents no longer among the nearest is not in the longer list either. */
+/**
+ * Results count as distant if at least this share of the documents that are no longer among the nearest is also missing
+ * from the longer list of nearest documents.
+ */
 const FAR = 0.5;
-/** A share of distant documents that is normal: a reranker with other candidates returns a few from further away. */
+/** Normal share of distant documents: a reranker with other candidates returns a few documents from further away. */
 const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
@@ -121,7 +128,7 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
   return sign('canary', state, sentence, { before: 1, now: median, unit: 'score' });
 }
 
-/** The signs of findings. If two kinds of finding share a sign, the finding with the larger lower bound is used. */
+/** Signs by kind of finding. If two kinds share a sign, the finding with the larger lower bound is used. */
 const indexSigns: readonly {
   readonly kinds: readonly FindingKind[];
   readonly wrong: (sentence: string) => Sign;

@@ -64,7 +64,7 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** p95 must at least double, and rise by more than a busy machine explains. */
+/** The 95th percentile must at least double, and rise by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
@@ -141,7 +141,7 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   return [sign('forbidden', 'some', sentence)];
 }
 
-/** With fewer documents, all may lack a judgment by chance. */
+/** Minimum number of returned documents. With fewer documents, all may lack a judgment by chance. */
 const MIN_RETURNED = 20;
 
 function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
@@ -150,7 +150,7 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
   return [sign('judged', 'none', `None of the ${documents} returned documents is judged.`)];
 }
 
-/** A smaller difference from the first run is not a drop. */
+/** Minimum difference from the first run; a smaller one is not a drop. */
 const WAS_HIGHER = 0.03;
 /** Minimum difference between rating and golden score; larger for shares of positive feedback, which are not scores. */
 const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
@@ -198,7 +198,10 @@ const ALONE = 0.1;
 /** Probability at or above which a group chosen among several may be affected by chance alone. */
 const BY_CHANCE = 0.05;
 
-/** If both a segment and a kind qualify, only the more distinctive one is used: both often have the same queries. */
+/**
+ * Reads the affected group. If both a segment and a kind qualify, uses only the more distinctive one, because both
+ * often contain the same queries.
+ */
 function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
   if (before - now < LOST) return [];
   if (segments !== null && !isHurtAlone(segment)) return [readSegments(segments)];

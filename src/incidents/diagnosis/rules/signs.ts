@@ -17,7 +17,10 @@ export const signStates = {
   top_query: ['as_before', 'rose'],
   /** Share of live queries in the usual language, compared with before. */
   language: ['as_before', 'changed'],
-  /** Retrieval calls per agent episode; `stopped`: almost never two. `fell`: a better retriever answers sooner. */
+  /**
+   * Retrieval calls per agent episode; `stopped` if almost no episode has a second call. `fell` is healthy, because a
+   * better retriever answers sooner.
+   */
   episode_calls: ['as_before', 'fell', 'rose', 'stopped'],
   /** Later calls of an episode that return what an earlier call returned. */
   episode_repeats: ['as_before', 'rose'],
@@ -28,11 +31,12 @@ export const signStates = {
   live_relevance: ['as_before', 'fell'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */
   judge: ['same', 'changed'],
+  /** 95th-percentile latency of successful calls. */
   latency: ['fell', 'steady', 'rose'],
   /** Whether slow responses get faster, within a run or from run to run. */
   warming: ['falls', 'stays'],
   empty_answers: ['as_before', 'some', 'most'],
-  /** Documents per non-empty result list; `cut`: the first remain, `thinned`: documents of all ranks remain. */
+  /** Documents per non-empty result list: `cut` if the first ones remain, `thinned` if some of all ranks remain. */
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
@@ -55,6 +59,7 @@ export const signStates = {
   renamed: ['one_to_one', 'not'],
   /** Distinct documents in all result lists together. */
   variety: ['as_before', 'collapsed'],
+  /** Whether consecutive bad runs returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
   /** Whether the results match a run before the last good run. */
   older_answers: ['alike', 'unlike'],
@@ -69,6 +74,7 @@ export const signStates = {
   labels: ['alive', 'some_gone', 'many_gone'],
   /** What happened to most missing judged documents. */
   gone_documents: ['superseded', 'lost'],
+  /** Whether any returned document is judged. */
   judged: ['some', 'none'],
   forbidden: ['none', 'some'],
   /** The retriever stage that caused most of the loss: the first stage, a filter, or a later stage. */
@@ -77,12 +83,13 @@ export const signStates = {
   /** `shrank`: the number of vectors dropped by 0.5 to 2 %, as in the first minutes of a slow loss. */
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
-  /** Share of the results that the store ranks among the nearest; `fell_far`: the others are not near the query. */
+  /** Share of the results that the store ranks among the nearest; `fell_far` if the others are not near the query. */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
   /** Whether stored documents that the run missed have the vectors that the embedder returns for their texts. */
   missed_vectors: ['own', 'foreign'],
   /** Documents in the store compared with the manifest, if one is configured. */
   index_documents: ['whole', 'missing'],
+  /** Whether stored documents are returned for their own text. */
   index_retrieval: ['found', 'not_found'],
   /** Documents that should no longer be in the store, and old chunks next to new ones. */
   index_orphans: ['none', 'some'],
@@ -103,7 +110,7 @@ export const signStates = {
 
 export type SignName = keyof typeof signStates;
 
-/** Signs of which other states than the first, all, or none show no difference from before. */
+/** States that show no difference from before, for signs where these are not just the first state. */
 const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   episode_calls: ['as_before', 'fell'],
   latency: ['steady'],

@@ -1,4 +1,4 @@
-/** Classifies the documents that outrank another: copies, other versions, hub documents or another language. */
+/** Classifies the documents that outrank another one: copies, other versions, hub documents or another language. */
 
 import { percentage } from '../../../core/format.ts';
 import { languageName, languageOf } from '../../../core/text/language.ts';
@@ -56,7 +56,9 @@ interface StandsAbove {
   readonly text: string | null;
   /** Distinct higher-ranked documents, best first. The rank of the document is one more than their number. */
   readonly above: readonly RankedDocument[];
+  /** Number of documents that users get. */
   readonly k: number;
+  /** Hub documents with their share of queries. */
   readonly hubs: ReadonlyMap<string, number>;
 }
 

@@ -30,7 +30,9 @@ export type ExplanationVerdict = (typeof verdicts)[number];
 export interface SeenQuestion {
   /** Number of documents that users get. */
   readonly k: number;
+  /** Retriever results for k documents. */
   readonly asked: Ranking;
+  /** Retriever results for many more documents. */
   readonly deeper: Ranking;
   /** Results of the stages before the last for k documents, in order. */
   readonly stages: readonly {
@@ -41,6 +43,7 @@ export interface SeenQuestion {
   }[];
   /** Retriever results for k documents without the tags of the query; null if the query has no tags. */
   readonly untagged: Ranking | null;
+  /** Configured fields that the retriever filters by. */
   readonly filters: readonly string[];
   /** Hub documents with their share of queries. */
   readonly hubs: ReadonlyMap<string, number>;
@@ -66,6 +69,7 @@ export interface SeenDocument {
   /** When the document text was last read from the store; null if never. */
   readonly storedAt: Date | null;
   readonly text: string | null;
+  /** Latest golden run that returned the document. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
    * State of the stored vector. `none`: no chunk has a vector, while chunks of another document do. `unfit`: a search
@@ -286,7 +290,7 @@ const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): 
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/** Explains a document that a search for its own text does not find, so that its rank is due to chance. */
+/** Explains a document that a search for its own text does not find: its rank in the results is due to chance. */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;

@@ -52,6 +52,7 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
   return {
     receiver: receiver.field,
     kind: receiver.kind,
+    /** Reason why a message failed; null if both messages arrived. */
     problem,
   };
 }

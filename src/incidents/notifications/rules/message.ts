@@ -28,9 +28,10 @@ export interface Notified {
 /** Incidents that closed within this time are reported, even if they opened and closed between two rounds. */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
+/** Time for which a failed notification is retried. */
 const RETRY_MS = HOUR_MS;
 
-/** How long the first message waits for a cause. With 15 s between rounds, it is sent within 30 s. */
+/** Time that the first message waits for a cause. With 15 s between rounds, it is sent within 30 s. */
 const CAUSE_WAIT_MS = 15_000;
 
 /**

@@ -36,7 +36,9 @@ type Ranked = Incident['ranked'][number];
  */
 type Extent = 'full' | 'card' | 'brief' | 'evidence';
 
+/** Maximum number of signs in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
+/** Minimum probability of a listed cause. */
 const MIN_SHOWN = 0.01;
 
 export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {

@@ -5,6 +5,7 @@ import type { Diagnosis } from '../../rules/incident.ts';
 import type { Sign } from '../../rules/signs.ts';
 import { shownSigns } from './shown-signs.ts';
 
+/** Maximum number of rows that are visible without expanding the table. */
 const MAX_ROWS = 5;
 
 /** @param supporting signs that are listed first */

@@ -52,7 +52,10 @@ const MAX_RANKS = 3;
 
 export type ShownQuery = Awaited<ReturnType<typeof shownQuery>>;
 
-/** Returns the queries whose scores dropped most, otherwise those that failed, otherwise those that became empty. */
+/**
+ * Returns the queries whose scores dropped most. If no score dropped, returns the queries that failed; if none failed,
+ * the queries whose results became empty.
+ */
 async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline, timeline }: Incident) {
   const { runs } = context.db.golden;
   const [run, reference] = await Promise.all([
@@ -116,7 +119,10 @@ export function relevantRanks(
     .toSorted((a, b) => (a.before ?? last) - (b.before ?? last) || (a.now ?? last) - (b.now ?? last));
 }
 
-/** Returns queries of the largest uncovered topic, or the live queries with the worst judged results. */
+/**
+ * Returns queries of the largest uncovered topic, or the live queries with the worst judged results; null if the
+ * incident concerns neither, or if texts may not be shown.
+ */
 async function readLiveQueries(context: Context, incident: Incident) {
   const { pipeline, cause, timeline, openedAt, closedAt } = incident;
   const { db, clock } = context;

@@ -1,4 +1,4 @@
-/** How pages show the signs of a diagnosis: the title of each sign, and a link to the data behind it. */
+/** Titles of the signs on pages, and links to the data behind them. */
 import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
 import { type PipelinePage, pipelinePath, runPath, runQueries } from '../../../../report/console/links.ts';
 import type { Link } from '../../../../report/model/content.ts';
