@@ -8,6 +8,7 @@ const name = '{{ $labels.pipeline }}';
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
 
+/** An alert fires if the index returns less than this share of the exact nearest neighbors. */
 export const MIN_ANN_RECALL = 0.9;
 
 /** The density threshold of a page. */

@@ -22,7 +22,7 @@ export interface AnsweredQuery {
   readonly text: string;
   /** Ids of the returned documents, best first; at most as many as a user would get. */
   readonly documents: readonly string[];
-  /** Relevant documents that were not returned. */
+  /** Ids of the relevant documents that were not returned. */
   readonly missed: readonly string[];
 }
 
@@ -35,11 +35,15 @@ export interface AnsweredRun {
 /** Maximum number of golden queries. Each comparison uses the same ones, as long as the golden set contains them. */
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
-/** Number of chunks per returned document: shows whether documents that only the retriever returned rank just below. */
+/**
+ * Number of requested chunks per returned document. The additional chunks show whether documents that only the
+ * retriever returned rank just below the nearest chunks.
+ */
 const DEEPER = 4;
 const MAX_MISSED = 16;
 /** A search for the text of a document must return the document among this many chunks. */
 const FOUND_AMONG = 10;
+/** Default minimum cosine between a stored vector and the vector of its text. */
 const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
 

@@ -15,7 +15,8 @@ import { gapNow, NoValueError, noValueOf, outcomesOrGap, type ProbedPipeline, va
 const MEASURE = 'ann_recall';
 
 /**
- * `ann_recall`: mean share of the k exact nearest neighbors that the index returns, for live queries of the last day.
+ * Measures `ann_recall`: the mean share of the k exact nearest neighbors that the index returns, for random live
+ * queries of the last day.
  */
 export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall } = pipeline;
@@ -40,8 +41,10 @@ export async function measureAnnRecall(context: Context, pipeline: ProbedPipelin
 }
 
 /**
- * Sent vectors, and vectors from the embedder for the other texts. If it fails, the sent ones suffice. @throws
- * NoValueError
+ * Returns the vectors that were sent with the queries, and the embedder's vectors for the other texts. If the embedder
+ * fails, returns only the sent vectors.
+ *
+ * @throws NoValueError if there are no vectors
  */
 async function queryVectors(
   samples: readonly DrawnSample[],
@@ -150,7 +153,10 @@ export async function probeStore(
   await context.db.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
 }
 
-/** Keeps the previous size class while the count is near a class boundary; empty for a store without one. */
+/**
+ * Returns the size class of the store, which stays the same while the count is near a class boundary; empty for a store
+ * without a size class.
+ */
 async function steadySize(
   { db }: Context,
   pipeline: string,

@@ -31,6 +31,7 @@ export function canariesTable(pool: Pool) {
       return rows.length === 0 ? null : rows.map(({ vector }) => vectorOfBytes(vector));
     },
 
+    /** Stores the vectors if none are stored yet. */
     async save(pipeline: string, embedder: string, vectors: readonly Float32Array[], now: Date): Promise<void> {
       await pool.query(
         `insert into embedding_canaries (pipeline, embedder, position, vector, stored_at)
@@ -52,6 +53,7 @@ export function canariesTable(pool: Pool) {
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;
+  /** Number of sampled vectors with a direction. */
   readonly vectors: number;
   /** Share of the traffic in each cluster; null if there are no live queries. */
   readonly queryShares: Float64Array | null;
@@ -104,6 +106,7 @@ export function snapshotsTable(pool: Pool) {
 
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info', judge: 'recalld_judge_info' } as const;
 
+/** Returns the probe gauges, without stale values. */
 export async function readProbeGauges({ db, pipelines }: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
@@ -137,7 +140,7 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
 
 const BATCH = 500;
 
-/** `unknown` if the store does not respond. Rejects only with the reason of `signal`. */
+/** Looks up documents in the store; `unknown` if it does not respond. Rejects only with the reason of `signal`. */
 export async function existingDocuments(
   ids: readonly string[],
   store: VectorStore | null,
@@ -161,7 +164,7 @@ export async function existingDocuments(
   return { kind: 'probed', existing };
 }
 
-/** A pipeline with the connectors that recalld can probe; null if they are not configured. */
+/** A pipeline with the connectors that recalld can probe; a connector is null if it is not configured. */
 export interface ProbedPipeline {
   readonly name: string;
   readonly store: VectorStore | null;
@@ -170,7 +173,7 @@ export interface ProbedPipeline {
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
 
-/** Thrown if a measure has no value. */
+/** Thrown if a measure has no value, with the reason. */
 export class NoValueError extends Error {
   readonly reason: string;
 
@@ -203,7 +206,7 @@ export async function vectorsOf(
   return answer.vectors;
 }
 
-/** Returns the outcomes of `work`; if it throws NoValueError, a gap of the measure. */
+/** Returns the outcomes of `work`, or a gap of the measure if `work` throws NoValueError. */
 export async function outcomesOrGap(
   pipeline: string,
   measure: string,

@@ -27,7 +27,10 @@ import { hasVersion, isOfOtherModel } from './rules/findings.ts';
 import { readManifestLine } from './rules/manifest-line.ts';
 import { SECOND_STAGE, twoStageSample } from './rules/probe-estimates.ts';
 
-/** At most once an hour, because embedding is expensive, and sampling may read the whole store. */
+/**
+ * Compares the vectors of a few chunks with new embeddings, at most once an hour, because embedding is expensive and
+ * sampling may read the whole store.
+ */
 async function compareModels(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;
   const { embedder, embed, pipeline } = plan;
@@ -71,7 +74,7 @@ async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed
   return drawn;
 }
 
-/** Embeds differing chunks twice: a single difference may be due to a non-deterministic embedder. */
+/** Embeds differing chunks again, because a single difference may be due to a non-deterministic embedder. */
 async function confirmForeign(
   run: PhaseRun,
   embedder: Embedder,
@@ -97,7 +100,7 @@ async function findForeign(
   });
 }
 
-/** The stored position of the phase `manifest`. */
+/** Stored position in the phase `manifest`. */
 interface ReadPosition {
   readonly since: string;
   readonly next: string | null;
@@ -231,7 +234,11 @@ const phaseWork: Readonly<Record<Phase, (run: PhaseRun, all: boolean) => Promise
   measures: ({ context, plan, round }, all) => measureIndex(context, plan, round, all),
 };
 
-/** Skips or defers a phase that cannot run. @returns true if all ids in the store are checked in this round */
+/**
+ * Runs a phase. Skips it if the store does not support it, and defers the round if the phase cannot continue now.
+ *
+ * @returns true if all ids in the store are checked in this round
+ */
 async function runPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<boolean | 'deferred'> {
   const { context, plan } = run;
   try {
@@ -262,7 +269,7 @@ function gapsOf(
 
 const MAX_WAITING = 1000;
 const DOCUMENTS_PER_CALL = 20;
-/** Limited, because each call reads only a few documents. */
+/** Maximum number of documents per round whose versions are checked; each call reads only a few documents. */
 const MAX_VERSIONS = 200;
 
 async function checkArrivals(run: PhaseRun): Promise<void> {

@@ -78,15 +78,18 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
+    /** Returns the number of stored lines; 0 after a database crash. */
     async countLines(pipeline: string): Promise<number> {
       const sql = 'select count(*)::integer from index_manifest_lines where pipeline = $1::text';
       return (await queryRow<{ count: number }>(pool, sql, [pipeline]))?.count ?? 0;
     },
 
     /**
-     * Applies the lines as the new manifest, atomically: documents that are no longer listed count as deleted. Tracks
-     * at most `maxArrivals` random new versions until they arrive; only new documents without `hasVersions`.
+     * Applies the lines as the new manifest, atomically; documents that are no longer listed count as deleted. Tracks
+     * at most `maxArrivals` new versions, selected at random, until they arrive. Without `hasVersions`, tracks only new
+     * documents.
      *
+     * @param read start of this reading
      * @param before start of the previous reading; null for the first, after which no document is known to be new
      */
     accept(
@@ -155,7 +158,7 @@ export function createDocumentsTable(pool: Pool) {
 
     after,
 
-    /** Selects expected documents uniformly. */
+    /** Selects expected documents uniformly at random. */
     async draw(pipeline: string, among: Expectation, n: number): Promise<readonly ExpectedDocument[]> {
       const documents = await after(pipeline, { place: randomPlace(Math.random()), id: '' }, among, n);
       if (documents.length === n) return documents;
@@ -164,7 +167,7 @@ export function createDocumentsTable(pool: Pool) {
       return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },
 
-    /** Ids that should be in the store, or were deleted only after `since`. */
+    /** Returns which of the ids should be in the store, or were deleted only after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -184,7 +187,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Map(rows.map(({ id, chunks }) => [id, chunks]));
     },
 
-    /** The segment of a document in the last manifest. */
+    /** Returns a function that maps an id to its segment in the last manifest; null if the document has none. */
     async segmentsOf(pipeline: string, ids: readonly string[]): Promise<(id: string) => string | null> {
       const rows = await queryRows<{ id: string; segment: string | null }>(
         pool,
@@ -195,7 +198,7 @@ export function createDocumentsTable(pool: Pool) {
       return (id) => segments.get(id) ?? null;
     },
 
-    /** Largest first. */
+    /** Returns the segments of expected documents, largest first. */
     async segments(pipeline: string): Promise<readonly string[]> {
       const rows = await queryRows<{ segment: string }>(
         pool,
@@ -206,7 +209,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows.map(({ segment }) => segment);
     },
 
-    /** Smallest and largest id in byte order, number of ids, and up to `limit` of them; includes deleted ids. */
+    /** Returns the smallest and largest id in byte order, the count, and up to `limit` ids; includes deleted ids. */
     async idsOf(pipeline: string, segment: string, limit: number) {
       const rows = await queryRows<{ first: string; last: string; count: number; some: readonly string[] }>(
         pool,
@@ -219,6 +222,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows[0] ?? { first: '', last: '', count: 0, some: [] };
     },
 
+    /** Returns true if no id outside the segment starts with the prefix. */
     async isUniquePrefix(pipeline: string, segment: string, prefix: string): Promise<boolean> {
       const rows = await queryRows<{ own: boolean }>(
         pool,
@@ -229,7 +233,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows[0]?.own ?? false;
     },
 
-    /** Least recently checked first. */
+    /** Returns the changes that have not arrived yet, least recently checked first. */
     async waiting(pipeline: string, limit: number): Promise<readonly WaitingChange[]> {
       return queryRows<WaitingChange>(
         pool,
@@ -239,7 +243,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Documents whose change has been waiting since `until` or longer, oldest first, and their number. */
+    /** Returns documents whose change has been waiting since `until` or longer, oldest first, and their number. */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: number }>(
         pool,
@@ -265,7 +269,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Changes tracked since `from`, including those that are still waiting. */
+    /** Returns the changes tracked since `from`, including those that are still waiting. */
     async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
       return queryRows<FollowedChange>(
         pool,

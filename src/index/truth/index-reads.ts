@@ -19,7 +19,10 @@ export type HubsReport = Awaited<ReturnType<typeof readHubs>>;
 const OTHER_IDS =
   'None of the chunks sampled from the store was ever retrieved. The ids that the retriever returns probably differ from those in the store.';
 
-/** @param chunks number of chunks to sample; 0 for none @throws RecalldError store_unreachable */
+/**
+ * @param chunks number of chunks to sample; 0 for none
+ * @throws RecalldError store_unreachable
+ */
 export async function readHubs(
   returned: ReturnedReads,
   store: VectorStore | null,
@@ -59,12 +62,13 @@ async function drawIds(
 export interface ReturnedWindow {
   readonly pipeline: string;
   readonly since: Date;
+  /** Number of top results that count. */
   readonly k: number;
-  /** Newest first. */
+  /** Maximum number of live queries, newest first. */
   readonly limit: number;
 }
 
-/** Documents that are retrieved less often than these cannot be hubs. */
+/** Maximum number of documents read, most retrieved first; those that are retrieved less often cannot be hubs. */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -134,7 +138,7 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   const { rounds, documents: documentsTable } = db.index;
   const status = (await rounds.statuses()).find((one) => one.pipeline === pipeline);
   const counts = await rounds.countFindings(pipeline);
-  /** Oldest finding first. */
+  /** Documents with findings by kind, oldest finding first. */
   const found: { readonly kind: NamedKind; readonly count: number; readonly documents: readonly NamedDocument[] }[] =
     [];
   for (const kind of findingKinds) {
@@ -150,6 +154,7 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   return {
     /** When the last complete round ended. */
     checkedAt: status?.endedAt ?? null,
+    /** Number of documents in the manifest. */
     documents: status?.documents ?? null,
     measures: latest
       .filter((one) => one.pipeline === pipeline && placeOf(one) >= 0)
@@ -162,8 +167,9 @@ export type IndexPageData = Awaited<ReturnType<typeof readIndexPage>>;
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
-/** Shorter than that of the command, because the page is opened often. */
+/** Time range of the hub section on the page. */
 const HUBS_MS = 7 * DAY_MS;
+/** Window with fewer queries than that of the command, because the page is opened often. */
 const hubsWindow = { k: 10, limit: 5000 };
 const DRAWN_CHUNKS = 1000;
 const DRAW_LIMIT_MS = 30_000;
@@ -187,6 +193,7 @@ export async function readIndexPage(context: Context, pipeline: string, isIndexe
     /** Forbidden documents returned in the latest golden runs and sentinel runs. */
     leaks: await readLeaks(db.golden.runs, pipeline),
     returned: await readHubs(reads.index.returned, store, window, AbortSignal.timeout(DRAW_LIMIT_MS)),
+    /** True if chunks were sampled from the store to find dead chunks. */
     isDrawn,
     deployments: latest,
     now,
@@ -195,7 +202,10 @@ export async function readIndexPage(context: Context, pipeline: string, isIndexe
 
 const SEARCHED_RUNS = 50;
 
-/** Sentinel runs count too, because they send every query that has forbidden documents. */
+/**
+ * Reads the forbidden documents that the latest run of each golden set returned. Sentinel runs count too, because they
+ * send every query that has forbidden documents.
+ */
 async function readLeaks(runs: GoldenRuns, pipeline: string) {
   const recent = await Promise.all(
     (['full', 'sentinel'] as const).map((purpose) => runs.list({ pipeline, purpose, limit: SEARCHED_RUNS })),

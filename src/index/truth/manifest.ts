@@ -65,7 +65,10 @@ export async function* readFile(path: string, from: string | null): AsyncGenerat
 
 type CommandConfig = Extract<ManifestConfig, { readonly kind: 'command' }>;
 
-/** While lines are stored, the program waits, because its pipe is full. Its standard error is ignored. */
+/**
+ * While recalld stores lines, it reads no further output, so the program waits once the pipe is full. The program's
+ * standard error is ignored.
+ */
 export async function* readCommand(
   { command: [program = '', ...args], directory, environment, timeout_ms: timeoutMs }: CommandConfig,
   configField: string,
@@ -164,7 +167,10 @@ type SqlConfig = Extract<ManifestConfig, { readonly kind: 'sql' }>;
 
 const ROWS = 5000;
 
-/** Errors omit the message of the database, because it may contain row data. */
+/**
+ * Reads through a cursor in a read-only transaction. Errors omit the message of the database, because it may contain
+ * row data.
+ */
 export async function* readQuery(
   { url, query, timeout_ms: timeoutMs }: SqlConfig,
   configField: string,

@@ -27,7 +27,7 @@ const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; read
 
 const { missing, unretrievable, orphaned, superseded, other_model: otherModel } = shareOfKind;
 
-/** In display order. */
+/** Names of the index measures in display order. */
 export const indexMeasureNames: readonly string[] = [
   ...findingKinds.map((kind) => shareOfKind[kind].measure),
   INDEX_LAG_MEDIAN,
@@ -51,6 +51,7 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
   models: [otherModel.measure],
 };
 
+/** Minimum number of changes in a day for which the lag is computed. */
 const MIN_ARRIVALS = 20;
 
 /** @param all true if every document was checked */
@@ -89,7 +90,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
   await db.measurements.record(outcomes);
 }
 
-/** A day ago or, if the share changed since then, the first round after the change. */
+/** Returns the start of the pooled period: a day ago, or the first round after the last change of the share. */
 async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
   const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);
   return roundsSinceChange(rounds)[0]?.round ?? dayAgo;
@@ -160,6 +161,7 @@ export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date)
   return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
 }
 
+/** Returns the latest shares over all documents, without stale values. */
 export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
   return findingKinds.flatMap((kind) => {
     const newest = ofAllDocuments(latest, shareOfKind[kind].measure, now);
@@ -169,6 +171,7 @@ export function wrongShares(latest: readonly LatestMeasurement[], now: Date): Wr
   });
 }
 
+/** Returns the latest lag over all documents; null if there is none, or if it is stale. */
 export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
   const newest = ofAllDocuments(latest, INDEX_LAG, now);
   if (newest === null) return null;

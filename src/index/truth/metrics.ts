@@ -1,4 +1,4 @@
-/** Measures of index checks are rows of the measure table instead. */
+/** Metrics of index checks. The measures of index checks are in the measure table. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const indexMetrics = {

@@ -1,4 +1,4 @@
-/** Phases of a round that look up documents, ids and chunks in the store. */
+/** Phases of a round that look up documents, ids and chunks in the store. All store calls are throttled. */
 
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../../connectors/throttle/shared-rate.ts';
@@ -18,7 +18,9 @@ export function createThrottledStore(context: Context, { pipeline, callsPerSecon
   const rateLimit = createSharedRate(context, `${pipeline} index`, () => callsPerSecond);
   const latencies = new Map<string, number[]>();
   return {
-    /** For a call to another service, such as the retriever, that in turn queries the store. */
+    /**
+     * Waits for the rate limit before a call to another service, such as the retriever, that in turn queries the store.
+     */
     waitTurn: () => rateLimit(signal),
     /** @throws NoValueError, and the reason of `signal` */
     async call<Value>(what: string, request: () => Promise<StoreOutcome<Value>>): Promise<Value> {
@@ -61,7 +63,7 @@ export async function inStore(
   return there;
 }
 
-/** Changes before this time must have reached the store; later ones may still be on their way. */
+/** Returns the time before which changes must have reached the store; later changes may still be on their way. */
 function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }
@@ -120,10 +122,15 @@ async function probeDocuments(
   };
 }
 
-/** Sampling may read the whole store. */
+/** Minimum time between samples, because sampling may read the whole store. */
 const SAMPLE_MS = HOUR_MS;
 
-/** Checks all ids if the store can list them (returns true); otherwise a uniform sample, at most once an hour. */
+/**
+ * Finds ids that are not in the manifest: among all ids if the store can list them, otherwise in a uniform sample, at
+ * most once an hour.
+ *
+ * @returns true if all ids were checked
+ */
 export async function findOrphans(run: PhaseRun): Promise<boolean> {
   try {
     await listSuspects(run);
@@ -185,7 +192,7 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
   });
 }
 
-/** Ids that were never in a manifest have no segment. */
+/** Counts listed ids by their segment in the last manifest. Ids that were never in a manifest have no segment. */
 async function tallyListed({ context, plan }: PhaseRun, ids: readonly string[]) {
   const segmentOf = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
   return tallyBySegment(
@@ -283,7 +290,7 @@ async function chunksOf(
   return found;
 }
 
-/** Omits documents whose chunks do not tell their version. */
+/** Checks the versions of documents that are in the store. Omits documents whose chunks do not tell their version. */
 function superseded(
   documents: readonly Pick<ExpectedDocument, 'id' | 'chunks' | 'segment'>[],
   chunks: Chunks,

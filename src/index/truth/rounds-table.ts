@@ -25,7 +25,9 @@ export interface Round {
   readonly pipeline: string;
   readonly startedAt: Date;
   readonly phase: Phase;
+  /** Position within the phase; null at its start. */
   readonly position: unknown;
+  /** Time when the manifest was last read completely. */
   readonly readAt: Date | null;
 }
 
@@ -50,7 +52,9 @@ export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { re
 
 /** Result of a step of a round, stored atomically. */
 export interface Step {
-  /** `uncounted`: not selected at random, so they do not count in the share. */
+  /**
+   * Checked documents by kind; `uncounted` if they were not selected at random and therefore do not count in the share.
+   */
   readonly checked?: readonly {
     readonly kind: FindingKind;
     readonly documents: readonly ProbedDocument[];
@@ -154,7 +158,7 @@ export function createRoundsTable(pool: Pool) {
         [pipeline, limit],
       ),
 
-    /** By segment. */
+    /** Returns the tallies of all rounds since `from`, by segment. */
     async tallies(pipeline: string, kind: FindingKind, from: Date): Promise<ReadonlyMap<string, Tally>> {
       const rows = await queryRows<Tally & { segment: string }>(
         pool,
@@ -165,7 +169,7 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ segment, ...tally }) => [segment, tally]));
     },
 
-    /** Over all segments, oldest first. */
+    /** Returns the tally of each round since `from` over all segments, oldest first. */
     async talliesByRound(pipeline: string, kind: FindingKind, from: Date): Promise<readonly RoundTally[]> {
       return queryRows<RoundTally>(
         pool,
@@ -186,6 +190,7 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
+    /** Returns when the last round with a tally of this kind started. */
     async lastTally(pipeline: string, kind: FindingKind): Promise<Date | null> {
       const sql = 'select max(round) as round from index_tallies where pipeline = $1::text and measure = $2::text';
       return (await queryRow<{ round: Date | null }>(pool, sql, [pipeline, kind]))?.round ?? null;
@@ -198,7 +203,7 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Oldest first. */
+    /** Returns the findings of a kind, oldest first. */
     async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly NamedDocument[]> {
       return queryRows<NamedDocument>(
         pool,
@@ -219,6 +224,7 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ kind, ...known }) => [kind, known]));
     },
 
+    /** Deletes findings, other than orphans, of documents that are no longer in the manifest. */
     async deleteObsoleteFindings(pipeline: string): Promise<void> {
       await pool.query(
         `delete from index_findings f where pipeline = $1::text and kind <> 'orphaned'

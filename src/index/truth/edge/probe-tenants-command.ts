@@ -20,7 +20,7 @@ export interface ProbeTenantsOptions {
   readonly segment: string;
   /** Segments whose documents must not be returned; default: all other segments with the same key. */
   readonly forbid?: readonly string[] | undefined;
-  /** Per forbidden segment. */
+  /** Number of queries per forbidden segment. */
   readonly questions: number;
 }
 
@@ -106,7 +106,7 @@ function refusal(problem: string): RecalldError {
 }
 
 const SEGMENTS_NAMED = 10;
-/** More than one, because some have no text or are no longer in the store. */
+/** Number of documents selected per query: more than one, because some have no text or are no longer in the store. */
 const DRAWN_FOR_EACH = 3;
 const DOCUMENTS_PER_CALL = 20;
 

@@ -28,6 +28,7 @@ export interface WrongShare {
   readonly value: number;
   readonly ciLow: number;
   readonly n: number;
+  /** Number of documents for which this finding is stored. */
   readonly known: number;
 }
 
@@ -57,6 +58,7 @@ export interface ArrivalLag {
   readonly seconds: number;
   /** Lower bound of the lag's 95 % CI. */
   readonly atLeast: number;
+  /** Configured `late_after`, in seconds. */
   readonly allowed: number;
   /** Number of changes; of these, the number still waiting, and the number overdue. */
   readonly n: number;
@@ -81,9 +83,9 @@ interface Chunk {
 }
 
 const SHINGLE_WORDS = 5;
-/** Shorter texts, such as headings, may occur twice in a document. */
+/** Minimum number of words of a compared text; shorter texts, such as headings, may occur twice in a document. */
 const MIN_WORDS = 20;
-/** Neighboring chunks that overlap share only about a third of their shingles. */
+/** Minimum resemblance of versions of one chunk; overlapping neighbors share only about a third of their shingles. */
 const MIN_RESEMBLANCE = 0.7;
 
 /**
@@ -122,7 +124,7 @@ function resemblance(one: ReadonlySet<string>, other: ReadonlySet<string>): numb
   return shared / (one.size + other.size - shared);
 }
 
-/** @param version as written in the manifest: the same hash, or the same time to the second */
+/** Returns true if a chunk has the version in the manifest: the same hash, or the same time to the second. */
 export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: string): boolean {
   const time = Date.parse(version);
   return chunks.some(({ version: stored }) => {
@@ -133,10 +135,16 @@ export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: s
   });
 }
 
-/** Tolerated cosine distance, as a multiple of the distance between two new embeddings. */
+/**
+ * Tolerated cosine distance of a stored vector, as a multiple of the distance between two new embeddings of its text.
+ */
 const TIMES_NOISE = 4;
 
-/** @param minCosine minimum cosine to the stored vector; storing vectors in 8 bits hardly changes it */
+/**
+ * Compares the stored vector of a chunk with two new embeddings of its text.
+ *
+ * @param minCosine minimum cosine to the stored vector; storing vectors in 8 bits hardly changes it
+ */
 export function isOfOtherModel(
   { stored, again, repeated }: Readonly<Record<'stored' | 'again' | 'repeated', Float32Array>>,
   minCosine: number,
@@ -148,7 +156,7 @@ export function isOfOtherModel(
 
 const QUESTION_CHARACTERS = 300;
 
-/** Beginning of the first non-empty text; null if there is none. */
+/** Returns the beginning of the first non-empty text, for use as a query; null if there is none. */
 export function queryTextOf(contents: readonly (string | null)[]): string | null {
   const text = contents.find((content) => content !== null && content.trim() !== '');
   return text?.trim().slice(0, QUESTION_CHARACTERS).trim() ?? null;
@@ -167,7 +175,10 @@ export function sharedPrefix(first: string, last: string): string | null {
   return /^.*[^\p{L}\p{N}\p{M}\p{Cs}*\s]/su.exec(first.slice(0, length))?.[0] ?? null;
 }
 
-/** @param forbidden ids, or prefixes with `*`, of the segment whose text the query contains */
+/**
+ * @param segment segment as which the query is sent, written `key=value`
+ * @param forbidden ids, or prefixes with `*`, of the segment whose text the query contains
+ */
 export function tenantProbe(
   id: string,
   text: string,
@@ -177,6 +188,7 @@ export function tenantProbe(
   return { id, text, tags: segmentTags(segment), judgments: [], forbidden };
 }
 
+/** Converts a segment `key=value` of the manifest to query tags. */
 export function segmentTags(segment: string | null): Readonly<Record<string, string>> {
   const [, key, value] = /^([^=]+)=(.*)$/s.exec(segment ?? '') ?? [];
   return key === undefined || value === undefined ? {} : { [key]: value };

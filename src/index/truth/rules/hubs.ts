@@ -6,14 +6,19 @@ import { wilsonInterval } from '../../../math/stats/intervals.ts';
 
 /** Documents that queries returned; each distinct query counts once. */
 export interface ReturnedDocuments {
+  /** Number of distinct queries that returned documents. */
   readonly queries: number;
+  /** Number of distinct documents among their first k results. */
   readonly documents: number;
+  /** Number of results, summed over all queries. */
   readonly results: number;
+  /** Most retrieved documents first. */
   readonly top: readonly ReturnedDocument[];
 }
 
 export interface ReturnedDocument {
   readonly id: string;
+  /** Number of queries with the document among the first k results. */
   readonly queries: number;
   /** Texts of some of these queries, or their ids if texts are not stored. */
   readonly examples: readonly string[];
@@ -22,7 +27,7 @@ export interface ReturnedDocument {
 export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
 export const MIN_QUERIES = 100;
-/** Minimum ratio to the mean number of queries over all retrieved documents. */
+/** Minimum ratio of a hub's number of queries to the mean over all retrieved documents. */
 const MIN_RATIO = 10;
 /** A hub is also retrieved for at least this share of the queries. */
 const MIN_SHARE = 0.02;
@@ -46,8 +51,11 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
 }
 
 /**
- * Null if no sampled chunk was ever retrieved: the ids that the retriever returns then probably differ from the
- * store's.
+ * Returns the share of chunks that are never retrieved. Null if no sampled chunk ever was: the ids that the retriever
+ * returns then probably differ from the store's.
+ *
+ * @param sampled ids sampled uniformly from the store
+ * @param retrieved the sampled ids that any query retrieved
  */
 export function deadChunks(sampled: readonly string[], retrieved: ReadonlySet<string>) {
   const ids = sampled.filter((id) => !retrieved.has(id));

@@ -4,12 +4,13 @@ import { median, survivalQuantile } from '../../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 import { clopperPearsonInterval } from '../../../math/stats/intervals.ts';
 
+/** Number of documents checked, and number of documents with a problem. */
 export interface Tally {
   readonly n: number;
   readonly found: number;
 }
 
-/** Relative to the first. */
+/** Size of the second sample relative to the first. */
 export const SECOND_STAGE = 5;
 
 /**
@@ -27,7 +28,7 @@ export async function twoStageSample<Seen extends { readonly tally: Tally }>(
   return seen.tally.found === 0 ? seen : check(SECOND_STAGE * first);
 }
 
-/** With a 95 % CI; exact if all documents were checked; null if none was. */
+/** Estimates the share of documents with a problem, with a 95 % CI; exact if all were checked, null if none was. */
 export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   if (n === 0) return null;
   const value = Math.min(found, n) / n;
@@ -99,6 +100,7 @@ function sumOf(tallies: readonly Tally[]): Tally {
 /** Position that sorts before every other document. */
 export const FIRST_PLACE = { place: '-9223372036854775808', id: '' };
 
+/** @param uniform in [0, 1) */
 export function randomPlace(uniform: number): string {
   const high = BigInt(Math.floor(uniform * 2 ** 32));
   return String((high << 32n) - 2n ** 63n);
