@@ -12,15 +12,17 @@ import type { BaselineScores } from './rules/query-score.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;
-  /** Starts at 1 for each pipeline. */
+  /** Version number, starting at 1 for each pipeline. */
   readonly version: number;
   readonly createdAt: Date;
   /** Why the baseline was built, as shown to users. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
-  /** Mean direction of the chunks, see `coverageScore`; empty if unknown. */
+  /** Mean direction of the chunks, which `coverageScore` requires; empty if unknown. */
   readonly storeMean: Float64Array;
-  /** Number of sessions that the retained tail represents: fewer than all if only a share is retained. */
+  /**
+   * Number of sessions that the retained tail represents; lower than the total if only a share of the tail is retained.
+   */
   readonly tailSessions: number;
 }
 
@@ -38,7 +40,10 @@ export interface RetainedQuery {
 
 export type RetainedQueries = ReturnType<typeof retainedOf>;
 
-/** `tail`: the worst-covered 10 %, searched for uncovered topics. `sample`: random among all baseline queries. */
+/**
+ * `tail`: the worst-covered 10 % of the baseline queries, searched for uncovered topics. `sample`: a random sample of
+ * all baseline queries.
+ */
 type RetainedRole = 'tail' | 'sample';
 
 interface Summary extends Omit<FrozenBaseline, 'regions' | 'scores' | 'period'> {
@@ -81,6 +86,7 @@ export function baselinesTable(pool: Pool) {
       return row && toStored(row);
     },
 
+    /** Returns the retained queries that have not been erased. */
     async retained(pipeline: string, version: number, role: RetainedRole): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
@@ -91,7 +97,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Cosines of the sample queries to their nearest chunks, ascending; -1 for a query without a chunk. */
+    /** Cosines of the sample queries to their nearest chunks, in ascending order; -1 for a query without a chunk. */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,
@@ -102,7 +108,7 @@ export function baselinesTable(pool: Pool) {
       return Float64Array.from(rows, ({ similarity }) => similarity);
     },
 
-    /** Sample queries not replayed since `since`; those that have waited longest come first. */
+    /** Sample queries that have not been replayed since `since`; those that have waited longest come first. */
     async dueForReplay(pipeline: string, version: number, since: Date, limit: number): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
@@ -115,7 +121,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Null for a query that can no longer be measured. Ignores erased queries. */
+    /** Records new scores; null for a query that can no longer be measured. Ignores erased queries. */
     async recordReplays(
       pipeline: string,
       version: number,
@@ -130,7 +136,7 @@ export function baselinesTable(pool: Pool) {
       );
     },
 
-    /** Scores of each sample query replayed after `since`: in the baseline, and in its latest replay. */
+    /** Two scores of each sample query replayed after `since`: in the baseline, and in its latest replay. */
     replayed: (pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> =>
       queryRows(
         pool,
@@ -141,7 +147,7 @@ export function baselinesTable(pool: Pool) {
         [pipeline, version, since],
       ),
 
-    /** Their statistics remain. */
+    /** Deletes the queries of earlier baseline versions; their statistics remain. */
     async releaseBefore(pipeline: string, version: number): Promise<void> {
       await pool.query(`delete from density_baseline_queries where pipeline = $1::text and version < $2::integer`, [
         pipeline,
@@ -154,6 +160,7 @@ export function baselinesTable(pool: Pool) {
 function retainedOf(rows: readonly RetainedRow[]) {
   return {
     queries: rows.map(({ vector: _vector, ...query }) => query),
+    /** One row per query, in the same order. */
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }
@@ -236,6 +243,7 @@ type BaselineArrays = {
   readonly storeMean: Float64Array;
 };
 
+/** Number of elements of each array in the concatenated bytes. */
 type ArrayShape = ReturnType<typeof arrayShape>;
 
 function arrayShape({ regions, scores, storeMean }: BaselineArrays) {

@@ -30,7 +30,7 @@ export type PeriodTally = Awaited<ReturnType<typeof tallyPeriod>>;
 
 type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; readonly vector: Buffer | null };
 
-/** A vector of 1,536 numbers takes 6 kB. */
+/** Number of rows per batch. A vector of 1,536 numbers takes 6 kB. */
 const BATCH_ROWS = 1_000;
 
 /** Condition on the first day of receipt, repeated for both tables because each has its own partitions. */
@@ -73,15 +73,15 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     chances: measured.flatMap(({ chance, queries, sessions }) =>
       chance === null ? [] : [{ chance, queries, sessions }],
     ),
-    /** By reason. */
+    /** Number of queries that could not be measured, by reason. */
     notMeasurable: Object.fromEntries(
       rows.flatMap(({ reason, queries }) => (reason === null ? [] : [[reason, queries]])),
     ),
     /** Number of queries that are claimed or admitted, but not measured yet. */
     open: queriesOf('open'),
-    /** Never claimed. */
+    /** Number of queries without a coverage row: they were never claimed. */
     untouched: queriesOf('untouched'),
-    /** Of measured queries. */
+    /** Times of the first and the last measured query; null if there are none. */
     first: measured.reduce<Date | null>((least, { first }) => (least === null || first < least ? first : least), null),
     last: measured.reduce<Date | null>((most, { last }) => (most === null || last > most ? last : most), null),
   };

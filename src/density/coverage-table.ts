@@ -57,7 +57,10 @@ export interface AdmissionRequest {
   readonly until: Date;
   readonly now: Date;
   readonly admission: Admission;
-  /** `decided.until` of the backlog: the decision has no effect if another one was made since. */
+  /**
+   * `decided.until` of the backlog that the decision is based on. The decision has no effect if another one was made
+   * since.
+   */
   readonly decidedUntil: Date | null;
 }
 
@@ -88,7 +91,7 @@ type ClaimedRow = Omit<ClaimedQuery, 'vector'> & { readonly embedding: Buffer | 
 /** Every call rejects with RecalldError database_unreachable if the database does not respond. */
 export function coverageTable(pool: Pool) {
   return {
-    /** Queries received in a period and not measured yet. */
+    /** Counts the queries received in a period and not measured yet. */
     backlog: (pipeline: string, from: Date, until: Date) =>
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
@@ -118,7 +121,7 @@ export function coverageTable(pool: Pool) {
         return [...retaken, ...fresh].map(toClaimed);
       }),
 
-    /** Ignores erased queries. */
+    /** Records the results of claimed queries. Ignores erased queries. */
     record: (
       pipeline: string,
       outcomes: readonly CoverageOutcome[],
@@ -131,7 +134,11 @@ export function coverageTable(pool: Pool) {
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
       readPeriod(pool, period, chance),
 
-    /** Measured queries are searched again. @returns their number */
+    /**
+     * Reopens measured queries, so that they are searched again.
+     *
+     * @returns the number of reopened queries
+     */
     reopen: (
       { pipeline, from, until }: CoveragePeriod,
       { chance, fromText, now }: { readonly chance: number; readonly fromText: boolean; readonly now: Date },
@@ -151,7 +158,10 @@ export function coverageTable(pool: Pool) {
   };
 }
 
-/** There are usually none, and checking for them first is faster than the full statement. */
+/**
+ * Claims queries that were claimed before and then deferred or abandoned. There are usually none, and checking for them
+ * first is faster than the full statement.
+ */
 async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
   const waiting = await pool.query(`select 1 from ${due} limit 1`, [pipeline, now]);
@@ -265,13 +275,17 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     decided: stored && decisionOf(stored),
     /** Number of queries that no admission decision covers yet; they have no coverage row. */
     arrived: arrived?.n ?? 0,
-    /** Never claimed. */
+    /** Number of queries admitted but never claimed. */
     admitted: admitted?.n ?? 0,
+    /** When the oldest of these queries was received; null if there are none. */
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }
 
-/** At level 0, only the decision is written, and workers create the rows when they claim queries. */
+/**
+ * Records a decision. At level 0, every query is admitted: no rows are written, because workers create them when they
+ * claim queries.
+ */
 async function admit(
   client: PoolClient,
   { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,

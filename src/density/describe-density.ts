@@ -9,7 +9,7 @@ import { densityMeasures } from './rules/watch.ts';
 import type { DensityPhase } from './rules/watch-state.ts';
 
 const MAX_EVENTS = 50;
-/** Two weeks of hourly windows. */
+/** Maximum length of a series: two weeks of hourly windows. */
 const MAX_SERIES = 336;
 
 export async function describeDensity(
@@ -64,7 +64,7 @@ export async function describeDensity(
 
 const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
-/** Uses the last density of each full day (UTC), see `outgrewBaseline`. */
+/** Applies `outgrewBaseline` to the last density of each full day (UTC). */
 async function hasOutgrown(
   { measurements }: Context['db'],
   phase: DensityPhase | null,

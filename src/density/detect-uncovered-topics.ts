@@ -24,7 +24,7 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** Texts of the topic, and other texts, from which its label is derived. */
+/** Maximum number of texts of the topic, and of other texts, from which its label is derived. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
@@ -113,7 +113,7 @@ function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: Retaine
 
 type NamedTopic = Awaited<ReturnType<typeof nameTopics>>[number];
 
-/** Drops a topic if neither its vectors nor its words show that its queries share one subject. */
+/** Labels topics. Drops a topic if neither its vectors nor its words show that its queries share one subject. */
 async function nameTopics({ db }: Context, pipeline: string, found: readonly LocatedTopic[], traffic: Traffic) {
   if (found.length === 0) return [];
   const own = new Set(found.flatMap(({ members }) => members));
@@ -167,11 +167,14 @@ async function describe(
   return described;
 }
 
-/** Whole days, so that queries typical of a time of day are not mistaken for a topic. */
+/**
+ * Possible lengths of the search period: whole days, so that queries typical of a time of day are not mistaken for a
+ * topic.
+ */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
-/** Enough to find a topic with 5 % of the traffic. */
+/** Minimum number of sessions: enough to find a topic with 5 % of the traffic. */
 const MIN_SESSIONS = 500;
-/** While an alert is firing: enough to measure the size of a drop. */
+/** Minimum number of sessions while an alert is firing: enough to measure the size of a drop. */
 const MIN_SESSIONS_FIRING = 200;
 const MAX_EVENTS = 20;
 
@@ -205,7 +208,7 @@ async function topicPeriod(
   }
 }
 
-/** The later time if two alerts are firing; null if none is. */
+/** Start of the drop according to the firing alert: the later time if two alerts are firing, null if none is. */
 async function dropStart({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;

@@ -30,14 +30,15 @@ import { findLostChunks } from './search-store.ts';
 import { readTraffic, type Traffic, timeOf } from './traffic.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
+/** Maximum number of live queries, and of baseline queries, that are compared with each other. */
 const MAX_COMPARED_QUERIES = 1_000;
 
 /**
- * Investigates a new alert over the period of its size: uncovered traffic, its regions, whether the queries are new,
- * and what the store lost. If the queries resemble the baseline, or golden scores dropped, looks up chunks that
- * baseline queries found.
+ * Investigates a new alert over the period in which its size was measured: how much traffic is uncovered, in which
+ * regions, and whether the queries are new. If the queries resemble the baseline, or if golden scores dropped, the
+ * store may have lost content: chunks that baseline queries found are then looked up.
  *
- * @param sinceMs earlier measurements are not comparable; null if all are
+ * @param sinceMs measurements before this time are not comparable; null if all are comparable
  */
 async function investigateAlert(
   context: Context,
@@ -101,7 +102,7 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
   return regionTable(regions, baseline.regionShares);
 }
 
-/** Compares one query per session with the baseline queries; null if there are none. */
+/** Compares one query per session since the drop with the baseline queries; null if there are none. */
 async function compareQueries(
   context: Context,
   { storeMean }: StoredBaseline,
@@ -122,14 +123,21 @@ async function compareQueries(
   return context.compute.run('compareWithBaseline', { queries, baseline: sample.vectors }, signal);
 }
 
-/** A sample of this size is accurate enough. */
+/** Maximum number of queries measured per window; a sample of this size is accurate enough. */
 const MAX_QUERIES = 20_000;
-/** Exported densities cover at most a day, and samples of older windows may be deleted. */
+/**
+ * Maximum age of a window that is measured again. Exported densities cover at most a day, and samples of older windows
+ * may be deleted.
+ */
 const LATE_SAMPLES_MS = DAY_MS;
-/** Until other transactions can read a score. */
+/** Maximum time from scoring a query until other transactions can read the score. */
 const WRITING_MS = MINUTE_MS;
 
-/** Null if no window is due, or if its queries are still being measured. Writes nothing, and is repeatable. */
+/**
+ * Measures the next window that is due to close. Writes nothing; equal samples produce equal measurements.
+ *
+ * @returns null if no window is due, or if the queries of the window are still being measured
+ */
 async function observeWindow(
   context: Context,
   plan: DensityPlan,
@@ -173,7 +181,9 @@ async function isAwaited(
   return open + untouched > 0;
 }
 
-/** @param scoredSince excludes queries measured before this time, whose scores are not comparable */
+/**
+ * @param scoredSince excludes queries measured before this time, whose scores are not comparable; null excludes none
+ */
 async function measureWindow(
   context: Context,
   plan: DensityPlan,
@@ -201,8 +211,11 @@ async function measureWindow(
 }
 
 /**
- * Measures windows of the last day again, oldest first, if queries were scored after the latest window closed. This
- * updates their sums, but not their e-values, so sums do not depend on the order in which samples arrive.
+ * Measures windows of the last day again if some of their queries were scored after the latest window closed. This
+ * updates the sums of the windows, but not their e-values, so sums do not depend on the order in which samples arrive.
+ *
+ * @param comparable closed windows of the same baseline, oldest first
+ * @returns the windows measured again, oldest first
  */
 async function measureLateSamples(
   context: Context,
@@ -241,12 +254,14 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
   };
 }
 
-/** After a long downtime, the run of the next minute continues. */
+/** Maximum number of steps per pipeline and run. After a long downtime, the run of the next minute continues. */
 const MAX_STEPS = 48;
 
 /**
- * Takes all due steps, then evaluates the check. Of two steps of concurrent workers, only one is stored. @throws the
- * errors of forEachPipeline
+ * Takes all due steps of every pipeline, then evaluates its check. If two workers start a step from the same revision
+ * of the state, only one step is stored.
+ *
+ * @throws the errors of forEachPipeline
  */
 export async function evaluateDensity(context: Context, signal: AbortSignal): Promise<void> {
   await forEachPipeline(context.densityPlans, signal, async (plan) => {
@@ -299,7 +314,11 @@ async function observe(
   }
 }
 
-/** Writes measurements first: they are the same for every worker. @returns false if another worker was faster */
+/**
+ * Writes measurements before the state: they are the same for every worker, so writing them twice does no harm.
+ *
+ * @returns false if another worker was faster
+ */
 async function store(
   context: Context,
   plan: DensityPlan,

@@ -9,7 +9,7 @@ import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
-/** For queries with negative feedback, and for those without it. */
+/** Maximum number of queries with negative feedback, and of queries without it. */
 const MAX_QUERIES = 2000;
 const MAX_DOCUMENTS = 3;
 
@@ -70,7 +70,10 @@ export interface ComplaintQuery {
   readonly documentIds: readonly string[];
 }
 
-/** Repeated for each table in a join: otherwise PostgreSQL considers every partition of the second table. */
+/**
+ * Condition on the day of receipt, repeated for each table in a join: otherwise PostgreSQL considers every partition of
+ * the second table.
+ */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
               and c.received_on >= ${receivedSince('$2')}`;
@@ -117,6 +120,7 @@ export function complaintsTable(pool: Pool) {
       return rows.map(({ vector, ...query }) => ({ ...query, vector: vectorOfBytes(vector) }));
     },
 
+    /** Returns queries by id; omits deleted queries. */
     async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
       const rows = await queryRows<ComplaintQuery>(
         pool,
@@ -130,7 +134,7 @@ export function complaintsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, row]));
     },
 
-    /** Documents clicked or rated positively in the results of these queries, most often liked first. */
+    /** Documents that users clicked or rated positively in the results of these queries, most often liked first. */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
       const rows = await queryRows<{ readonly documentId: string }>(
         pool,

@@ -1,4 +1,4 @@
-/** Stale values are withheld. */
+/** Converts stored density measurements and topics to gauges. Stale values are withheld. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -14,7 +14,10 @@ import { type DensityMeasure, densityMeasures } from './rules/watch.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
 const DAY_SECONDS = 86_400;
-/** Admission is decided every minute, for queries that are four minutes old. */
+/**
+ * Maximum age of an exported admission decision. Admission is decided every minute, for queries that are four minutes
+ * old.
+ */
 const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 
 export async function readDensityGauges(context: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
@@ -97,7 +100,7 @@ function isDensity(measure: string): measure is DensityMeasure {
   return (densityMeasures as readonly string[]).includes(measure);
 }
 
-/** Absent if the latest search is stale or had too little traffic. */
+/** Number of open topics per pipeline; absent if the latest search is stale or had too little traffic. */
 export async function readTopicGauges({ densityPlans: plans, db }: Context): Promise<GaugesAt> {
   if (plans.length === 0) return () => [];
   const latest = await db.density.topics.latestSearches();

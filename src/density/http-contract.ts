@@ -171,7 +171,7 @@ export function topicJson(
   });
 }
 
-/** The JSON of a topic with the stored texts of its examples. */
+/** Returns a topic as JSON, with the stored texts of its examples. */
 export async function describedTopic(topics: Pick<TopicsTable, 'texts'>, topic: UncoveredTopic) {
   return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
 }

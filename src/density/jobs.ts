@@ -7,7 +7,7 @@ import { evaluateDensity } from './evaluate-density.ts';
 import { admitLiveQueries, measureCoverage, ROUND_MS } from './measure-coverage.ts';
 import { replayBaselineQueries } from './search-store.ts';
 
-/** Workers that share the work of one minute. */
+/** Maximum number of workers that share the work of one minute. */
 const MAX_LANES = 64;
 
 export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({

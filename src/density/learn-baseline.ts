@@ -1,4 +1,7 @@
-/** Builds baselines from traffic: provisional at first, for pages with enough traffic, and after a change. */
+/**
+ * Builds baselines from traffic: a provisional baseline as soon as possible, one of page grade once there is enough
+ * traffic, and a new one after a change.
+ */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -22,18 +25,22 @@ import type {
 import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
-/** The period may be doubled to reach the required number of sessions. */
+/** Number of times that the period may be doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
-/** More would not improve percentiles, and their vectors would not fit into the memory of a small machine. */
+/**
+ * Maximum number of queries in a baseline. More would not improve percentiles, and their vectors would not fit into the
+ * memory of a small machine.
+ */
 const MAX_QUERIES = 20_000;
 const MAX_TAIL = 2_000;
 const SAMPLE = 1_000;
 const SEED = 1;
-/** Queries that have not been replayed by then are skipped. */
+/** Maximum duration of a replay; queries that have not been replayed by then are skipped. */
 const MAX_REPLAY_MS = DAY_MS;
 
 /**
- * The first baseline may be provisional; only one of page grade replaces it.
+ * Builds a baseline from the queries measured so far. The first baseline may be provisional; only one of page grade
+ * replaces it.
  *
  * @returns null if the store did not respond
  */
@@ -67,7 +74,10 @@ export async function observeBaselineTraffic(
   return { kind: 'baseline_built', baseline, version, reason, closedMs: untilMs, details: {} };
 }
 
-/** The period has the configured number of days; it is doubled up to twice if it has too few sessions. */
+/**
+ * Start of the baseline period. The period has the configured number of days; it is doubled up to twice if it has too
+ * few sessions.
+ */
 async function startOfTraffic(
   { db }: Context,
   { pipeline, needs }: DensityPlan,
@@ -86,7 +96,11 @@ async function startOfTraffic(
   return fromMs;
 }
 
-/** @returns null while queries remain to be replayed, or if the store does not respond */
+/**
+ * Completes a replay: builds a new baseline, and measures how the change affected the scores of the replayed queries.
+ *
+ * @returns null while queries remain to be replayed, or if the store does not respond
+ */
 export async function observeReplay(
   context: Context,
   plan: DensityPlan,
@@ -108,7 +122,7 @@ export async function observeReplay(
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
 
-/** Both densities use the percentiles of the old baseline. */
+/** Density of the retained queries before and after the change, both with the percentiles of the old baseline. */
 async function effectOfChange(
   { db }: Context,
   { pipeline }: DensityPlan,
@@ -139,7 +153,11 @@ async function effectOfChange(
 /** `unknown`: the store did not respond. */
 type BuiltBaseline = Awaited<ReturnType<typeof buildBaseline>>;
 
-/** Stores no baseline of insufficient grade. @param reason as shown to users */
+/**
+ * Builds a baseline from the queries measured in the period, and stores it unless its grade is insufficient.
+ *
+ * @param reason why the baseline is built, as shown to users
+ */
 async function buildBaseline(
   context: Context,
   plan: DensityPlan,
@@ -178,7 +196,10 @@ function tooLittle(progress: BaselineProgress) {
   return { kind: 'insufficient' as const, progress };
 }
 
-/** Retains the worst-covered query of each session; if there are more than `MAX_TAIL`, a random sample. */
+/**
+ * Retains the worst-covered query of each session in the tail; if there are more than `MAX_TAIL`, a random sample of
+ * them.
+ */
 function retainedTail({ tail }: Baseline, traffic: Traffic) {
   const worst = new Map<string, Baseline['tail'][number]>();
   for (const query of tail) {
@@ -197,7 +218,7 @@ function retainedTail({ tail }: Baseline, traffic: Traffic) {
   };
 }
 
-/** One random query per session. */
+/** Retains one random query per session. */
 function retainedSample({ scores }: Baseline, traffic: Traffic): readonly RetainedQuery[] {
   const order = drawn([...traffic.queries.keys()], traffic.queries.length, SEED);
   const seen = new Set<string>();

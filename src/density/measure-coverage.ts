@@ -165,7 +165,7 @@ async function measureBatch(
   }
 }
 
-/** Vectors by key of the queries that have only a text; null if the embedder failed. */
+/** Returns the vectors, by key, of the queries that have only a text; null if the embedder failed. */
 async function embedMissing(
   { logger }: Context,
   { pipeline, embedder }: DensityPlan,
@@ -194,15 +194,19 @@ async function embedMissing(
 
 /** Delay before queries are admitted: during this time, sampling may still drop queries of the same minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** After this time, a query is not measured any more. */
+/** Maximum time that a query waits; after this time, it is not measured any more. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
-/** The time to work off the queue. While it is longer, some sessions are not admitted. */
+/** Maximum length of the queue, as the time to work it off. While it is longer, some sessions are not admitted. */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
-/** A longer wait shows that the workers search fewer queries than the budget allows. */
+/**
+ * Maximum waiting time of the oldest query. A longer wait shows that the workers search fewer queries than the budget
+ * allows.
+ */
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**
- * Of concurrent decisions for a pipeline, only one takes effect.
+ * Decides for every pipeline how many of the newly arrived queries are admitted. If several workers decide at the same
+ * time, only one decision takes effect.
  *
  * @throws the first failure, after trying all pipelines
  */

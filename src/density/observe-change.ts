@@ -27,9 +27,9 @@ import { KEPT_CHUNKS, searchCoverage, searchRateLimit } from './search-store.ts'
 /** Fingerprint fields whose change makes earlier query vectors unusable. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set(['embeddingModel', 'embeddingRevision', 'dimension']);
 
-/** Enough to detect a mean score change of 0.01. */
+/** Number of baseline queries that are searched in a new index: enough to detect a mean score change of 0.01. */
 const REPEATED_SEARCHES = 300;
-/** More would hardly improve percentiles. */
+/** Maximum number of queries replayed for a new baseline; more would hardly improve percentiles. */
 const MAX_REPLAYED = 5_000;
 const SEED = 1;
 
@@ -131,8 +131,8 @@ async function searchRetained(
 }
 
 /**
- * The baseline period if its queries are still stored; otherwise, without an open incident, as many of the latest days
- * as a baseline requires. Null if there are no queries.
+ * Period whose queries are replayed: the baseline period if its queries are still stored; otherwise, without an open
+ * incident, as many of the latest days as a baseline requires. Null if there are no queries.
  */
 async function replayPeriod(
   { db }: Context,

@@ -24,7 +24,7 @@ import { readSessions, readVectors } from './vector-files.ts';
 
 export type OfflineDrift = Awaited<ReturnType<typeof compareVectorFiles>>;
 
-/** `top-1-less-mean`: the daemon's score. `mean-top-k`: mean cosine to the k nearest chunks. */
+/** `top-1-less-mean`: the score that the daemon uses. `mean-top-k`: mean cosine of a query to its k nearest chunks. */
 export const scoreNames = ['top-1-less-mean', 'mean-top-k'] as const;
 
 export type ScoreChoice =
@@ -36,10 +36,13 @@ export interface OfflineDriftRequest {
   readonly storePath: string;
   readonly referencePath: string;
   readonly currentPath: string;
-  /** Session of each row in the current file; null if each row is its own session. */
+  /** File with the session of each row in the current file; null if each row is its own session. */
   readonly sessionsPath: string | null;
   readonly score: ScoreChoice;
-  /** 0 or 1 for a single region; null to derive the number from the number of reference queries. */
+  /**
+   * Number of regions within which scores are ranked: 0 or 1 for a single region; null to derive it from the number of
+   * reference queries.
+   */
   readonly regions: number | null;
   /** Significance level, in (0, 0.5]. */
   readonly alpha: number;
@@ -50,10 +53,14 @@ export interface OfflineDriftRequest {
 
 const PSI_BINS = 10;
 
-/** Multiplications between two checks of the abort signal: about half a second of work. */
+/** Number of multiplications between two checks of the abort signal: about half a second of work. */
 const STEPS_PER_SLICE = 1e9;
 
-/** Both sets of queries are measured by exact search in the store. */
+/**
+ * Compares current queries with reference queries, both measured by exact search in the store.
+ *
+ * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the problem; `interrupted`
+ */
 export async function compareVectorFiles(request: OfflineDriftRequest) {
   const { store, reference, current, sessions } = await readInputs(request);
   const distinct = distinctRows(store);
@@ -77,6 +84,7 @@ export async function compareVectorFiles(request: OfflineDriftRequest) {
       kolmogorovSmirnov: kolmogorovSmirnov(scores, referenceScores),
       psi: populationStabilityIndex(referenceScores, scores, PSI_BINS).psi,
     },
+    /** Comparison of the vectors, scaled to length 1. */
     embedding,
   };
 }
@@ -180,7 +188,7 @@ async function scoreQueries(
   return scores;
 }
 
-/** In slices, so that the search can be interrupted. */
+/** Searches in slices, so that the search can be interrupted. */
 async function searchInSlices(
   rows: Matrix,
   queries: Matrix,
@@ -204,8 +212,8 @@ interface SurprisedQueries {
 }
 
 /**
- * Surprise of each query beyond that of the most similar reference queries. Each half of the reference is compared with
- * the other half, and the current queries with both halves.
+ * Computes by how much the surprise of each query exceeds that of the most similar reference queries. Each half of the
+ * reference is compared with the other half, and the current queries with both halves in turn.
  */
 async function excessSurprises(
   reference: SurprisedQueries,
@@ -243,7 +251,7 @@ function partOf({ vectors, surprises }: SurprisedQueries, rows: readonly number[
   };
 }
 
-/** NO_REGION if there is only one region. */
+/** Region of each query; NO_REGION if there is only one region. */
 function locate(
   reference: Matrix,
   current: Matrix,

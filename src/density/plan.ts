@@ -22,11 +22,12 @@ export function createDensityPlans(config: Config, pipelines: readonly WatchedPi
       pipeline: pipeline.name,
       store,
       embedder,
-      /** Null if the check `density_drift` is not configured. */
+      /** Severity of the check `density_drift`; null if the check is not configured. */
       severity,
       checkName,
       windowMs: durationMs(density.window),
       graceMs: durationMs(density.grace),
+      /** Maximum number of searches per second. */
       maxPerSecond: density.max_per_second,
       budget: periodBudget(config.alerts.false_pages.drift),
       monitors: watched.length,

@@ -12,10 +12,12 @@ import { repeatDensity } from './rules/query-density.ts';
 import { coverageScore, nearestSimilarity } from './rules/query-score.ts';
 import type { LostChunks } from './rules/watch-sentences.ts';
 
-/** Distinct chunks stored per search. Only the nearest counts; the others show what a query is about. */
+/**
+ * Number of distinct chunks stored per search. Only the nearest chunk counts; the others show what a query is about.
+ */
 export const KEPT_CHUNKS = 5;
 
-/** More than are stored, because some may be duplicates. */
+/** Number of chunks requested in the first search: more than are stored, because some may be duplicates. */
 const FIRST_SEARCH = 4 * KEPT_CHUNKS;
 const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
@@ -54,10 +56,15 @@ export async function searchCoverage(store: VectorStore, vector: Float32Array, s
   };
 }
 
+/** Sample size for the mean direction, independent of the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLE_SEED = 1;
 
-/** @returns empty if the store is empty or cannot be sampled; null if it did not respond */
+/**
+ * Mean direction of a uniform sample of the store.
+ *
+ * @returns empty if the store is empty or cannot be sampled; null if it did not respond
+ */
 export async function sampleStoreMean(
   { logger }: Pick<Context, 'logger'>,
   { pipeline, store }: DensityPlan,
@@ -91,7 +98,11 @@ function notMeasurable(reason: string) {
 const MAX_PROBED = 2_000;
 const MAX_NAMED = 20;
 
-/** @returns null if there is nothing to look up, or if the store did not respond */
+/**
+ * Looks up chunks that baseline queries found.
+ *
+ * @returns null if there is nothing to look up, or if the store did not respond
+ */
 export async function findLostChunks(
   { logger }: Pick<Context, 'logger'>,
   { pipeline, store }: DensityPlan,
@@ -124,7 +135,9 @@ const MEASURE = 'repeat_density';
 /** Interval between replay rounds. All rounds of an hour together replay about a hundred queries. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
-/** If a run started late and the next starts on time, the interval between them is shorter. */
+/**
+ * Tolerance for the interval: if a run started late and the next starts on time, the interval between them is shorter.
+ */
 const LATE_MS = MINUTE_MS / 2;
 
 /**

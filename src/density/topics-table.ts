@@ -21,7 +21,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** Null if topics could be searched for. */
+  /** Why topics could not be searched for; null if they could. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
@@ -33,7 +33,10 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   dominant_region, examples, nearest, segments, lost_chunks,
   judged_queries, relevant_share`;
 
-/** A topic that a user closed stays closed while the search period includes queries from before it was closed. */
+/**
+ * True if a closed topic appears again. A topic that a user closed stays closed while the search period still includes
+ * queries from before it was closed.
+ */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
 const upsert = `
@@ -70,7 +73,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rows.map(({ id, centroid }) => ({ id, centroid: numbersOfBytes(centroid) }));
     },
 
-    /** With the number of topics that are not closed. */
+    /** Latest search of every pipeline, with the number of topics that are not closed. */
     latestSearches: () =>
       queryRows<TopicSearch & { readonly unclosed: number }>(
         pool,
@@ -83,11 +86,11 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       ),
 
     /**
-     * Atomic. A closed topic reopens if it is found in a period after it was closed or last seen. An open topic that is
-     * now part of another is closed permanently.
+     * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after it
+     * was closed or last seen. An open topic that is now part of another topic is closed permanently.
      *
-     * @param showed `parts`: the whole of each such topic, by id
-     * @param after end of the search that this one follows
+     * @param showed `parts` maps the id of a topic to the id of the topic that it is now part of
+     * @param after end of the search that this one follows; null for the first search
      * @returns false, without storing anything, if another worker stored a search first
      */
     record: (
@@ -96,7 +99,11 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       after: Date | null,
     ): Promise<boolean> => inTransaction(pool, (client) => record(client, search, seen, parts, after)),
 
-    /** @returns the number of closed topics */
+    /**
+     * Closes open and acknowledged topics that were last seen before `before`.
+     *
+     * @returns the number of closed topics
+     */
     async closeUnseen(pipeline: string, before: Date, now: Date): Promise<number> {
       const { rowCount } = await pool.query(
         `update uncovered_topics set state = 'closed', changed_at = $3::timestamptz, note = 'No longer seen.'
@@ -106,7 +113,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rowCount ?? 0;
     },
 
-    /** Largest excess first. */
+    /** Topics, largest excess first. */
     async list(wanted: {
       readonly pipeline?: string | undefined;
       readonly states: readonly TopicState[];
@@ -132,7 +139,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return row && toTopic(row);
     },
 
-    /** Current names (see `topicName`), by topic id. */
+    /** Current names of topics (see `topicName`), by topic id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<{ id: string; label: readonly string[] }>(
@@ -143,7 +150,10 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return new Map(rows.map((row) => [row.id, topicName(row)]));
     },
 
-    /** Human judgments or, if there are none, those of the model; failed ones count as 0. Relevant: grade 2 or 3. */
+    /**
+     * Number of judged queries, and share of their documents with grade 2 or 3. Human judgments replace model
+     * judgments; failed judgments count as 0.
+     */
     async judged(pipeline: string, ids: readonly string[]) {
       const row = await queryRow<{ judgedQueries: number; relevantShare: number | null }>(
         pool,
@@ -160,7 +170,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return row ?? { judgedQueries: 0, relevantShare: null };
     },
 
-    /** Oldest first. */
+    /** Windows of a topic, oldest first. */
     windows: (id: string): Promise<readonly TopicWindow[]> =>
       queryRows(
         pool,
@@ -188,7 +198,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** By id: the original text if known, otherwise the query. */
+    /** Stored texts of live queries, by id: the original text if known, otherwise the query. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,
@@ -231,7 +241,10 @@ async function record(
   return true;
 }
 
-/** The search is written first: a second worker waits for its row, then sees that another search was stored. */
+/**
+ * True if another worker stored a search first. The row of the search is written first, so a second worker waits for it
+ * and then sees that another search was stored.
+ */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into uncovered_topic_searches as latest

@@ -9,7 +9,12 @@ import { equalChance } from './rules/sessions.ts';
 
 export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
 
-/** Equal rows produce equal traffic. @param most expected number of queries @param storeMean see `coverageScore` */
+/**
+ * Reads the traffic of a period. Equal rows produce equal traffic.
+ *
+ * @param most maximum expected number of queries
+ * @param storeMean mean direction of the chunks, see `coverageScore`; empty if unknown
+ */
 export async function readTraffic(
   context: Context,
   period: CoveragePeriod,
@@ -50,10 +55,13 @@ export async function readTraffic(
   return {
     queries,
     vectors,
-    /** In the order of the queries. */
+    /** Details of each query, without its vector, in the order of the queries. */
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
-    /** Skipped queries, whose vectors have another dimension than the store or, if unknown, the first query. */
+    /**
+     * Number of queries skipped because of the dimension of their vectors. It must be that of the store or, if that is
+     * unknown, of the first query vector.
+     */
     otherDimension: read.length - usable.length,
   };
 }
@@ -66,7 +74,7 @@ export function timeOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** In shared memory, so that it need not be copied for worker threads. */
+/** Creates a matrix in shared memory, so that it need not be copied for worker threads. */
 function sharedMatrix(rows: readonly Float32Array[], columns: number): Matrix {
   const data = new Float32Array(new SharedArrayBuffer(rows.length * columns * Float32Array.BYTES_PER_ELEMENT));
   for (const [index, vector] of rows.entries()) data.set(vector, index * columns);

@@ -8,7 +8,7 @@ import { sourceLines, unreadable } from '../platform/files/text-file.ts';
 /** The first bytes of every .npy file; the two-byte format version follows. */
 const NPY_MAGIC: Buffer = Buffer.from('\x93NUMPY', 'latin1');
 
-/** Magic bytes, version, and the longer form of the header length. */
+/** Length of the magic bytes, the version, and the longer form of the header length. */
 const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -138,7 +138,7 @@ async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   return matrix;
 }
 
-/** IEEE 754 binary16. */
+/** Converts float16 bits (IEEE 754 binary16) to a number. */
 function halfToNumber(bits: number): number {
   const sign = bits >= 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -186,7 +186,7 @@ function refused(path: string, problem: string): RecalldError {
   return new RecalldError('file_malformed', `${path} ${problem}.`);
 }
 
-/** 4 GiB of float32. */
+/** Maximum number of values in a file: 4 GiB of float32. */
 const MAX_NUMBERS: number = 2 ** 30;
 
 type BadRow = NonNullable<ReturnType<typeof firstBadRow>>;
@@ -217,7 +217,7 @@ export async function readVectors(path: string): Promise<Matrix> {
   return fromNpy ?? (await readVectorLines(path));
 }
 
-/** Null for another file. Reads nothing from a pipe, because a pipe cannot be read twice. */
+/** Returns null if the file is not a .npy file. Reads nothing from a pipe, because a pipe cannot be read twice. */
 async function readIfNpy(path: string): Promise<Matrix | null> {
   try {
     const file = await open(path);

@@ -7,7 +7,7 @@ import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-
 
 export interface StoredDensityState {
   readonly state: DensityState;
-  /** 0 if the state is not stored yet. */
+  /** Revision of the state; 0 if it is not stored yet. */
   readonly revision: number;
   readonly updatedAt: Date;
 }
@@ -46,10 +46,14 @@ export function watchTable(pool: Pool) {
 
     find: async (pipeline: string): Promise<StoredDensityState | null> => (await read(pipeline)).get(pipeline) ?? null,
 
-    /** Atomic. @returns false, without storing anything, if another worker advanced the same revision */
+    /**
+     * Stores one step atomically: state, windows and events.
+     *
+     * @returns false, without storing anything, if another worker advanced the same revision
+     */
     advance: (step: NextState): Promise<boolean> => inTransaction(pool, (client) => advance(client, step)),
 
-    /** Windows that started at `from` or later, in order. */
+    /** Closed windows that started at `from` or later, in order. */
     async windows(pipeline: string, from: Date): Promise<readonly ClosedWindow[]> {
       const rows = await queryRows<{ totals: ClosedWindow }>(
         pool,
@@ -60,7 +64,7 @@ export function watchTable(pool: Pool) {
       return rows.map(({ totals }) => totals);
     },
 
-    /** Newest first. */
+    /** Latest events of a pipeline, newest first. */
     events: ({ pipeline, limit }: { readonly pipeline: string; readonly limit: number }) =>
       queryRows<DensityEvent>(
         pool,

@@ -4,9 +4,9 @@ import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipelin
 import { type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
 import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
-/** Queries per topic. Each explanation takes about five requests. */
+/** Number of queries explained per topic. Each explanation takes about five requests. */
 const EXPLAINED = 3;
-/** Topics, largest first. */
+/** Number of topics, largest first, whose queries are explained. */
 const EXPLAINED_TOPICS = 10;
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
 /** Number of requested documents (k) to assume if the service did not report it. */
@@ -17,7 +17,7 @@ export type ComplaintsReport = Awaited<ReturnType<typeof readComplaints>>;
 /** `why` is null if explanations were not requested. */
 export type ExplainedComplaint = ComplaintsReport['topics'][number];
 
-/** @param isExplained explains why queries of a topic did not return other documents */
+/** @param isExplained whether to explain why queries of a topic did not return the documents that other users liked */
 export async function readComplaints(
   context: Context,
   pipeline: WatchedPipeline,
@@ -44,7 +44,7 @@ export function readComplaintsInTime(context: Context, name: string, days: numbe
   return readComplaints(context, pipeline, days, why, AbortSignal.timeout(TIMEOUT_MS));
 }
 
-/** Queries, each with the liked documents that it did not return. */
+/** Queries of the topic, each with the liked documents that it did not return. */
 function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
   return shown
     .flatMap(({ text, tags, topK, documentIds }): MissedQuestion[] => {

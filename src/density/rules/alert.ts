@@ -19,7 +19,7 @@ export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, { readonly global: 
   ticket: { global: 0.97, region: 0.5 },
 };
 
-/** Accepted false pages per period. */
+/** Number of false pages that are accepted per period. */
 export interface FalsePageBudget {
   readonly count: number;
   readonly periodMs: number;
@@ -40,7 +40,7 @@ export function alertLevels(grade: BaselineGrade): readonly AlertLevel[] {
 
 export type AlertPolicy = ReturnType<typeof alertPolicy>;
 
-/** @param threshold see `alertThreshold` */
+/** @param threshold minimum e-value of an alert (see `alertThreshold`) */
 export function alertPolicy(baseline: Parameters<typeof detectorsOf>[0], level: AlertLevel, threshold: number) {
   const floors = DENSITY_THRESHOLDS[level];
   return { detectors: detectorsOf(baseline, floors), floors, threshold };
@@ -49,12 +49,15 @@ export function alertPolicy(baseline: Parameters<typeof detectorsOf>[0], level: 
 // The density alert of one level as a state machine. A step maps a closed window and a state to an event and the next
 // state. A step reads no clock; its time is the end of the window. To freeze an alert, the caller omits its steps.
 
-/** Stored as JSON. */
+/** State of the alert, stored as JSON. */
 export interface AlertState {
   readonly detectors: CombinedState;
   /** End of the last closed window. */
   readonly closedMs: number;
-  /** When each detector's e-value was last below 1. The density that confirms an alert covers the time since then. */
+  /**
+   * For each detector, the end of the last window after which its e-value was below 1. The density that confirms an
+   * alert covers the time since then.
+   */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
   readonly incident: AlertIncident | null;
@@ -65,6 +68,7 @@ export interface AlertState {
 interface AlertIncident {
   readonly scope: Scope;
   readonly openedMs: number;
+  /** When the alert last fired. */
   readonly raisedMs: number;
   /** Upper bound of the 95 % CI of the density when the alert fired. */
   readonly raisedHigh: number;
@@ -116,10 +120,14 @@ const MIN_RESOLVE_MS = DAY_MS;
 /** An early resolution needs at least this much time and this many sessions. */
 const MIN_EARLY_MS = 2 * HOUR_MS;
 const MIN_EARLY_SESSIONS = 100;
-/** High, because there is one interval for each window and each start of a period. */
+/**
+ * Confidence level of the intervals that can resolve an alert early. It is high because there is one interval for each
+ * window and each start of a period.
+ */
 const EARLY_CONFIDENCE = 0.999;
+/** An alert that fires again within this time after its resolution counts as returned. */
 const RETURN_MS = 2 * DAY_MS;
-/** e^700 is near the largest double. */
+/** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
 
 /** @param nowMs end of the last window before the first tested window */
@@ -257,7 +265,7 @@ function resolution(
   if (incident === null) return null;
   const { scope, raisedHigh, hasReturned } = incident;
   const floor = floorOf(policy, scope);
-  /** Of the periods that end now, started after the alert and are `minMs` to `maxMs` long; shortest first. */
+  /** Densities of the periods that end now, started after the alert and are `minMs` to `maxMs` long; shortest first. */
   function* sizes(minMs: number, maxMs: number, confidence: number): Generator<PooledDensity> {
     for (const { startMs } of history.toReversed()) {
       if (startMs < Math.max(incident?.raisedMs ?? 0, nowMs - maxMs)) return;

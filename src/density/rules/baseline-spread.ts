@@ -108,7 +108,9 @@ export interface Regions {
 const MAX_REGIONS = 32;
 /** Minimum number of baseline queries per region. With fewer queries, the region would have no tail. */
 const QUERIES_PER_REGION = 300;
-/** More rows would change little and take proportionally longer. */
+/**
+ * Maximum number of rows to which centroids are fitted; more rows would change little and take proportionally longer.
+ */
 const MAX_FITTED_ROWS = 20_000;
 const ITERATIONS = 20;
 const STARTS = 2;
@@ -143,8 +145,9 @@ export function findRegions(vectors: Matrix, seed: number, count: number = regio
 }
 
 /**
- * The region with the largest cosine to each row, the lowest if there is a tie.
+ * Region with the largest cosine to each row; the lowest number if there is a tie.
  *
+ * @param lengths Euclidean norms of the rows, if known
  * @throws RangeError if the dimensions differ
  */
 export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float64Array): Int32Array {
@@ -175,7 +178,10 @@ export function regionTable(regions: QueryDensity['regions'], baselineShares: re
         baselineShare,
         /** Density of the region; null if the window has no query in it. */
         density,
-        /** share * -ln D: part of -ln D of all traffic. 0 without queries; negative if coverage improved. */
+        /**
+         * Contribution of the region to -ln D of all traffic: share * -ln D. 0 without queries; negative if coverage of
+         * the region improved.
+         */
         explained: density === null ? 0 : share * -Math.log(density),
       };
     })

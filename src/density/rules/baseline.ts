@@ -24,6 +24,7 @@ export type FrozenBaseline = Omit<Baseline, 'tail'>;
 
 export interface BaselineSettings {
   readonly period: TimeSpan;
+  /** Length of the windows in which sessions are counted. */
   readonly windowMs: number;
   readonly seed: number;
   /** Days and sessions that both alert levels require; 14 and 2,000 by default. */
@@ -33,16 +34,18 @@ export interface BaselineSettings {
 /** Queries at or below this percentile form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
-/** If the tied ranks span the percentile limit, at least half of them must be below it. */
+/** True if a query is in the tail: at least half of its tied ranks are below the percentile limit. */
 export function isInTail(ranks: TiedRanks): boolean {
   return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
 }
 
 /**
- * From two weeks on, only whole weeks count. Equal queries and settings produce equal baselines, in any order of the
- * queries.
+ * Builds the baseline of a period. From two weeks on, only whole weeks count. Equal queries and settings produce equal
+ * baselines, whatever the order of the queries.
  *
- * @returns `insufficient_data` without queries to rank others among: none, or only in every other block of eight hours
+ * @param vectors matrix whose rows the queries refer to
+ * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of eight hours,
+ *   so that there are no other queries to rank them among
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -78,10 +81,11 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
       regions.count,
     ),
     global: globalSpread(means),
+    /** Regions with enough sessions for a separate detector. */
     monitored: regionSpreads(means, regions.count),
     /** Share of the session weights by region. */
     regionShares: regionShares(windows, labels, regions.count),
-    /** The worst-covered 10 % by cross-fitted scores, searched for uncovered topics. */
+    /** The worst-covered 10 % of the baseline queries by cross-fitted scores, searched for uncovered topics. */
     tail: windows.flatMap(({ startMs, indices, sessions }) =>
       indices.flatMap((index, i) => {
         const query = measured[index];
@@ -105,7 +109,7 @@ function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: num
   return findRegions(selectRows(vectors, rows), seed);
 }
 
-/** `page`: supports both alert levels. `provisional`: only tickets. `insufficient`: none. */
+/** Alert levels that a baseline supports. `page`: both. `provisional`: only tickets. `insufficient`: none. */
 export type BaselineGrade = 'page' | 'provisional' | 'insufficient';
 
 export interface BaselineNeeds {
@@ -119,13 +123,16 @@ const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 
 const WEEK_MS = 7 * DAY_MS;
 
-/** From two weeks on, only whole weeks: an incomplete week would give more weight to some weekdays. */
+/**
+ * Last whole weeks of a period of at least two weeks, because an incomplete week would give more weight to some
+ * weekdays. A shorter period is unchanged.
+ */
 export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);
   return weeks < 2 ? { from, until } : { from: new Date(until.getTime() - weeks * WEEK_MS), until };
 }
 
-/** 24-hour days from the first to the last query, counted back from the end of the period. */
+/** Number of 24-hour days from the first to the last query, counted back from the end of the period. */
 export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): number {
   let first = Number.NEGATIVE_INFINITY;
   let last = Number.POSITIVE_INFINITY;
@@ -221,7 +228,10 @@ function sessionCount(windows: ReturnType<typeof baselineWindows>): number {
   return sessions.size;
 }
 
-/** May sum to less than 1, because the total includes queries without a region. */
+/**
+ * Share of the session weights by region. The shares may sum to less than 1, because the total includes queries without
+ * a region.
+ */
 function regionShares(windows: ReturnType<typeof baselineWindows>, regions: Int32Array, regionCount: number): number[] {
   const sums = Array.from({ length: regionCount }, () => 0);
   let total = 0;

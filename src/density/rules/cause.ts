@@ -60,7 +60,10 @@ export function readCause(signs: {
   };
 }
 
-/** `new_demand`: not asked about during the baseline. `lost_content`: asked about, and covered by the store. */
+/**
+ * `new_demand`: users did not ask about the topic during the baseline. `lost_content`: they did, and the store covered
+ * it.
+ */
 export const topicCauses = ['new_demand', 'lost_content'] as const;
 
 export type TopicCause = (typeof topicCauses)[number];
@@ -76,6 +79,7 @@ export function topicCause(familiarity: readonly number[], novelBelow: number): 
   return novel > familiarity.length / 2 ? 'new_demand' : 'lost_content';
 }
 
+/** Number of nearest baseline queries with which a query is compared. */
 const NEIGHBOURS = 10;
 export const MIN_SAMPLED = NEIGHBOURS + 2;
 const NOVEL_SHARE = 0.05;
@@ -86,7 +90,10 @@ export function familiarity(queries: Matrix, baseline: Matrix): Float64Array {
   return meanSimilarities(nearestNeighbours(baseline, queries, NEIGHBOURS), queries.rows);
 }
 
-/** The 5 % quantile of familiarity among the baseline queries; null if there are fewer than 12. */
+/**
+ * Returns the 5 % quantile of familiarity among the baseline queries; a query below it is novel. Null if there are
+ * fewer than 12 baseline queries.
+ */
 export function novelBelow(baseline: Matrix): number | null {
   if (baseline.rows < MIN_SAMPLED) return null;
   const { k, indices, similarities } = nearestNeighbours(baseline, baseline, NEIGHBOURS + 1);

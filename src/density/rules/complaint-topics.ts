@@ -13,14 +13,16 @@ export interface RatedQuery {
 
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
-/** Too many clusters split frequent topics; too few hide rare ones. */
+/** Tested numbers of clusters: too many clusters split frequent topics; too few hide rare ones. */
 const granularities = [16, 8, 4] as const;
 
 /**
- * Clusters queries with and without negative feedback together, without using the feedback. Returns clusters of one
- * subject that are more frequent in the sessions with negative feedback (see `tailClusters`). Tests with 16, 8 and 4
- * clusters, each at a third of the significance level, and returns the result with the smallest p-value. The result
- * does not depend on the order of the queries, one per row of `vectors`.
+ * Clusters queries with and without negative feedback together, without using the feedback. Returns the clusters of one
+ * subject that have a larger share of the sessions with negative feedback than of the others (see `tailClusters`).
+ * Tests with 16, 8 and 4 clusters, each at a third of the significance level, and returns the result with the smallest
+ * p-value. The result does not depend on the order of the queries.
+ *
+ * @param queries one per row of `vectors`
  */
 export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix, seed: number) {
   const rated = queries.map((query, row): RatedQuery & TailQuery => ({ ...query, row, surprise: 0, region: 0 }));
@@ -67,7 +69,7 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
         othersShare: cluster.baselineShare,
         /** p-value, adjusted for all tested clusters. */
         adjustedP: Math.min(1, granularities.length * cluster.adjustedP),
-        /** Sessions with negative feedback by day, in total and in the topic. */
+        /** Number of sessions with negative feedback by day, in total and in the topic. */
         days: daysOf(negative, members),
       },
     ];

@@ -16,6 +16,7 @@ const WINDOWS_TO_TRUST = 3;
 
 type WindowTiming = Readonly<Record<'windowMs' | 'graceMs', number>>;
 
+/** Returns the time until which the results of a window are current. */
 export function trustedUntil({ windowMs, graceMs }: WindowTiming, windowEndMs: number): Date {
   return new Date(windowEndMs + WINDOWS_TO_TRUST * windowMs + graceMs + MEASURING_PATIENCE_MS);
 }
@@ -29,11 +30,11 @@ export function staleSentence(windowEndMs: number): string {
 }
 
 /**
- * A firing page yields the severity of the check, a firing ticket a warning. `no_data` without a baseline, or while it
- * is being replaced.
+ * Derives the verdict of the check from the density alerts: a firing page yields the severity of the check, a firing
+ * ticket a warning. Returns `no_data` without a baseline, or while it is being replaced.
  *
  * @param state null before the first step
- * @param evidenceRatio of the page alert; null before the first window
+ * @param evidenceRatio e-value of the page alert divided by its alert threshold; null before the first window
  */
 export function evaluateDensityDrift(
   severity: Severity,

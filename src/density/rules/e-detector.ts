@@ -6,7 +6,11 @@ import type { SessionScores } from './sessions.ts';
 
 export type CombinedDetectors = ReturnType<typeof detectorsOf>;
 
-/** @param floors lowest densities that are not drift */
+/**
+ * Creates the detectors for a baseline: one for all traffic, and one for each monitored region.
+ *
+ * @param floors lowest densities that are not drift
+ */
 export function detectorsOf(
   baseline: { readonly global: BaselineSpread; readonly monitored: Readonly<ReturnType<typeof regionSpreads>> },
   floors: { readonly global: number; readonly region: number },

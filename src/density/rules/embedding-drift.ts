@@ -1,4 +1,7 @@
-/** Descriptive only: a change of topics is not necessarily a loss of coverage. */
+/**
+ * Differences between the vectors of two sets of queries. They are descriptive only: a change of topics is not
+ * necessarily a loss of coverage.
+ */
 import { createRandom, type RandomSource } from '../../math/stats/random.ts';
 import { dotProduct, lengthOf, type Matrix, selectRows } from '../../math/vector/matrix.ts';
 import {
@@ -36,7 +39,10 @@ export function medianHeuristic(medianSquaredDistance: number): number {
   return 1 / medianSquaredDistance;
 }
 
-/** The narrower kernel detects changes in few rows, which the median bandwidth smooths away. */
+/**
+ * Ratio of the second kernel's gamma to the first. The narrower kernel detects changes in few rows, which the median
+ * bandwidth smooths away.
+ */
 const NARROW = 6;
 
 /**
@@ -76,7 +82,10 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   };
 }
 
-/** Selects n of the n + m pooled rows uniformly at random, for each permutation; repeatable by `seed`. */
+/**
+ * Selects uniformly at random, for each permutation, which n of the n + m pooled rows act as x. Equal seeds produce
+ * equal selections.
+ */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);
   for (let b = 0; b < permutations; b++) yield drawRows(n, n + m, fillRandom);
@@ -179,6 +188,7 @@ export function compareEmbeddings(
     energyDistance: energyDistance(distances).u,
     /** Shift of the centroid, computed from all rows. */
     centroid: centroidShift(reference, current),
+    /** Number of rows of each sample in the statistics over all pairs. */
     sampled: { reference: x.rows, current: y.rows },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Finds uncovered topics, and tests whether their queries share one subject: clusters also collect queries that
- * resemble nothing.
+ * Finds uncovered topics, and tests whether their queries share one subject, because clusters also collect queries that
+ * resemble nothing else.
  */
 import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
@@ -20,11 +20,17 @@ const ITERATIONS = 20;
  * mean similarity of all pairs of queries is first subtracted from both.
  */
 const MIN_SIMILARITY = 0.5;
-/** Share by which the mean cosine of the parts must exceed that of random pairs, relative to cosine 1. */
+/**
+ * Minimum tightness of the parts: the share by which their mean cosine must exceed that of random pairs, relative to
+ * identical queries (cosine 1).
+ */
 const MIN_TIGHT = 0.05;
 /** Minimum share of a cluster's queries that must share a subject for the cluster to be a topic. */
 const MIN_SHARE = 2 / 3;
-/** If it is lower, all queries are far from each other, as with sparse vectors. */
+/**
+ * Minimum mean silhouette at which the parts are separate subjects. If it is lower, all queries are far from each
+ * other, as with sparse vectors.
+ */
 const APART = 0.25;
 
 /** `unclear`: the vectors are inconclusive; the words may decide. */
@@ -136,11 +142,11 @@ export interface TopicBaseline {
 export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topics' }>['topics'][number];
 
 /**
- * Clusters the queries at or below the 10 % percentile together with the baseline tail. Infers the cause of each
- * cluster that is significantly more frequent than in the baseline and has one subject. Ignores queries without a
- * vector. The result does not depend on the order of the queries.
+ * Clusters the queries at or below the 10 % percentile of the baseline together with the baseline tail. Infers the
+ * cause of each cluster that is significantly more frequent than in the baseline and has one subject. Ignores queries
+ * without a vector. The result does not depend on the order of the queries.
  *
- * @throws RangeError if the dimensions differ from the baseline
+ * @throws RangeError if the dimensions of the vectors differ from the baseline
  */
 export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, baseline: TopicBaseline, seed: number) {
   const { queries: placed, density } = measureWindow(queries, vectors, baseline);

@@ -7,7 +7,7 @@ import { sessionWeights } from './sessions.ts';
 /** Number of similar reference queries that determine the expected surprise of a query. */
 export const MATCHED_QUERIES = 5;
 
-/** More would be slow to compare and add little. */
+/** Maximum number of reference queries; more would be slow to compare and add little. */
 const MOST_REFERENCE = 10_000;
 const BLOCKS = 20;
 

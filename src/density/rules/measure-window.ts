@@ -19,10 +19,11 @@ import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 export type WindowMeasurement = ReturnType<typeof measureWindow>;
 
 /**
- * The order of the queries does not affect the result, not even its last digit. Takes about 2 * queries * regions *
- * columns operations.
+ * Measures one window. The order of the queries does not affect the result, not even its last digit. Takes about 2 *
+ * queries * regions * columns floating-point operations.
  *
- * @throws RangeError if the dimensions differ from the baseline
+ * @param vectors matrix whose rows the queries refer to
+ * @throws RangeError if the dimensions of the vectors differ from the baseline
  */
 export function measureWindow(
   queries: readonly ScoredQuery[],
@@ -39,7 +40,7 @@ export function measureWindow(
   const density = queryDensity(ranks, surprises, regions, sessions);
   const means = sessionMeans(surprises, regions, sessions);
   return {
-    /** Ordered by id. */
+    /** Measured queries, ordered by id. */
     queries: measured.map((query, i) => ({
       ...query,
       ranks: ranks[i] as TiedRanks,
@@ -59,7 +60,11 @@ export function measureWindow(
   };
 }
 
-/** `NO_REGION` for a query without a vector, or if there are no regions. */
+/**
+ * Region of each query; `NO_REGION` for a query without a vector, or if there are no regions.
+ *
+ * @param lengths Euclidean norms of the vectors
+ */
 export function regionsOfQueries(
   queries: readonly MeasuredQuery[],
   vectors: Matrix,
@@ -71,7 +76,11 @@ export function regionsOfQueries(
   return Int32Array.from(queries, ({ row }) => (row === null ? NO_REGION : (labels[row] ?? NO_REGION)));
 }
 
-/** For all traffic, for the most frequent segment values, and for all other values combined. */
+/**
+ * Totals for all traffic, for the most frequent segment values, and for all other values combined.
+ *
+ * @param segmentsOf tags of each query, by id
+ */
 export function segmentTotals(
   { queries, density }: WindowMeasurement,
   segmentsOf: ReadonlyMap<string, Readonly<Record<string, string>>>,

@@ -81,8 +81,8 @@ export function searchCanary(
 }
 
 /**
- * If their vectors change, the model has changed. Fixed, because vectors are compared over years, and varied, because a
- * change may affect only one kind of text.
+ * Texts that are embedded repeatedly: if their vectors change, the model has changed. The texts are fixed because
+ * vectors are compared over years, and varied because a change may affect only one kind of text.
  */
 export const canaryTexts: readonly string[] = [
   'How do I reset my password?',
@@ -111,7 +111,7 @@ export type MeasurementFingerprint = Readonly<ReturnType<typeof measurementFinge
 
 export type FingerprintField = keyof MeasurementFingerprint;
 
-/** If one of them changes, scores are not comparable, and a replay cannot keep the baseline valid. */
+/** Fields that must not change: otherwise scores are not comparable, and a replay cannot keep the baseline valid. */
 const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -121,7 +121,7 @@ const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'scoreField',
 ]);
 
-/** Changed content is not a difference. */
+/** Returns the names of the fields that differ. Changed content is not a difference. */
 export function fingerprintDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,
@@ -201,7 +201,9 @@ export function measurementFingerprint({ index, embedder }: Readonly<Record<'ind
   };
 }
 
-/** An unknown value that becomes known is not a change. */
+/**
+ * Returns the fields that changed from one known value to another. An unknown value that becomes known is not a change.
+ */
 export function knownDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

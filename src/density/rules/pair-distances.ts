@@ -14,7 +14,11 @@ export function pairOffset(size: number, i: number): number {
   return i * size - (i * (i + 1)) / 2 - i - 1;
 }
 
-/** @throws RangeError for a row of length zero */
+/**
+ * Scales each row to length 1, in float64.
+ *
+ * @throws RangeError for a row of length zero
+ */
 export function unitVectors({ rows, columns, data }: Matrix): Vectors {
   const scaled = new Float64Array(data.length);
   for (let row = 0; row < rows; row++) {
@@ -26,7 +30,7 @@ export function unitVectors({ rows, columns, data }: Matrix): Vectors {
   return { rows, columns, data: scaled };
 }
 
-/** Blocks of rows and partners fit into the second-level cache together with their products. */
+/** Block sizes, chosen so that blocks of rows and partners fit into the second-level cache with their products. */
 const BLOCK = 32;
 const PARTNER_BLOCK = 128;
 

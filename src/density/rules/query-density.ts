@@ -159,14 +159,17 @@ export function uncoveredShareOf(share: number, sessions: number, threshold: num
     share,
     ciLow: low,
     ciHigh: high,
-    /** At least this share of traffic lost its coverage: max(0, (share - threshold) / (1 - threshold)). */
+    /**
+     * Excess over the baseline, max(0, (share - threshold) / (1 - threshold)): at least this share of traffic lost its
+     * coverage.
+     */
     excess: excessOf(share),
     excessLow: excessOf(low),
     excessHigh: excessOf(high),
   };
 }
 
-/** Null if there are enough sessions for a density. */
+/** Returns null if there are enough sessions for a density, otherwise the required number. */
 export function tooFewSessions(have: number) {
   return have >= MIN_SESSIONS
     ? null
@@ -227,7 +230,7 @@ export interface ScorePair {
   readonly now: number;
 }
 
-/** With fewer changes, the spread of the values is not meaningful. */
+/** Minimum number of changed queries; with fewer changes, the spread of the values is not meaningful. */
 const MIN_CHANGES = 5;
 
 /**

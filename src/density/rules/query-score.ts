@@ -11,8 +11,8 @@ const ROUNDING = 1e-4;
 const MEAN_WEIGHT = 0.5;
 
 /**
- * Cosine to the nearest chunk; -1 without one. Null if a similarity is no cosine (not finite, or outside [-1, 1]):
- * distances, or dot products of vectors of other lengths, are not comparable.
+ * Cosine to the nearest chunk found; -1 if none was found. Null if a similarity is not a cosine (not finite, or outside
+ * [-1, 1]): distances, or dot products of vectors that are not scaled to length 1, are not comparable.
  */
 export function nearestSimilarity(found: readonly { readonly similarity: number }[]): number | null {
   if (!found.every(({ similarity }) => Math.abs(similarity) <= 1 + ROUNDING)) return null;
@@ -32,7 +32,7 @@ export function coverageScore(similarity: number, vector: ArrayLike<number>, sto
   return length === 0 ? similarity : similarity - (MEAN_WEIGHT * dotProduct(vector, storeMean)) / length;
 }
 
-/** Scores from the similarities of the nearest chunks; -1 if the store is empty. */
+/** Scores of queries from the similarities of their nearest chunks. In an empty store, the similarity is -1. */
 export function coverageScores(
   { k, similarities }: Neighbours,
   queries: Matrix,
@@ -54,7 +54,9 @@ export interface ScoredQuery {
   readonly occurredAt: Date;
 }
 
-/** Worker threads share the matrix, so it must not change during a computation. */
+/**
+ * Queries and the matrix of their vectors. Worker threads share the matrix, so it must not change during a computation.
+ */
 export interface VectorisedQueries {
   readonly queries: readonly ScoredQuery[];
   readonly vectors: Matrix;
@@ -91,7 +93,10 @@ export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float6
 /** Region number of a query without a vector. */
 export const NO_REGION = -1;
 
-/** Smaller regions have too few tail queries, so their queries are ranked in the whole baseline. */
+/**
+ * Minimum size of a region. Smaller regions have too few tail queries, so their queries are ranked in the whole
+ * baseline.
+ */
 export const MIN_IN_REGION = 50;
 
 /** Maximum surprise: -ln 0.01. All queries in the worst 1 % count equally. */
@@ -159,7 +164,7 @@ export function surpriseOf({ first, last, of }: TiedRanks): number {
   return sum / (last - first + 1) + 0;
 }
 
-/** Computes the surprise once for ranks that several queries share, such as repeated queries. */
+/** Surprise of each query, computed once for ranks that several queries share, such as those of repeated queries. */
 export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   const known = new Map<string, number>();
   return Float64Array.from(ranks, (tied) => {

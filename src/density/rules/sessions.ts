@@ -8,7 +8,7 @@ const MIN_REPEAT_COSINE = 0.995;
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** Coordinates summed before the distance is compared with the limit again. */
+/** Number of coordinates that are summed before the distance is compared with the limit again. */
 const STRIDE = 16;
 
 /** @param sessions session number of each query in one window */
@@ -104,7 +104,12 @@ function rootOf(parents: Int32Array, member: number): number {
 
 export type SessionMeans = ReturnType<typeof sessionMeans>;
 
-/** Mean surprise x of each session in one window, in nats; by region too, unless a query has none (`NO_REGION`). */
+/**
+ * Mean surprise x of each session in one window, in nats: over all queries, and by region.
+ *
+ * @param regions of the queries; `NO_REGION` if a query has none
+ * @param sessions session numbers of the queries
+ */
 export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>, sessions: ArrayLike<number>) {
   const all: SessionSums = new Map();
   const byRegion = new Map<number, SessionSums>();

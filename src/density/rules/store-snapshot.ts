@@ -17,7 +17,12 @@ const ROWS_PER_CLUSTER = 30;
 
 export type StoreSnapshot = NonNullable<ReturnType<typeof takeStoreSnapshot>>;
 
-/** K = min(32, rows / 30) clusters, at least 1; null if no vector of the uniform sample has a direction. */
+/**
+ * Clusters a sample by direction into K = min(32, rows / 30) clusters, but at least one.
+ *
+ * @param sample uniform over the store
+ * @returns null if no vector of the sample has a direction
+ */
 export function takeStoreSnapshot(sample: Matrix, seed: number) {
   const { matrix, directedRows: kept, zeroRows, notFiniteRows } = normaliseRows(sample);
   if (kept.length === 0) return null;
@@ -37,8 +42,9 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
     meanLength: kept.reduce((sum, row) => sum + lengthOf(rowOf(sample, row)), 0) / kept.length,
     /** Row-major directions of the clusters. */
     clusters,
+    /** Share of the sample in each cluster, 0 to 1. */
     shares,
-    /** Rows of the most typical samples; null for an empty cluster. */
+    /** Row of the most typical sample of each cluster; null for an empty cluster. */
     medoids: medoids(clustering).map((index) => (index === null ? null : (kept[index] ?? null))),
   };
 }
@@ -65,9 +71,10 @@ const MAX_PAIRED = 1000;
 const NEIGHBOURS = 5;
 
 /**
- * Compares uniform samples; ignores vectors without a direction.
+ * Compares uniform samples of the store and of live queries. Ignores vectors without a direction.
  *
- * @param weights inverse inclusion probabilities
+ * @param clusters directions of the store's clusters, with the share of chunks in each
+ * @param weights inverse inclusion probabilities of the queries
  * @returns null with fewer than two vectors on a side, or with different dimensions
  */
 export function compareStoreWithTraffic(
@@ -102,12 +109,15 @@ export function compareStoreWithTraffic(
           /** Share of the store and weighted share of the traffic, 0 to 1. */
           chunkShare,
           queryShare,
-          /** 0 without queries; null for a cluster without chunks. */
+          /** Query share divided by chunk share: 0 without queries; null for a cluster without chunks. */
           densityRatio: chunkShare === 0 ? null : queryShare / chunkShare,
         };
       })
       .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
-    /** Jensen-Shannon divergence, 0 to 1 bit; not 0 even for a well-used store: queries and chunks differ in kind. */
+    /**
+     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. It is not 0 even for a well-used
+     * store, because queries and chunks differ in kind.
+     */
     divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
     /** Share of sampled queries outside the neighborhoods of all sampled chunks. */
     queriesApart: 1 - coverage.precision,
@@ -166,7 +176,8 @@ export function manifoldCoverage(distances: PairTable, k: number) {
     /** Share of x inside at least one ball of y. */
     recall: recalled / n,
     /**
-     * Mean number of balls of x that contain a row of y, divided by k; about 1 for equal distributions, possibly above.
+     * Mean number of balls of x that contain a row of y, divided by k; about 1 for equal distributions, but it may
+     * exceed 1.
      */
     density: ballsAroundY.reduce((sum, balls) => sum + balls, 0) / (Math.min(k, n - 1) * m),
     /** Share of x whose ball contains a row of y. */

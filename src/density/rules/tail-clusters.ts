@@ -1,4 +1,6 @@
-/** Uncovered topics: groups of poorly covered queries that are more frequent in the window than in the baseline. */
+/**
+ * Finds uncovered topics: groups of poorly covered queries that are more frequent in the window than in the baseline.
+ */
 
 import { median } from '../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../math/stats/distributions.ts';
@@ -185,6 +187,7 @@ function merged(
   };
 }
 
+/** Number of members from the window and from the baseline. */
 interface ClusterCounts {
   readonly current: number;
   readonly baseline: number;
@@ -211,13 +214,16 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
     return {
       current,
       baseline,
-      /** Probability of as many members from the window if all were assigned to the sides at random. */
+      /**
+       * Probability of at least as many members from the window if all members were assigned to the sides at random.
+       */
       p: p[i] ?? 1,
       holm: stepDown[i] ?? 1,
       benjaminiHochberg: stepUp[i] ?? 1,
       /** Members divided by all sessions, covered or not; 0 to 1. */
       trafficShare,
       baselineShare,
+      /** Difference of the shares, in percentage points. */
       excessPoints: 100 * (trafficShare - baselineShare),
     };
   });

@@ -5,7 +5,10 @@ const MAX_SEGMENTS = 5;
 const CONFIDENCE = 0.95;
 
 /**
- * At most five chunks with their mean cosine: those that most queries found, and among these the nearest, come first.
+ * Returns at most five chunks with their mean cosine. Chunks that most queries found come first; among these, the
+ * nearest come first.
+ *
+ * @param nearest ids and cosines of the nearest chunks of each query
  */
 export function nearestChunks(
   nearest: readonly (readonly (readonly [string, number])[])[],
@@ -23,7 +26,10 @@ export function nearestChunks(
 }
 
 /**
- * The chosen examples, most typical first; each repeated text is replaced by the next typical query, if there is one.
+ * Selects examples with distinct texts, most typical first: each repeated text is replaced by the next typical query,
+ * if there is one. A query without a text counts as distinct.
+ *
+ * @param members ids, most typical first
  */
 export function distinctExamples(
   chosen: readonly string[],
@@ -44,8 +50,10 @@ export function distinctExamples(
 type Tags = Readonly<Record<string, string>>;
 
 /**
- * At most five `key=value` with their share of the topic, largest first: the lower 95 % bound (Wilson) of this share is
- * above the share of all traffic, which includes the topic.
+ * Segments that are overrepresented in the topic: the lower 95 % bound (Wilson) of their share of the topic is above
+ * their share of all traffic, which includes the topic.
+ *
+ * @returns at most five `key=value` with their share of the topic, largest first
  */
 export function concernedSegments(
   topic: readonly Tags[],
@@ -76,9 +84,9 @@ function countSegments(queries: readonly Tags[], keys: readonly string[]): Map<s
 }
 
 const MAX_TERMS = 3;
-/** A rarer term may occur by chance. */
+/** Minimum number of the topic's queries that contain a term; a rarer term may occur by chance. */
 const MIN_QUERIES = 2;
-/** As a number of queries. */
+/** Weight of the prior, as a number of queries. */
 const PRIOR_QUERIES = 10;
 /** Minimum z-score of a term that is specific to the topic. */
 const MIN_Z = 1;
@@ -95,9 +103,10 @@ const stopWords = new Set(
 );
 
 /**
- * At most three terms, most specific to the topic first, by the z-score of the log-odds ratio against the background
- * with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"). Counts each term once per
- * query. Redaction placeholders such as [EMAIL] are not terms. Empty without texts or specific terms.
+ * Returns at most three terms, the most specific to the topic first, by the z-score of the log-odds ratio against the
+ * background with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"). Counts each term
+ * once per query. Redaction placeholders such as [EMAIL] are not terms. The result is empty without texts or specific
+ * terms.
  */
 export function labelTopic(topic: readonly string[], background: readonly string[]): string[] {
   const own = documentFrequencies(topic);
@@ -120,12 +129,12 @@ export function labelTopic(topic: readonly string[], background: readonly string
     .map(({ term }) => term);
 }
 
-/** Otherwise the label describes only a part of the queries. */
+/** Minimum share of the queries that contain a term of the label; otherwise the label describes only a part of them. */
 const MIN_COVERED = 1 / 3;
 
 /**
- * True if at least a third of the queries contain a term of the label, or if texts are not stored: the words then
- * cannot decide.
+ * True if the words suggest a single subject: at least a third of the queries contain a term of the label. Also true if
+ * texts are not stored, because then the words cannot decide.
  */
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {

@@ -12,7 +12,7 @@ export type TopicState = (typeof topicStates)[number];
 export interface TopicWindow {
   readonly windowEnd: Date;
   readonly sessions: number;
-  /** 0 to 1. */
+  /** Share of the traffic, 0 to 1. */
   readonly trafficShare: number;
   /** Percentage points of traffic above the baseline. */
   readonly excessPoints: number;
@@ -20,7 +20,7 @@ export interface TopicWindow {
 }
 
 export interface SeenTopic extends TopicWindow {
-  /** Of the matching known topic, or new. */
+  /** Id of the known topic that matches, or a new id. */
   readonly id: string;
   readonly pipeline: string;
   readonly label: readonly string[];
@@ -33,6 +33,7 @@ export interface SeenTopic extends TopicWindow {
   readonly dominantRegion: number;
   /** Ids of live queries, most typical first. */
   readonly examples: readonly string[];
+  /** Ids and cosines of the nearest chunks. */
   readonly nearest: readonly (readonly [string, number])[];
   /** Overrepresented segments, with their share of the topic, largest first. */
   readonly segments: readonly (readonly [string, number])[];
@@ -56,7 +57,10 @@ export function topicName({ label, id }: { readonly label: readonly string[]; re
   return label.length === 0 ? id : label.join(' ');
 }
 
-/** With Wilson's interval; null if no query is judged. */
+/**
+ * Share of relevant documents in the results of the topic's judged queries, with Wilson's interval; null if no query is
+ * judged.
+ */
 export function judgedRelevance({ judgedQueries, relevantShare }: SeenTopic) {
   if (relevantShare === null || judgedQueries === 0) return null;
   const share = Math.min(1, relevantShare);
@@ -96,15 +100,22 @@ interface FoundTopic {
 
 export interface TopicMatch<Found extends FoundTopic> {
   readonly found: Found;
-  /** Null for a new topic. */
+  /** Id of the matching known topic; null for a new topic. */
   readonly known: string | null;
+  /** Cosine to the known topic; null for a new topic. */
   readonly similarity: number | null;
 }
 
-/** Two samples of one topic differ somewhat, but two topics in one store are rarely this similar. */
+/**
+ * Minimum cosine between two centroids of the same topic. Two samples of one topic differ somewhat, but two topics in
+ * one store are rarely this similar.
+ */
 const SAME_TOPIC = 0.8;
 
-/** Lower if the cohesion of the found topic is lower, as with sparse vectors. Clusters are merged by the same rule. */
+/**
+ * Minimum cosine between a known topic and a found topic. It is lower if the cohesion of the found topic is lower, as
+ * with sparse vectors. Clusters are merged by the same rule.
+ */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);
 }
@@ -139,8 +150,10 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Known topics whose centroid is as close to a found topic as its own queries are: an earlier search had separated
- * them. By id, with the index of the found topic.
+ * Finds known topics whose centroid is as close to a found topic as the queries of that topic are. An earlier search
+ * had separated these topics.
+ *
+ * @returns the index of the found topic by the id of the known topic
  */
 export function absorbedTopics(
   matches: readonly TopicMatch<FoundTopic>[],

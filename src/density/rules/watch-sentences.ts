@@ -16,13 +16,17 @@ import type {
 export interface LostChunks {
   readonly probed: number;
   readonly missing: number;
-  /** Some of the missing chunks. */
+  /** Ids of some of the missing chunks. */
   readonly ids: readonly string[];
 }
 
 const MAX_REGIONS = 3;
 
-/** @param regions largest contribution to the drop first @param lost null if unknown */
+/**
+ * @param uncovered over all traffic in the period of the alert
+ * @param regions largest contribution to the drop first
+ * @param lost chunks that are missing from the store; null if unknown
+ */
 export function raisedEvent(
   pipeline: string,
   alert: AlertToInvestigate,
@@ -179,7 +183,7 @@ const causeSentences: Readonly<Record<CoverageCause, string>> = {
   steady: 'No other change was found.',
 };
 
-/** @param region explains most of the drop; null if there is none */
+/** @param region the region that explains most of the drop; null if there is none */
 export function raisedSentence(
   pipeline: string,
   level: AlertLevel,

@@ -30,6 +30,7 @@ export type DensityPhase =
 export interface ReplayingPhase {
   readonly kind: 'replaying';
   readonly baselineVersion: number;
+  /** Period of the queries, in epoch milliseconds. */
   readonly fromMs: number;
   readonly untilMs: number;
   readonly startedMs: number;
@@ -44,8 +45,12 @@ export interface WatchingPhase {
   readonly sessions: number;
   /** Density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat. */
   readonly density: number;
+  /** End of the baseline period. */
   readonly untilMs: number;
-  /** When recalld next tries to replace a provisional baseline with a longer one; null for page grade. */
+  /**
+   * Next time at which recalld tries to replace a provisional baseline with a longer one; null for a baseline of page
+   * grade.
+   */
   readonly upgradeMs: number | null;
   readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
 }
@@ -55,7 +60,7 @@ export interface BaselineProgress {
   readonly sessions: number;
 }
 
-/** Stored as JSON. */
+/** State of density monitoring, stored as JSON. */
 export interface DensityState {
   readonly phase: DensityPhase;
   /** End of the last closed window, in epoch milliseconds. */
@@ -81,7 +86,7 @@ export interface MeasuredWindow {
   /** Windows of the history that received late samples. */
   readonly remeasured: readonly ClosedWindow[];
   readonly scores: SessionScores;
-  /** By reason. */
+  /** Number of queries in the window that were not measurable, by reason. */
   readonly notMeasurable: Readonly<Record<string, number>>;
 }
 

@@ -168,7 +168,11 @@ export function hasIncident(phase: DensityPhase): boolean {
   return phase.kind === 'watching' && Object.values(phase.alerts).some(({ incident }) => incident !== null);
 }
 
-/** @throws Error for a window that closes without a baseline */
+/**
+ * Returns the next state and what to store with it.
+ *
+ * @throws Error for a window that closes without a baseline
+ */
 export function transition(settings: WatchSettings, state: DensityState, observed: WatchObservation): WatchStep {
   switch (observed.kind) {
     case 'measurement_identified':
