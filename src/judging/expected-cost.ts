@@ -4,9 +4,10 @@ import type { Judge } from './judge.ts';
 import type { JudgingPlan } from './plan.ts';
 import { judgePanelSize } from './rules/agreement.ts';
 
-/** In characters; used until real texts have been graded. */
+/** Assumed text lengths in characters, used until real texts have been graded. */
 const ASSUMED_LENGTHS = { query: 80, document: 1500 } as const;
 
+/** Cost of one grade in US dollars, for texts of the assumed lengths. */
 export function assumedCost(judge: Judge): number {
   return judge.typicalCost({
     query: 'a'.repeat(ASSUMED_LENGTHS.query),
@@ -16,7 +17,10 @@ export function assumedCost(judge: Judge): number {
 
 export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
 
-/** An upper estimate: assumes that shadows and pools return only documents that users did not get. */
+/**
+ * Mean number of documents graded per selected query. It is an upper estimate: it assumes that shadows and pools return
+ * only documents that users did not get.
+ */
 export function gradesPerQuery({ depth, shadowLists, pooling }: JudgingPlan): number {
   return depth * (1 + shadowLists) + (pooling === null ? 0 : pooling.share * pooling.documents);
 }
@@ -34,13 +38,13 @@ export function expectedCost(plan: JudgingPlan) {
     gradesPerDay: grades,
     /** Drift panel pairs graded again per day. */
     panelPairsPerDay: pairs,
-    /** Without the daily limit. */
+    /** Expected cost per day in US dollars, without the daily limit. */
     dollarsPerDay,
     maxCostPerDay,
   };
 }
 
-/** Warns if documents will remain ungraded because of the daily limit. */
+/** Describes the expected cost, with a warning if documents will remain ungraded because of the daily limit. */
 export function describeCost(cost: ExpectedCost): string {
   const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay, maxCostPerDay: cap } = cost;
   const work = `${gradesPerDay} documents of live queries and ${panelPairsPerDay} pairs of the drift panel`;

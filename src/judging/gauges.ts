@@ -56,7 +56,7 @@ function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): bool
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
 }
 
-/** Samples exported together with the value of a measure. */
+/** Further gauge samples that are exported together with the value of a measure. */
 const extraSamples: Readonly<
   Record<
     string,

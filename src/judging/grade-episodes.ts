@@ -1,4 +1,4 @@
-/** Grades agent turns: all retrievals, and the results of the original and the rewritten text. */
+/** Grades agent turns: the results of all retrievals, and those of the original and the rewritten text. */
 
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../connectors/throttle/throttle.ts';
@@ -12,10 +12,14 @@ import { type EpisodeScores, rewritingScores } from './rules/episode-scores.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 import { RELEVANT_GRADE } from './rules/judged-scores.ts';
 
-/** One request at a time, so that episodes do not slow down users or golden runs. */
+/** Limits of retriever requests for episodes: one at a time, so that they do not slow down users or golden runs. */
 const LIMITS = { concurrency: 1, maxPerSecond: 2 } as const;
 
-/** Runs last, so that queries have priority when the budget is short. @throws the errors of processQueue */
+/**
+ * Grades selected episodes, after queries and pools, which have priority when the budget is short.
+ *
+ * @throws the errors of processQueue
+ */
 export async function gradeEpisodes(
   context: Context,
   plan: JudgingPlan,
@@ -63,13 +67,21 @@ export async function gradeEpisodes(
   }
 }
 
-/** Grades documents by id; null if the judge cannot grade one of them. A deleted document has grade 0. */
+/**
+ * Grades documents, by id, against the user's original text; null if the judge cannot grade one of them. A deleted
+ * document has grade 0.
+ */
 type Grader = (
   ids: readonly string[],
   texts: ReadonlyMap<string, StoredText>,
 ) => Promise<ReadonlyMap<string, number> | null>;
 
-/** @returns null if it was erased or the judge cannot grade a document @throws DeferralError */
+/**
+ * Scores an episode.
+ *
+ * @returns null if it was erased or the judge cannot grade one of its documents
+ * @throws DeferralError
+ */
 async function scoreEpisode(
   context: Context,
   plan: JudgingPlan,

@@ -12,6 +12,7 @@ import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
 
+/** Number of nearest chunks among which recalld looks for the texts of returned documents. */
 const NEIGHBOURS = 100;
 
 /** Thrown if work must wait for the next round. */
@@ -55,7 +56,9 @@ export async function documentTexts(
   return texts;
 }
 
-/** No chunks without a store or a vector. Rejects only with the reason of `signal`. */
+/**
+ * Returns no chunks if the pipeline has no store or the query has no vector. Rejects only with the reason of `signal`.
+ */
 async function nearestChunks(
   { store, embedder }: JudgingPlan,
   text: string,
@@ -63,7 +66,7 @@ async function nearestChunks(
   k: number,
   signal: AbortSignal,
 ): Promise<{
-  /** Best first. A document id occurs once for each of its chunks. */
+  /** Chunks, best first. A document id occurs once for each of its chunks. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
   /** Error message, if the store or the embedder did not respond. */
   readonly problem: string | null;
@@ -89,7 +92,11 @@ export function storedText(text: string): StoredText {
   return { content, hash: hash('sha256', content, 'hex') };
 }
 
-/** Reserves the cost before the call. @throws DeferralError, and the reason of `signal` */
+/**
+ * Reserves the cost before the call and records the actual cost after it.
+ *
+ * @throws DeferralError, and the reason of `signal`
+ */
 export async function askJudge(
   context: Context,
   { pipeline, maxCostPerDay }: JudgingPlan,
@@ -136,7 +143,7 @@ interface WorkQueue<Item> {
  * Expires work after a day. Then processes items one by one until none is waiting, the budget is spent or a service is
  * unreachable. Each grade is stored at once, so that none is paid for twice.
  *
- * @param work null to only expire
+ * @param work processes one item; null if items are only to be expired
  * @throws the reason of `signal`, and RecalldError database_unreachable
  */
 export async function processQueue<Item extends { readonly id: string }>(
@@ -219,7 +226,11 @@ async function gradeQuery(
   await judged.close(pipeline, id, 'graded');
 }
 
-/** Reuses, at no cost, the grade that the same judge gave to the same texts. @throws DeferralError */
+/**
+ * Grades a document. Reuses, at no cost, the grade that the same judge gave to the same texts.
+ *
+ * @throws DeferralError
+ */
 async function gradeText(
   context: Context,
   plan: JudgingPlan,
@@ -239,7 +250,11 @@ async function gradeText(
     : { grade: answer.grade, problem: null, isFlagged };
 }
 
-/** Grades a document that users did not get against `text`; null if the judge cannot grade it. @throws DeferralError */
+/**
+ * Grades a document that users did not get against `text`; null if the judge cannot grade it.
+ *
+ * @throws DeferralError
+ */
 export async function gradePooled(
   context: Context,
   plan: JudgingPlan,
@@ -256,7 +271,11 @@ export async function gradePooled(
   return grade;
 }
 
-/** Runs after `gradeQueries`, which has priority when the budget is short. @throws the errors of processQueue */
+/**
+ * Grades judgment pools, after `gradeQueries`, which has priority when the budget is short.
+ *
+ * @throws the errors of processQueue
+ */
 export async function gradePools(
   context: Context,
   plan: JudgingPlan,
@@ -280,7 +299,7 @@ export async function gradePools(
   );
 }
 
-/** Null if the store cannot be searched or a document of the pool has no grade. */
+/** Returns null if the store cannot be searched or a document of the pool has no grade. */
 async function searchPool(
   context: Context,
   plan: JudgingPlan,

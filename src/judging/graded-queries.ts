@@ -6,7 +6,7 @@ import { countStates } from './judgment-pools.ts';
 import type { EvaluatedQuery } from './rules/evaluation-events.ts';
 import type { GradedDocument, GradedQuery } from './rules/judged-measures.ts';
 
-/** As returned by `documentsSql`. */
+/** A document of a selected query, as returned by `documentsSql`. */
 type StoredDocument = Omit<GradedDocument, 'model'> &
   Readonly<Record<'problem' | 'judge', string | null>> & { readonly model: number | null };
 
@@ -43,6 +43,7 @@ export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWind
   );
   return {
     queries: finished.map(toGraded),
+    /** Number of selected queries by state. */
     states: countStates(rows),
   };
 }
@@ -60,7 +61,10 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
   };
 }
 
-/** Queries whose best document has the lowest grade; latest first. Skips queries without text. */
+/**
+ * Texts of the graded queries with the worst results, those whose best document has the lowest grade; latest first.
+ * Skips queries without text.
+ */
 export async function readWorstGraded(
   pool: Pool,
   { pipeline, from, until }: LiveWindow,
@@ -82,7 +86,12 @@ export async function readWorstGraded(
 
 export function createEvaluationTable(pool: Pool) {
   return {
-    /** Unsent queries with a trace id that the model has graded, or that had nothing to grade; oldest first. */
+    /**
+     * Queries with a trace id whose scores were not sent yet and that the model has graded, or that had nothing to
+     * grade; oldest first.
+     *
+     * @param since earliest time of receipt
+     */
     async unsent(pipeline: string, since: Date, limit: number): Promise<EvaluatedQuery[]> {
       const rows = await queryRows<Omit<EvaluatedQuery, 'judge' | 'documents'> & Pick<StoredQuery, 'documents'>>(
         pool,

@@ -1,4 +1,4 @@
-/** Grades fixed pairs again every day, to detect that the model changed under an unchanged name. */
+/** Lets the judge grade fixed pairs again every day, to detect that its model changed under an unchanged name. */
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
@@ -12,16 +12,16 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** `since`: no change of the grades has been detected since then. */
+/** The current judge. No change of its grades has been detected since `since`. */
 export interface CurrentJudge {
   readonly judge: Judge;
   readonly since: Date;
 }
 
 /**
- * Grades the pairs due today and, once all are graded, compares them with their first grades. A changed judge is
- * recorded as a deployment, and its grades are stored separately. Deferred pairs wait for the next round. A killed
- * worker loses at most one call.
+ * Fills the panel, grades the pairs due today and, once all are graded, compares them with their first grades. A
+ * changed judge is recorded as a deployment, and its grades are stored separately from earlier ones. Deferred pairs
+ * wait for the next round. A killed worker loses at most one call.
  *
  * @returns null without a model judge
  * @throws the reason of `signal`, and RecalldError database_unreachable

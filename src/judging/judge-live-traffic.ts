@@ -13,14 +13,19 @@ import type { JudgingPlan } from './plan.ts';
 import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
 
-/** A repeated round selects and grades nothing twice; it measures again. @throws the errors of forEachPipeline */
+/**
+ * Runs one round for every pipeline. A repeated round selects and grades nothing twice; it only measures again.
+ *
+ * @throws the errors of forEachPipeline
+ */
 export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[], signal: AbortSignal): Promise<void> {
   return forEachPipeline(plans, signal, (plan) => judgePipeline(context, plan, signal, MIN_ROUND_MS));
 }
 
 /**
- * @param minRoundMs minimum time since the last round, before which only waiting queries are graded
+ * Runs one round for a pipeline.
  *
+ * @param minRoundMs minimum time since the last round; if less has passed, only waiting queries are graded
  * @returns the number of selected queries; null if no round was due
  * @throws the reason of `signal`, and RecalldError database_unreachable
  */
@@ -49,13 +54,22 @@ export async function judgePipeline(
   return drawn;
 }
 
-/** So that users can give feedback first, and the sampling rate of the minute is final. */
+/**
+ * Delay before a query can be selected, so that users can give feedback first and the sampling rate of its minute is
+ * final.
+ */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
-/** Shorter than the hourly schedule: a job that starts on time may follow one that started late. */
+/**
+ * Minimum time between rounds. It is shorter than the hourly schedule, because a job that starts on time may follow one
+ * that started late.
+ */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Failed and empty queries per round. Their scores are 0 without any grade. */
+/** Maximum number of failed and empty queries per round. Their scores are 0 without any grade. */
 const KNOWN_PER_ROUND = 200;
-/** Empty queries compared with shadows, per query with documents. All documents of a shadow must be graded for them. */
+/**
+ * Number of empty queries compared with shadows, per query with documents. They are expensive: every document that a
+ * shadow returns for them must be graded, because users got none.
+ */
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
@@ -90,6 +104,7 @@ async function drawQueries(
   return drawn;
 }
 
+/** Number of queries that the round's share of the remaining daily budget pays for, in US dollars. */
 function affordable(budget: number, costOfQuery: number, roundMs: number, now: Date): number {
   if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
   const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));
@@ -150,9 +165,12 @@ function drawSome(
   });
 }
 
-/** Each query has four events. */
+/** Maximum number of queries per request; each query has four events. */
 const QUERIES_PER_REQUEST = 250;
-/** Grades arrive within a day or never; scores that could not be sent are dropped one day later. */
+/**
+ * Maximum age of a query whose scores are sent. Grades arrive within a day or never; scores that could not be sent are
+ * dropped one day later.
+ */
 const MAX_DELAY_MS = 2 * DAY_MS;
 
 /**

@@ -51,7 +51,10 @@ export function createJudgePanelTable(pool: Pool) {
         return begun;
       }),
 
-    /** Deletes pairs without texts, and adds pairs of the last day: one per query text, regardless of the grade. */
+    /**
+     * Deletes pairs whose texts were deleted, and adds pairs graded in the last day: one per query text, regardless of
+     * the grade.
+     */
     async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
       const { pairs, newPairs } = judgePanelSize(gradesPerDay);
       await inTransaction(pool, async (client) => {
@@ -114,7 +117,7 @@ export function createJudgePanelTable(pool: Pool) {
       );
     },
 
-    /** Null while a grade is missing. */
+    /** Returns the pairs with today's grades; null while a grade is missing. */
     async gradedToday(pipeline: string, now: Date): Promise<PanelPair[] | null> {
       const rows = await queryRows<PanelPair & { readonly isOpen: boolean }>(
         pool,

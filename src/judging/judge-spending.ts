@@ -1,9 +1,14 @@
-/** Daily cost of grades. It is reserved before each call, so that the daily limit is never exceeded. */
+/** Daily cost of model grades. Cost is reserved before each call, so that the daily limit is never exceeded. */
 import type { Pool } from 'pg';
 
 export function createJudgeSpending(pool: Pool) {
   return {
-    /** @returns false if the day's total would exceed `maxPerDay`. If the process dies, the amount remains spent. */
+    /**
+     * Reserves `dollars` of the day's budget before a call. If the process dies before it records the actual cost, the
+     * reserved amount remains spent.
+     *
+     * @returns false if the day's total would exceed `maxPerDay`
+     */
     async reserve(pipeline: string, dollars: number, maxPerDay: number, now: Date): Promise<boolean> {
       if (dollars > maxPerDay) return false;
       const { rowCount } = await pool.query(
@@ -16,6 +21,7 @@ export function createJudgeSpending(pool: Pool) {
       return rowCount === 1;
     },
 
+    /** Replaces a reservation with the actual cost. */
     async recordCost(pipeline: string, reserved: number, spent: number, at: Date): Promise<void> {
       await pool.query(
         `update judge_spending set dollars = greatest(0, dollars - $3::double precision + $4::double precision)
@@ -24,7 +30,10 @@ export function createJudgeSpending(pool: Pool) {
       );
     },
 
-    /** Cost of the day (UTC), and mean cost of a graded query over 7 days (null if there is none), in US dollars. */
+    /**
+     * Cost of the day (UTC), and mean cost of a graded query over the last 7 days (null if there is none), in US
+     * dollars.
+     */
     async spent(pipeline: string, now: Date): Promise<{ today: number; perQuery: number | null }> {
       const { rows } = await pool.query<{ today: number; week: number; graded: number }>(
         `select coalesce(sum(dollars) filter (where day = ($2::timestamptz at time zone 'utc')::date), 0) as today,

@@ -18,7 +18,10 @@ export interface JudgeRequest {
   readonly document: string;
 }
 
-/** `cost` in US dollars. Flagged: the texts may contain a prompt injection, so a person must review the grade. */
+/**
+ * Cost of a call in US dollars. The grade is flagged if a text may contain a prompt injection, so that a person must
+ * review it.
+ */
 interface CallResult {
   readonly cost: number;
   readonly isFlagged: boolean;
@@ -58,7 +61,7 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest {
   };
 }
 
-/** Asks once more if the answer is invalid. */
+/** Creates a judge with a chat model. If the answer is invalid, the judge asks for a valid one once. */
 export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
   return {
     name: model.model,
@@ -96,14 +99,18 @@ function readAnswer(answer: Exclude<ChatAnswer, { kind: 'failed' }>, isFlagged: 
 
 const inputTokens = ({ messages }: ChatRequest): number => estimateTokens(messages.map(({ content }) => content));
 
-/** As reported by the service; otherwise an estimate. */
+/** Returns the token counts that the service reported or, without a report, an estimate. */
 function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'failed' }>): Tokens {
   if (answer.usage !== null) return answer.usage;
   const input = inputTokens(request);
   return { input, output: answer.kind === 'text' ? estimateTokens([answer.text]) : 0 };
 }
 
-/** @param limits minimum scores of the grades 1, 2 and 3, ascending */
+/**
+ * Creates a judge with a cross-encoder.
+ *
+ * @param limits minimum scores of the grades 1, 2 and 3, ascending
+ */
 export function createRerankerJudge(reranker: Reranker, identity: string, limits: readonly number[]): Judge {
   return {
     name: 'reranker',

@@ -1,5 +1,6 @@
 /**
- * Agent turns that are graded as a whole. They are selected with their first retrieval, so their probability is known.
+ * Judged episodes: agent turns that are graded as a whole. An episode is selected with its first retrieval, so that its
+ * probability is known.
  */
 import type { Pool } from 'pg';
 import type { EpisodeRetrieval } from '../live/rules/episodes.ts';
@@ -22,7 +23,7 @@ export interface EpisodeGrading {
 
 export function createJudgedEpisodes(pool: Pool) {
   return {
-    /** Null if none is waiting. */
+    /** Leases the next episode; another worker may take it when the lease ends. Null if none is waiting. */
     claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<{ readonly id: string } | null> =>
       queryRow(
         pool,
@@ -35,7 +36,7 @@ export function createJudgedEpisodes(pool: Pool) {
         [pipeline, now, leaseUntil],
       ),
 
-    /** None if the query was erased. */
+    /** Returns the stored retrievals with the episode id of a selected query; none if the query was erased. */
     async retrievals(pipeline: string, id: string): Promise<readonly JudgedRetrieval[]> {
       const rows = await queryRows<
         Omit<JudgedRetrieval, 'startedAtMs' | 'embedding'> & {

@@ -71,7 +71,7 @@ export interface GradedBy {
   readonly fingerprint: string;
 }
 
-/** Share of a round's queries, those with the lowest similarity, that count as unlike the store. */
+/** Share of the queries in a round that count as unlike the content of the store: those with the lowest similarity. */
 const NOVEL_SHARE = 0.1;
 
 const samplesSql = `
@@ -121,8 +121,8 @@ const drawnColumns = {
 export function createJudgedTable(pool: Pool) {
   return {
     /**
-     * Selects from the queries sampled since the last round. Of several replicas, only one succeeds: the rows and the
-     * end of the round are committed together. The first round selects no queries.
+     * Selects from the queries sampled since the last round. If several replicas start a round, only one succeeds,
+     * because the rows and the end of the round are committed together. The first round selects no queries.
      *
      * @returns the number of selected queries; null if no round is due
      */
@@ -175,7 +175,7 @@ export function createJudgedTable(pool: Pool) {
         return drawn.length;
       }),
 
-    /** Null if no query is waiting. Another worker may take the query when the lease ends. */
+    /** Leases the next open query; null if none is waiting. Another worker may take the query when the lease ends. */
     async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<OpenQuery | null> {
       const row = await queryRow<Omit<OpenQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -215,7 +215,7 @@ export function createJudgedTable(pool: Pool) {
         );
       }),
 
-    /** Null if this judge has not graded these texts. */
+    /** Grade that the same judge has already given to the same texts; null if there is none. */
     gradedBefore: (
       by: GradedBy & { readonly contentHash: string },
     ): Promise<{ grade: number; isFlagged: boolean } | null> =>
@@ -295,6 +295,7 @@ export function createJudgedTable(pool: Pool) {
 
     release: releaseIn(pool, 'judged_queries'),
 
+    /** Expires open queries received before `before`. */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rowCount } = await pool.query(
         `update judged_queries set state = 'expired'
@@ -304,7 +305,7 @@ export function createJudgedTable(pool: Pool) {
       return rowCount ?? 0;
     },
 
-    /** Null before the first round. */
+    /** State of the selection rounds; null before the first round. */
     round: (pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> =>
       queryRow(pool, `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`, [
         pipeline,
@@ -313,7 +314,10 @@ export function createJudgedTable(pool: Pool) {
     graded: (window: LiveWindow) => readGraded(pool, window),
     worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
-    /** Deletes queries received, document texts last seen, and pooled grades given before `before`. */
+    /**
+     * Deletes selected queries received before `before`, document texts last seen before then, and grades of pooled
+     * documents from before then.
+     */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [
         pipeline,

@@ -1,4 +1,7 @@
-/** Judgment pools: selected queries whose pool includes stored chunks that users did not get, and their scores. */
+/**
+ * Judgment pools: selected queries for which recalld also searches the store for chunks that users did not get, and
+ * their scores.
+ */
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
@@ -10,7 +13,7 @@ export interface PoolCandidate {
   readonly id: string;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
-  /** Best first. */
+  /** Documents that users got, best first. */
   readonly shown: readonly ShownDocument[];
 }
 
@@ -26,10 +29,11 @@ export interface ShownDocument {
 export interface PoolKind {
   readonly fingerprint: string;
   readonly k: number;
+  /** Number of chunks requested from the store. */
   readonly searched: number;
 }
 
-/** Queues the selected queries with a probability, in the transaction that selects them. */
+/** Queues each selected query whose probability is not null, in the transaction that selects the queries. */
 export async function insertSelected(
   client: PoolClient,
   table: 'judgment_pools' | 'judged_episodes',
@@ -68,7 +72,10 @@ export function countStates(rows: readonly { readonly state: string | null }[]):
 
 export function createJudgmentPools(pool: Pool) {
   return {
-    /** Leases the next query whose returned documents are graded; null if none is waiting. */
+    /**
+     * Leases the next query whose returned documents are graded; null if none is waiting. Another worker may take the
+     * query when the lease ends.
+     */
     async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<PoolCandidate | null> {
       const row = await queryRow<Omit<PoolCandidate, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -112,7 +119,11 @@ export function createJudgmentPools(pool: Pool) {
       );
     },
 
-    /** @returns the number of expired pools whose returned documents had been graded */
+    /**
+     * Expires pools of queries received before `before`.
+     *
+     * @returns the number of expired pools whose returned documents had been graded
+     */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rows } = await pool.query<{ graded: number }>(
         `with gone as (
@@ -126,7 +137,9 @@ export function createJudgmentPools(pool: Pool) {
       return rows[0]?.graded ?? 0;
     },
 
-    /** Pools of this kind and failed or empty queries in a window, and the number of all pools by state. */
+    /**
+     * Reads the finished pools of this kind in a window, with failed and empty queries, and counts all pools by state.
+     */
     async searched(
       { pipeline, from, until }: LiveWindow,
       { fingerprint, k, searched }: PoolKind,

@@ -1,4 +1,4 @@
-/** Measures all live traffic from graded queries: scores of the trailing window, and drops of nDCG. */
+/** Measures all live traffic from graded queries: scores of the trailing window, and drops of nDCG in recent days. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -121,7 +121,7 @@ export async function measureJudged(context: Context, plan: JudgingPlan, current
   await db.measurements.record(outcomes.map(sameMinute));
 }
 
-/** Null if the latest window has no value. */
+/** Returns the last recorded agreement; null if the latest window has no value. */
 export function recordedAgreement(
   latest: readonly LatestMeasurement[],
   pipeline: string,
@@ -142,9 +142,9 @@ function sameMinute(outcome: MeasurementOutcome): MeasurementOutcome {
 const JUDGED_DAY = 'judged_day';
 export const LIVE_DROP = 'live_ndcg_drop';
 
-/** Days that are measured again each time, because grades may have arrived late. */
+/** Number of days that are measured again each time, because grades may have arrived late. */
 const LATE_DAYS = 2;
-/** More than a baseline uses, because days may be missing. */
+/** Number of days read for the baseline: more than a baseline uses, because days may be missing. */
 const BASELINE_DAYS = 70;
 
 /**
@@ -229,7 +229,10 @@ async function measureDay(
   ]);
 }
 
-/** Uses queries graded by any judge, because human judgments correct each judge. */
+/**
+ * Compares human judgments from before and after the drop. Uses queries graded by any judge, because human judgments
+ * correct each judge.
+ */
 async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
   const [before, after] = await Promise.all([
     readWindow(context, plan, daysBefore(today, plan.retentionDays), since, null),

@@ -1,4 +1,4 @@
-/** Judged scores are rows of the measure table instead. */
+/** Metrics of judges. Judged scores are rows of the measure table instead. */
 import { type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const pipeline = ['pipeline'] as const;

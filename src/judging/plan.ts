@@ -8,7 +8,11 @@ import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 
 export type JudgingPlan = ReturnType<typeof createJudgingPlans>[number];
 
-/** @throws RecalldError config_invalid for an unusable address or file of a judge */
+/**
+ * Creates a plan for each pipeline with `judged`. Judges open connections on their first call.
+ *
+ * @throws RecalldError config_invalid for an unusable address or file of a judge
+ */
 export function createJudgingPlans(config: Config, pipelines: readonly WatchedPipeline[]) {
   return config.pipelines.flatMap(({ name, judged, segments, episodes, privacy, shadow, vector_store: store }) => {
     const parts = pipelines.find((one) => one.name === name);
@@ -22,16 +26,24 @@ export function createJudgingPlans(config: Config, pipelines: readonly WatchedPi
         queriesPerDay: judged.queries_per_day,
         depth: judged.depth,
         windowMs: durationMs(judged.window),
-        /** Null if pooling is impossible. */
+        /**
+         * Share of selected queries with a judgment pool, and number of chunks per pool; null if pooling is impossible.
+         */
         pooling: isSearchable ? judged.pooling : null,
+        /** Share of selected episodes that are graded as a whole. */
         episodeShare: judge === null ? 0 : judged.episode_share,
         /** Pause after which a retrieval with the same episode id starts a new episode. */
         episodeIdleMs: durationMs(episodes.idle),
-        /** The documents that these shadows return for selected queries are graded too. */
+        /**
+         * Number of shadows that search for live queries; the documents that they return for selected queries are
+         * graded too.
+         */
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
+        /** Maximum cost per day in US dollars. */
         maxCostPerDay: judged.max_cost_per_day,
         // Without a model, every selected query needs human judgments.
         humanShare: judge === null ? 1 : judged.human_share,
+        /** Share of human-graded queries that a second person also grades. */
         secondReviewerShare: judged.second_reviewer_share,
         /** An alert fires when the lower bound of the weighted kappa between judge and people is below this value. */
         minAgreement: judged.min_agreement,

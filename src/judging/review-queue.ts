@@ -11,10 +11,12 @@ export interface ReviewedDocument {
   readonly id: string;
   /** Text of the document; null if it was deleted or its text is unknown. */
   readonly text: string | null;
-  /** An earlier grade; if the query needs two people, only this person's own. */
+  /**
+   * Grade that someone gave before; if the query needs two people, only this person's own grade. Null if there is none.
+   */
   readonly grade: number | null;
   readonly isOpen: boolean;
-  /** The texts may contain a prompt injection: they address the grading model. */
+  /** True if the query or the document may contain a prompt injection: text that addresses the grading model. */
   readonly isFlagged: boolean;
 }
 
@@ -22,7 +24,7 @@ export interface ReviewedQuery {
   readonly id: string;
   readonly askedAt: Date;
   readonly text: string;
-  /** In a fixed order that does not reveal their ranks. */
+  /** Documents in a fixed order that does not reveal their ranks. */
   readonly documents: readonly ReviewedDocument[];
 }
 
@@ -39,7 +41,10 @@ export interface ListedJudgment {
   readonly judgedAt: Date;
 }
 
-/** `j`: a selected query, `q`: its live query. Queries before $3, the start of the longest window, no longer count. */
+/**
+ * Readable queries for people: `j` is the selected query and `q` its live query. Queries received before $3, the start
+ * of the longest window, no longer count in any score.
+ */
 const readable = `
   judged_queries j
  cross join lateral (
@@ -52,7 +57,7 @@ const grades = `
   left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
   left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
 
-/** True if person $2 (null if unknown) gives the second judgment and must not see the first. */
+/** True if person $2 gives the second judgment and must not see the first; $2 is null if the person is unknown. */
 const isSecond = `(j.needs_second_human and p.graded_by <> $2::text)`;
 
 const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;
@@ -129,7 +134,7 @@ export function createReviewQueue(pool: Pool) {
         drawn,
         /** Those of these queries that have no document left for this person to grade. */
         graded: drawn - open,
-        /** In the last 24 hours. */
+        /** Number of queries that people graded in the last 24 hours. */
         lately,
       };
     },
@@ -144,7 +149,7 @@ export function createReviewQueue(pool: Pool) {
       return rows[0] ?? { graded: 0, flagged: 0 };
     },
 
-    /** Newest first, starting at `offset`; only judgments of flagged texts if `isFlaggedOnly`. */
+    /** Returns judgments, newest first, starting at `offset`; only judgments of flagged texts if `isFlaggedOnly`. */
     list: (pipeline: string, limit: number, offset: number, isFlaggedOnly = false): Promise<ListedJudgment[]> =>
       queryRows(
         pool,

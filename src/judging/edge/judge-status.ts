@@ -41,13 +41,13 @@ export async function readJudgeStatus({ db, clock }: Context, pipeline: string, 
     counts,
     judge: judgeOf(counts),
     people,
-    /** Since midnight UTC, in US dollars. */
+    /** Cost of the judge since midnight UTC, in US dollars. */
     costToday: today,
     flagged,
   };
 }
 
-/** Null if there is no model judge. */
+/** Returns the current judge and when it started grading; null if there is no model judge. */
 function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
   return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
 }

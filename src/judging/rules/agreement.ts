@@ -13,6 +13,7 @@ export interface GradedPair {
   readonly cluster: string | number;
   /** Inverse of the probability that both graders grade it; may be scaled by any positive factor. */
   readonly weight: number;
+  /** Grades from 0 to 3. */
   readonly first: number;
   readonly second: number;
 }
@@ -66,7 +67,7 @@ export function agreementOf(pairs: readonly GradedPair[]) {
   return {
     /** 1 for identical grades, 0 for agreement by chance, negative for less agreement than by chance. */
     kappa,
-    /** 95 % CI. */
+    /** 95 % confidence interval. */
     low: Math.min(kappa, Math.tanh(centre - reach)),
     high: Math.max(kappa, Math.tanh(centre + reach)),
     sessions: sessions.size,
@@ -74,7 +75,7 @@ export function agreementOf(pairs: readonly GradedPair[]) {
   };
 }
 
-/** `0.62 (95 % CI 0.41-0.77, 45 sessions)` */
+/** Formats an agreement: `0.62 (95 % CI 0.41-0.77, 45 sessions)`. */
 export function formatAgreement({ kappa, low, high, sessions }: Agreement): string {
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
@@ -144,7 +145,7 @@ function zOf(moments: Moments): number {
   return Math.atanh(Math.min(EDGE, Math.max(-EDGE, kappaOf(moments) ?? 1)));
 }
 
-/** Grades from 0 to 3, of pairs from different queries; 0 if the judge gave none. */
+/** Grades of one pair, 0 to 3; a missing grade counts as 0, as in the scores. Each pair is from a different query. */
 export interface PanelPair {
   readonly first: number;
   /** Grade when the pair was first graded again; null if it has not been graded again before. */
@@ -161,9 +162,12 @@ const SUSPICION_LEVEL = 0.02;
 const CONFIDENCE = 0.95;
 const MIN_PANEL_PAIRS = 20;
 const MAX_PANEL_PAIRS = 150;
-/** Share of the daily grades. */
+/** Size of the panel as a share of the daily grades. */
 const PANEL_SHARE = 0.15;
-/** Share of the panel that may join per day, so that pairs do not all expire on the same day. */
+/**
+ * Number of pairs that may join the panel per day, as a share of its size, so that pairs do not all expire on the same
+ * day.
+ */
 const FILL_SHARE = 1 / 5;
 
 export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; readonly newPairs: number } {

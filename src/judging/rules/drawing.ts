@@ -4,7 +4,7 @@ import { uniformHash } from '../../live/rules/sampling/decision.ts';
 export interface Drawable {
   /** Number of live queries that it represents: 1 / its inclusion probability. */
   readonly represents: number;
-  /** Small segments are oversampled. */
+  /** Segment of the query. Small segments are oversampled. */
   readonly segment: string;
   /** True if a cheap signal, such as negative feedback, suggests bad results. Suspect queries are oversampled. */
   readonly isSuspect: boolean;

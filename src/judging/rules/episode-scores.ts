@@ -5,7 +5,7 @@ import { evaluateRanking } from '../../math/ir/evaluate.ts';
 import { weightedMean } from './judged-mean.ts';
 import { RELEVANT_GRADE } from './judged-scores.ts';
 
-/** All documents are graded against the user's original text. */
+/** Scores of one episode. All documents are graded against the user's original text. */
 export interface EpisodeScores {
   /** True if a retrieval returned a document of grade 2 or 3 among its first k. */
   readonly isHit: boolean;

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/time.ts';
 
-/** Flagged: the query or the document addresses the model. */
+/** Numbers of model grades and of flagged ones, whose query or document addresses the model. */
 export interface FlaggedGrades {
   readonly graded: number;
   readonly flagged: number;

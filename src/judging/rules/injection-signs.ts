@@ -165,7 +165,9 @@ function hasSign(text: string): boolean {
   return demandsGrade(text);
 }
 
-/** Lower case without accents, invisible characters and confusables; keeps Japanese voicing marks. */
+/**
+ * Converts a text to lower case without accents, invisible characters and confusables; keeps Japanese voicing marks.
+ */
 function normalized(text: string): string {
   return text
     .normalize('NFKD')

@@ -3,7 +3,10 @@ import { type PromptMessage, promptData } from '../../core/text/prompt-data.ts';
 import { addressesModel } from './injection-signs.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
-/** Text beyond this length rarely changes a grade, but would double the cost of a call. */
+/**
+ * Maximum length of a document text. Text beyond this length rarely changes a grade, but would double the cost of a
+ * call.
+ */
 export const MAX_DOCUMENT_CHARACTERS = 6000;
 const MAX_QUERY_CHARACTERS = 2000;
 
@@ -19,7 +22,7 @@ export const gradeSchema = {
   },
 } as const;
 
-/** For models and people alike. */
+/** Meaning of each grade from 0 to 3, for models and people alike. */
 export const gradeMeanings: readonly string[] = [
   'has nothing to do with the question',
   'is on the subject but holds no answer',
@@ -44,7 +47,7 @@ export interface StoredText {
   readonly content: string;
 }
 
-/** Truncated to the maximum length. */
+/** Returns the query and the document as the judge receives them, truncated to the maximum length. */
 export function readTexts(query: string, document: string): { readonly query: string; readonly document: string } {
   return { query: query.slice(0, MAX_QUERY_CHARACTERS), document: document.slice(0, MAX_DOCUMENT_CHARACTERS) };
 }
@@ -75,12 +78,15 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** What is the same in all calls. If any of it changes, it is a different judge. */
+/** Returns everything that is the same in all calls. If any of it changes, it is a different judge. */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }
 
-/** Also inside a code fence or after other text; null if there is no grade. Never throws. */
+/**
+ * Reads the grade from an answer, even inside a code fence or after other text; null if there is no grade. Never
+ * throws.
+ */
 export function readGrade(text: string): number | null {
   const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
   if (from === -1 || to < from) return null;

@@ -1,4 +1,4 @@
-/** Mean live relevance estimated from a few graded sessions, and drops of it. */
+/** Mean live relevance, estimated from a few graded sessions, and the detection of drops. */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
@@ -27,7 +27,7 @@ export type JudgedMean = NonNullable<ReturnType<typeof judgedMean>>;
 const TAIL = 0.025;
 /** Maximum number of jackknife groups for the sessions that only the model graded. */
 const MAX_PARTS = 30;
-/** A single session has no spread. */
+/** Minimum number of sessions, because a single session has no spread. */
 const MIN_SESSIONS = 2;
 
 /**
@@ -67,7 +67,9 @@ export function judgedMean(queries: readonly JudgedQuery[]) {
     ...whole,
     standardError,
     degreesOfFreedom,
-    /** Third moment of the estimate, divided by the cube of its standard error; 0 without spread. */
+    /**
+     * Third moment of the estimate, from the jackknife, divided by the cube of its standard error; 0 without spread.
+     */
     skewness,
     humanSessions: graded.length,
   };
@@ -94,13 +96,18 @@ export function weightedMean(
   return mean && { ...mean, ...scoreBounds(mean) };
 }
 
-/** 95 % confidence interval of an approximately normal estimate. */
+/**
+ * Returns the 95 % confidence interval of an approximately normal estimate: the value plus or minus t standard errors.
+ */
 export function studentBounds({ value, standardError, degreesOfFreedom }: JudgedMean): Bounds {
   const reach = studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   return { low: value - reach, high: value + reach };
 }
 
-/** Up to this standard error, the interval depends only on the number of human-graded sessions. */
+/**
+ * Standard error that is due to rounding or to equal scores. Up to this value, the interval depends only on the number
+ * of human-graded sessions.
+ */
 const NO_SPREAD = 1e-9;
 /** Skewness below which Hall's transformation is the identity up to rounding. */
 const NO_SKEW = 1e-6;
@@ -152,7 +159,7 @@ type SessionSums = [
 
 const SUMS = 6;
 
-/** Sessions keep the order of their first query. */
+/** Sums queries by session. Sessions keep the order of their first query. */
 function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
   const sessions = new Map<string | number, SessionSums>();
   for (const { cluster, modelProbability, humanProbability, model, people } of queries) {
@@ -217,7 +224,7 @@ function estimateOf({ total, products }: Moments) {
   const lambda = square <= NOTHING ? 0 : Math.min(1, Math.max(0, -product / square));
   return {
     value: humanOnly + lambda * (modelOnly - modelOnBoth),
-    /** Weight of F1 - F2: 0 uses human judgments alone, 1 the full difference. */
+    /** Weight of the model difference F1 - F2: 0 uses human judgments alone, 1 the full difference. */
     lambda,
     humanOnly,
     modelOnly,
@@ -232,7 +239,7 @@ function form(a: readonly number[], products: Float64Array, b: readonly number[]
   return sum;
 }
 
-/** Groups in order and of nearly equal size, larger ones first. */
+/** Splits sessions, in order, into groups of nearly equal size, larger ones first. */
 function partsOf<Session>(sessions: readonly Session[]): Session[][] {
   const count = Math.min(MAX_PARTS, sessions.length);
   const parts: Session[][] = [];
@@ -270,7 +277,8 @@ export interface RelevanceDrop {
 }
 
 /**
- * `none`: by chance, or too small. `detected`: in model grades. `confirmed`, `rejected`: decided by human judgments.
+ * `none`: explained by chance, or too small to matter. `detected`: found in model grades, but not decided by human
+ * judgments yet. `confirmed`, `rejected`: decided by human judgments.
  */
 export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const;
 
@@ -280,14 +288,14 @@ const FALSE_DROPS_PER_YEAR = 0.5;
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
 /** Significance level of each test; there is one test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
-/** Two weeks, so that every weekday is included. */
+/** Minimum number of baseline days: two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;
 const MAX_BASELINE_DAYS = 42;
-/** A smaller drop is not reported, even if it is certain. */
+/** Minimum drop; a smaller drop is not reported, even if it is certain. */
 const MIN_DROP = 0.02;
 /** Number of days after which a drop is rejected if human judgments exclude a drop of the detected size. */
 const MAX_UNDECIDED_DAYS = 10;
-/** Human-graded sessions before the drop, and since the drop. */
+/** Minimum number of human-graded sessions before the drop, and since the drop. */
 const MIN_DROP_SESSIONS = 8;
 /** Minimum number of sessions since the drop; with fewer sessions, the interval is too narrow to reject the drop. */
 const MIN_SESSIONS_TO_REJECT = 40;

@@ -28,17 +28,19 @@ export interface GradedQuery {
   readonly tags: Readonly<Record<string, string>>;
   /** Probability that the query is sampled and selected. */
   readonly probability: number;
-  /** False if it was not selected for people: its human judgments are then no random sample. */
+  /**
+   * True if the query was selected for people. Human judgments of other queries are not a random sample of the traffic.
+   */
   readonly needsHuman: boolean;
   /** Judges that graded the documents of the query. There are several if the judge changed during grading. */
   readonly judges: readonly string[];
-  /** Best first; empty for a failed or empty query. */
+  /** Documents, best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
 }
 
 export interface JudgedWindow {
   readonly depth: number;
-  /** By outcome, whether sampled or not. */
+  /** Live queries in the window by outcome, whether sampled or not. */
   readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
@@ -61,9 +63,15 @@ export const measuresOfScore = {
 
 type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
 
-/** With fewer sessions, the model's score is exported as uncorrected. */
+/**
+ * Minimum number of human-graded sessions for a corrected score. With fewer, the model's score is exported as
+ * uncorrected.
+ */
 const MIN_HUMAN_SESSIONS = 8;
-/** Above it, the model's mean reflects the judge more than the retriever. */
+/**
+ * Maximum share of queries on which the judge failed. Above it, the model's mean reflects the judge more than the
+ * retriever.
+ */
 const MAX_FAILED_SHARE = 0.2;
 
 export function judgedQueriesOf(
@@ -76,7 +84,7 @@ export function judgedQueriesOf(
   return scored.map((query) => judgedQuery(query, measure, weigh));
 }
 
-/** Null if the current judge has graded too little or failed too often. */
+/** Mean score from the current judge alone; null if it has graded too little or failed too often. */
 export function modelMean(
   queries: readonly GradedQuery[],
   window: JudgedWindow,
@@ -227,7 +235,9 @@ export function humanSessions(queries: readonly GradedQuery[]): number {
   return new Set(graded.map(({ cluster }) => cluster)).size;
 }
 
-/** Over the documents that both graded; null if there is too little data. */
+/**
+ * Agreement between the current judge and people over the documents that both graded; null if there is too little data.
+ */
 export function judgeAgreement(queries: readonly GradedQuery[], judge: string | null): Agreement | null {
   const own = queries.filter(({ judges }) => judges.every((one) => one === judge));
   return agreementOf(pairsOf(own, ({ model, person }) => (typeof model === 'number' ? [model, person] : [null, null])));
@@ -240,7 +250,7 @@ export function humanAgreement(queries: readonly GradedQuery[]): Agreement | nul
 
 type Grades = readonly [first: number | null, second: number | null];
 
-/** Only queries selected for people are a random sample. */
+/** Pairs the two grades of each document. Uses only queries selected for people, which are a random sample. */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
   return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
@@ -274,7 +284,7 @@ export interface PooledQuery {
   /** Identifies the session of the query. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
-  /** That the query is sampled, selected and (unless it failed or was empty) pooled. */
+  /** Probability that the query is sampled, selected and pooled; pooling does not apply to a failed or empty query. */
   readonly probability: number;
   /** nDCG without the pool minus nDCG with it; 0 for a failed or empty query. */
   readonly gap: number;
