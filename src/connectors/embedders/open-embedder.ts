@@ -3,9 +3,9 @@ import { at, bearer, createJsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderConfig } from './embedder.ts';
 
 /**
- * In addition to connection errors, failures have the codes `wrong_count`, `missing_index`, `no_vector`,
- * `not_a_number`, `length_mismatch`, `dimension_mismatch` and `zero_vector` (a vector without a direction has no
- * neighbors). The latency is summed over the batches.
+ * Creates an embedder. In addition to connection errors, its failures have the codes `wrong_count`, `missing_index`,
+ * `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch` and `zero_vector` (a vector without a direction
+ * has no neighbors). The latency is summed over the batches.
  *
  * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */
@@ -59,7 +59,7 @@ class BrokenResponse extends Error {
   }
 }
 
-/** The differences between the APIs. */
+/** Differences between the APIs of embedders. */
 interface Protocol {
   readonly identity: string;
   readonly path: string;

@@ -27,8 +27,8 @@ export interface Reranker {
 }
 
 /**
- * Candidates that exceed one batch are scored in several sequential calls. Candidates with equal scores keep the order
- * of the first stage.
+ * Creates a reranker. It scores candidates that exceed one batch in several sequential calls. Candidates with equal
+ * scores keep the order of the first stage.
  *
  * @param configField path of its config section
  * @throws RecalldError config_invalid for an invalid address, header or TLS file
@@ -74,7 +74,7 @@ export function createReranker(config: RerankerConfig, configField: string): Rer
   };
 }
 
-/** The differences between the APIs. */
+/** Differences between the APIs of rerankers. */
 interface Protocol {
   /** Maximum number of texts per call. */
   readonly batchSize: number;

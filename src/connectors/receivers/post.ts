@@ -8,7 +8,7 @@ import { type CommonConfig, type Receiver, receiverId } from './receiver.ts';
 interface Product {
   /** Name of the product in error messages, such as `Slack`, to which the host is added. */
   readonly name: string;
-  /** Default: false. */
+  /** True if a sent message can be corrected without alerting people again; false by default. */
   readonly takesUpdates?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** Identifies the receiver, together with the URL, if one URL serves several receivers. */

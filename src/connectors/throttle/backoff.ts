@@ -52,7 +52,7 @@ function percentile95(values: readonly number[]): number {
 
 /** Input for dividing the concurrency limit among the processes that call a retriever. */
 export interface ShareClaim {
-  /** Maximum number of queries in flight to the retriever. */
+  /** Maximum number of queries in flight to the retriever, over all processes. */
   readonly concurrency: number;
   /**
    * Concurrency that this process may use until its next renewal: the larger of its last share and its queries in

@@ -94,7 +94,10 @@ async function lengthOfOne(query: Query, table: Table): Promise<number | null> {
   return row?.length ?? null;
 }
 
-/** Returns each approximate index on the column with its files, one per partition. A rebuilt index has new files. */
+/**
+ * Returns each approximate index on the column with its files: one, or one per partition. A rebuilt index has new
+ * files.
+ */
 function vectorIndexes(query: Query, { oid, settings }: Table): Promise<IndexRow[]> {
   return query<IndexRow>(
     `select pg_get_indexdef(i.indexrelid) as definition,

@@ -64,7 +64,11 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
     readIndexInfo(await ask('FT.INFO', [index], 'description', attempt), embedding, configField),
   );
 
-  /** @param rest arguments for limit and order */
+  /**
+   * Searches the index for stored fields.
+   *
+   * @param rest arguments for limit and order
+   */
   const rowsOf = async (
     { text, params }: SearchQuery,
     fields: readonly string[],

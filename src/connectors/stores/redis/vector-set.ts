@@ -175,7 +175,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
       return { ids, next: next?.toString('base64') ?? null };
     },
 
-    /** Each element is one document. */
+    /** Returns the chunks of documents; each element is one document. */
     async chunks(ids, attempt) {
       const there = await existing(ids.slice(0, MAX_CHUNKS), attempt);
       const present = ids.filter((id) => there.has(id));

@@ -130,7 +130,7 @@ function steadySettings(settings: Fields): Fields {
 const IDS_PER_CALL = 1000;
 
 /**
- * Creates the store. Nothing is sent before the first call.
+ * Creates a store. Nothing is sent before the first call.
  *
  * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
  * and does not change while no document is written. A sample takes one call for the ids, one call per batch of up to

@@ -77,7 +77,11 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
     throw failed('request_refused', `${calls.service} ${purpose} failed: GraphQL refused the query; ${fix}.`);
   };
 
-  /** @param additional metadata of the objects, as GraphQL fields in `_additional` */
+  /**
+   * Reads objects of the collection.
+   *
+   * @param additional metadata of the objects, as GraphQL fields in `_additional`
+   */
   const objects = async (
     args: readonly string[],
     properties: readonly string[],
