@@ -1,4 +1,4 @@
-/** Exit codes, error output, and signals: the first stops the program in order, the second at once. */
+/** Exit codes, error output and signals. The first signal stops the program cleanly; the second ends it at once. */
 
 import { readFileSync } from 'node:fs';
 import { CommanderError } from '@commander-js/extra-typings';
@@ -56,6 +56,7 @@ function notInstalled(name: string, cause: unknown): RecalldError {
   return new RecalldError('package_missing', message, { cause });
 }
 
+/** Prints an error and returns the exit code. */
 export function reportError(thrown: unknown): number {
   const error = missingPackage(thrown) ?? thrown;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodeOfKind.input;
@@ -72,7 +73,10 @@ export function reportError(thrown: unknown): number {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Child processes notice when this process ends, so exiting at once is safe. */
+/**
+ * Returns an AbortSignal for SIGINT, SIGTERM and SIGHUP. A second one exits at once, which is safe because child
+ * processes notice when this process ends.
+ */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of signals) {

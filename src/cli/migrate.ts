@@ -17,7 +17,12 @@ export function migrateCommand(command: Command, signal: AbortSignal): CommandUn
     });
 }
 
-/** The daemon's role may lack the privileges to migrate. @throws RecalldError like migrateStorage and grantRights */
+/**
+ * Migrates the database, and the schema of the job queue if it is in the same database. The daemon's role may lack the
+ * privileges for both.
+ *
+ * @throws RecalldError like migrateStorage and grantRights, and queue_unreachable
+ */
 async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {
   const { config, logger } = settings;
   const cleanups = createCleanupStack(logger);

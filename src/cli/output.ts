@@ -7,7 +7,7 @@ import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
-/** Marks this process's color codes, so that the codes in texts of services, files and users are escaped. */
+/** Marks the color codes of this process. Codes in texts of services, files and users lack the mark and are escaped. */
 const seal = randomInt(10_000, 100_000);
 const sealed = new RegExp(`(\\x1b\\[)${seal};(\\d+m)`);
 
@@ -53,7 +53,10 @@ export function verdictText(verdict: string): string {
 
 const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** One bar per value, from minimum to maximum: half the height if all are equal, a space for null. */
+/**
+ * Draws one bar per value, scaled from the minimum to the maximum. If all values are equal, each bar has half the
+ * height; a null value is drawn as a space.
+ */
 export function sparkline(values: readonly (number | null)[]): string {
   const known = values.filter((value) => value !== null);
   const [minimum, maximum] = [Math.min(...known), Math.max(...known)];

@@ -155,7 +155,11 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
 };
 
-/** @param words the command line, of which only the called command is loaded; `all` loads every command */
+/**
+ * Creates the program. Only the called command has its options and subcommands.
+ *
+ * @param words the command line; `all` loads every command
+ */
 export async function createProgram(
   words: readonly string[] | 'all',
   signal: AbortSignal,
@@ -179,7 +183,10 @@ export async function createProgram(
   return program;
 }
 
-/** commander does not pass settings on to added commands. It throws, so that exit codes have one place. */
+/**
+ * Applies settings that commander does not pass on to added commands. commander throws instead of exiting, so that exit
+ * codes are decided in one place.
+ */
 function applyToTree(command: CommandUnknownOpts): void {
   command.exitOverride();
   command.configureHelp({ optionDescription });

@@ -1,6 +1,7 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { visibleText } from '../core/text/visible-text.ts';
 
+/** Shows progress on stderr, only on a terminal. */
 export function createProgressBar(label: string) {
   if (!process.stderr.isTTY) return { show: () => undefined, end: () => undefined };
   const bar = new SingleBar(

@@ -1,4 +1,4 @@
-/** `recalld store-test`: tests, by reads alone, that the configured store has the features that recalld needs. */
+/** `recalld store-test`: tests, without writing, that the configured store has the features that recalld needs. */
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';

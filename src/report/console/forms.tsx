@@ -12,6 +12,7 @@ export function FormFigure({
 }: {
   readonly form: Form;
   readonly frame: Frame;
+  /** Replaces the form for visitors without scope admin. */
   readonly forbidden: ComponentChildren;
   readonly children: ComponentChildren;
 }) {

@@ -5,7 +5,7 @@ import type { PageContent } from '../model/content.ts';
 import { address, minuteOf, pipelinePath, rangePresets, type TimeRange, within } from './links.ts';
 
 export interface Visitor {
-  /** API key of the user; null if no key is required, or if a provider or a proxy signed the user in. */
+  /** API key of the user; null if no key is required, or if an identity provider or a proxy signed the user in. */
   readonly key: {
     readonly id: string;
     readonly name: string;

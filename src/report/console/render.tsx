@@ -57,6 +57,7 @@ export function shown(content: Content, scene: Scene): ComponentChildren {
   return parts.length === 0 ? null : parts;
 }
 
+/** Renders text between backticks as code. */
 function sentence(text: string): ComponentChildren {
   if (!text.includes('`')) return text;
   return text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
@@ -224,7 +225,7 @@ const marks: Record<Tone, string> = {
   neutral: 'M1 4h8v2H1z',
 };
 
-/** Classes of styles whose class has another name. */
+/** CSS classes of the styles whose class has another name. */
 const classes: Readonly<Partial<Record<Style, string>>> = {
   quiet: 'of',
   note: 'severity',
@@ -320,6 +321,7 @@ function tableOf({ caption, columns, rows, size }: Table, scene: Scene): VNode {
   );
 }
 
+/** ARIA roles of groups that have a label. */
 const roles: Readonly<Partial<Record<GroupStyle, 'group' | 'article'>>> = {
   diagnosis: 'group',
   topic: 'article',

@@ -1,4 +1,7 @@
-/** Each day is written to a staging folder and then renamed, so that no reader sees an incomplete file. */
+/**
+ * Reads and writes the export folder: `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, `manifest/TABLE.json` and `manifest.json`.
+ * Each day is written to a staging folder and then renamed, so that no reader sees an incomplete file.
+ */
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -43,7 +46,7 @@ export type ExportManifest = z.infer<typeof exportManifestSchema>;
 
 export type ExportFolder = ReturnType<typeof exportFolder>;
 
-/** The returned functions throw RecalldError file_unreadable and file_unwritable. */
+/** Returns functions that read and write a folder. They throw RecalldError file_unreadable and file_unwritable. */
 export function exportFolder(to: string) {
   const root = resolve(to);
   const staging = join(root, '.incomplete');
@@ -71,6 +74,7 @@ export function exportFolder(to: string) {
       });
     },
 
+    /** Creates an empty folder for the files of a day. */
     async stage(table: string, day: string): Promise<string> {
       const staged = join(staging, `${table} ${day}`);
       return orUnwritable(staged, async () => {
@@ -80,6 +84,7 @@ export function exportFolder(to: string) {
       });
     },
 
+    /** Replaces the folder of a day with the staged files. */
     async place(staged: string, table: string, day: string): Promise<void> {
       const place = placeOf(table, day);
       await orUnwritable(place, async () => {
@@ -159,6 +164,7 @@ async function writeJson(path: string, value: unknown): Promise<void> {
   });
 }
 
+/** Returns true if both have the same columns and omit the texts of the same pipelines. */
 export function hasSameLayout(a: TableManifest, b: TableManifest): boolean {
   const layout = ({ columns, without_texts_of: hidden }: TableManifest) => JSON.stringify([columns, hidden]);
   return a.schema_version === SCHEMA_VERSION && layout(a) === layout(b);

@@ -8,10 +8,10 @@ import { type CellType, type ExportColumn, SCHEMA_VERSION } from './rules/export
 export const exportFormats = ['parquet', 'csv', 'jsonl'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** The footer of a Parquet file grows with its rows and is kept in memory until the file ends. */
+/** Maximum number of rows per file. The footer of a Parquet file is kept in memory and grows with its rows. */
 const MAX_PART_ROWS = 250_000;
 
-/** Encoding a row group of this size blocks the event loop of the daemon for about 10 ms. */
+/** Maximum number of rows per row group. Encoding this many blocks the event loop of the daemon for about 10 ms. */
 const MAX_GROUP_ROWS = 2048;
 /** Maximum number of characters per row group, for long texts. */
 const MAX_GROUP_CHARACTERS = 2 * 1024 * 1024;
@@ -21,7 +21,11 @@ interface Part {
   end(): Promise<void>;
 }
 
-/** Flushes all rows to files in an empty folder. @throws RecalldError file_unwritable, and errors of `batches` */
+/**
+ * Writes all rows to `part-0.FORMAT`, `part-1.FORMAT`, ... in an empty folder, and flushes them to the disk.
+ *
+ * @throws RecalldError file_unwritable, and errors of `batches`
+ */
 export async function writeParts(
   folder: string,
   format: ExportFormat,

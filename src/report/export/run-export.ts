@@ -1,4 +1,7 @@
-/** Makes a folder mirror tables: writes changed days again, removes erased ones, and skips the others. */
+/**
+ * Exports tables to a folder: writes changed days again, removes days whose rows were erased or have expired, and skips
+ * unchanged days, so that an interrupted export continues where it stopped.
+ */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import {
@@ -12,7 +15,7 @@ import { type ExportFormat, writeParts } from './part-files.ts';
 import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-tables.ts';
 import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
 
-/** A missing option has its value in the last export to the folder or, if there was none, its default value. */
+/** Options of an export. A missing option has the value of the last export to the folder, or else its default value. */
 export interface ExportRequest {
   readonly to: string;
   readonly tables?: readonly string[];
@@ -23,7 +26,11 @@ export interface ExportRequest {
 
 export type ExportReport = Awaited<ReturnType<typeof runExport>>;
 
-/** @throws RecalldError export_differs, file_unreadable, file_unwritable, file_malformed */
+/**
+ * Waits while another process exports to the same folder.
+ *
+ * @throws RecalldError export_differs, file_unreadable, file_unwritable, file_malformed
+ */
 export function runExport(
   context: Context,
   request: ExportRequest,
@@ -142,7 +149,7 @@ async function exportTable(
   }
 }
 
-/** A day with another layout counts as never exported, but is still removed when its rows are deleted. */
+/** Returns the exported days. A day with another layout counts as never exported, but can still be removed. */
 function exportedOf(
   days: ReadonlyMap<string, TableManifest['days'][number]>,
   isSame: boolean,

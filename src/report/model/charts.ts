@@ -55,13 +55,17 @@ export interface TrendChart {
   readonly normal?: NormalRange | null;
   /** Shaded intervals, such as the time of an incident. */
   readonly spans?: readonly VerdictInterval[];
+  /** Smallest and largest possible value of the measure; null if unlimited. */
   readonly limits?: readonly [number | null, number | null];
   /** Logarithmic scale, for values that span several powers of ten. Values of 0 or less are drawn at the lower edge. */
   readonly isLog?: boolean;
   readonly unit: Unit;
   /** Text shown if no series has any points. */
   readonly empty: string;
-  /** Default: the range of the page, shortened if all points are at its end. Charts with one axis share a cursor. */
+  /**
+   * Time axis; default: the range of the page, shortened if all points are at its end. Charts with the same axis share
+   * a cursor.
+   */
   readonly from?: Date;
   readonly until?: Date;
   /** Size of the chart; default: `full`. Four `small` charts fit in a row. */
@@ -124,7 +128,10 @@ export function measuredPoints(
 const MIN_SHARE = 1 / 8;
 const MIN_SPAN_MS = 10 * 60_000;
 
-/** If all points are at the very end, as after installation, the axis starts later: they fill its second half. */
+/**
+ * Returns the start of the time axis. It is later than `from` if all points are at the very end, as shortly after
+ * installation, so that the points fill the second half of the axis.
+ */
 export function shownFrom(from: Date, until: Date, points: readonly { readonly at: Date }[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));
   const measured = until.getTime() - first;

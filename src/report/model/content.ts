@@ -119,6 +119,7 @@ export interface Link {
   readonly anchor: string | null;
   /** Accessible name, if `text` alone is unclear to users of screen readers. */
   readonly label?: string;
+  /** Keyboard shortcut (`accesskey`). */
   readonly key?: string;
 }
 
@@ -192,7 +193,10 @@ export interface Pager {
 /** An action that requires scope admin; with method `get`, a filter that every visitor may use. */
 export interface Form {
   readonly kind: 'form';
-  /** If null, the form is posted to its page, which shows the result in the section with the id `section`. */
+  /**
+   * URL to which the form is posted; null for the URL of the page, which then shows the result in the section
+   * `section`.
+   */
   readonly action: string | null;
   readonly section?: string;
   readonly method?: 'get';

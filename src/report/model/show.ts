@@ -198,7 +198,7 @@ export function pipelineChoices(path: string, pipelines: readonly string[], chos
   ]);
 }
 
-/** A button that makes recalld call the services of the pipeline and show the result in `toSection`. */
+/** A button that makes recalld call the services of the pipeline and show the result in the section `toSection`. */
 export function ask(toSection: string, text: string, description: string): Form {
   return {
     kind: 'form',

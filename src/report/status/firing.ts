@@ -1,4 +1,4 @@
-/** Firing alerts for an on-call engineer: what broke, since when, why, and what to do. */
+/** Shows firing alerts to an on-call engineer: what broke, since when, why, and what to do. */
 
 import { alertSince } from '../../checks/rules/alert-text.ts';
 import { plural } from '../../core/format.ts';
@@ -9,7 +9,10 @@ import type { Content, ContentNode } from '../model/content.ts';
 import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } from '../model/show.ts';
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
-/** Worst first. Among equals, the alert that heads the incident comes first, so that all begin alike. */
+/**
+ * Returns the firing alerts, worst first. Among alerts of the same severity, the alert that heads the incident comes
+ * first, so that pages and messages begin with the same words.
+ */
 function firingAlerts({ alerts }: PipelineStatus, incident: Incident | null): PipelineStatus['alerts'] {
   const leading = incident === null ? undefined : worstAlert(incident)?.name;
   const rank = ({ name, severity }: PipelineStatus['alerts'][number]): number =>
@@ -68,7 +71,7 @@ function noDataLine({ state, alerts, reasons }: PipelineStatus): ContentNode | n
   return styledParagraph('quiet', `No data: ${first.sentence}`, others.length > 0 && ` And ${others.length} more.`);
 }
 
-/** If data is missing while alerts fire, shows the worst severity of the alerts and "no data". */
+/** Shows the verdict of a pipeline. If data is missing while alerts fire, shows the worst severity and "no data". */
 export function verdictBadges({ state, alerts }: PipelineStatus): Content {
   const firing = alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
   return state === 'no_data' && alerts.length > 0

@@ -106,7 +106,7 @@ export function overviewPage(data: OverviewData): PageContent {
   };
 }
 
-/** Lists the reasons for a status in the color of their verdicts; without reasons, the missing data. */
+/** Lists the reasons for a status, each in the color of its verdict. Without reasons, lists the missing data. */
 export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
   const shown: PipelineStatus['reasons'] =
     reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data', sentence }));
@@ -131,6 +131,7 @@ function incidentIntervals({ within, range }: OverviewData): VerdictInterval[] {
     .toSorted((a, b) => a.from.getTime() - b.from.getTime());
 }
 
+/** Draws a strip for the incidents, one for each check that did not always pass, and one for all other checks. */
 function strips(
   { status, transitions, range, deployments }: OverviewData,
   incidents: readonly VerdictInterval[],
@@ -217,7 +218,7 @@ function measures({ status, trends, quality }: OverviewData): Content {
   });
 }
 
-/** E-values are hard to interpret as numbers; the density page shows them with their threshold. */
+/** Returns false for e-values, which are hard to interpret. The density page shows them with their threshold. */
 function hasUnit({ measure }: MeasurementStatus): boolean {
   return !measure.endsWith('_evidence_ratio');
 }

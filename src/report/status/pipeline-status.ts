@@ -98,7 +98,9 @@ function normalRangeOf(
   return ((learned?.details ?? {}) as Readonly<Record<string, NormalRange>>)[measure] ?? null;
 }
 
-/** An incident that is still open although the pipeline is healthy (null) is about to be closed. */
+/**
+ * Returns the open incident of a pipeline; null if the pipeline is healthy, because the incident will then be closed.
+ */
 export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   { pipeline, state }: PipelineStatus,
   open: readonly Stored[],
@@ -198,7 +200,7 @@ function goldenFindings(
   return share < ERRORS_SHARE ? [] : [{ verdict: share < OUTAGE_SHARE ? 'warning' : 'critical', sentence }];
 }
 
-/** Returns the measures that a pipeline always has, and the subject of a sentence about each. */
+/** Returns the measures that a pipeline has even without traffic, each with the subject of a sentence about it. */
 function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [
     { measure: SAMPLES_READ, part: 'Live traffic' },

@@ -58,10 +58,10 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
-/** The interval determines how long a value of live traffic is trusted. */
+/** Returns the input for gauges of live traffic. The interval determines how long a value is trusted. */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
-/** Reads one table at a time, because requests share the connections and are more urgent. */
+/** Reads one table at a time, because requests use the same connections and are more urgent. */
 export async function readStoredGauges(
   context: Context,
   subjects: readonly GaugesOfSubject[] = gaugesOfSubjects,
@@ -92,7 +92,9 @@ interface SetLabels {
   readonly golden_set: string;
 }
 
-/** Gauges of scores never change after the run, so they are computed once, and withheld when too old. */
+/**
+ * Gauges of scores never change after the run, so they are computed once. They are withheld when the run is too old.
+ */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };
   const current: GaugeSample[] = [

@@ -127,7 +127,11 @@ export interface ReportOptions {
 const DEFAULT_LENGTH = '7d';
 const lengthSchema = durationSchema('1m', '36500d');
 
-/** `until` is exclusive. @throws RecalldError usage, with all problems in one message */
+/**
+ * Validates the options of the command. `until` is exclusive.
+ *
+ * @throws RecalldError usage, with all problems in one message
+ */
 export function readReportOptions(options: ReportOptions, pipelines: readonly string[], now: Date) {
   const { from: start = DEFAULT_LENGTH, to: end } = options;
   const pipeline = options.pipeline ?? (pipelines.length === 1 ? pipelines[0] : undefined);
@@ -149,6 +153,7 @@ export function readReportOptions(options: ReportOptions, pipelines: readonly st
   return { pipeline, from, until };
 }
 
+/** Reads a time, or the length of the period before `until`. */
 function readStart(text: string, until: Date): Date | null {
   return lengthSchema.safeParse(text).success ? new Date(until.getTime() - durationMs(text)) : readTime(text);
 }

@@ -16,7 +16,7 @@ export type WeeklyReport = Awaited<ReturnType<typeof readWeeklyReport>>;
 
 export type ReportedSet = WeeklyReport['sets'][number];
 
-/** `texts` has the texts of the example queries, by query id. */
+/** An uncovered topic. `texts` contains the texts of its example queries by query id. */
 export type ReportedTopic = WeeklyReport['topics'][number];
 
 export const reportedMeasures = ['query_density', 'query_uncovered_ratio'] as const;

@@ -14,15 +14,18 @@ export interface Tick {
 /** Maximum label length, in characters, for the narrow margin; longer labels get a wider margin. */
 const NARROW_LABEL = 6;
 const WIDE_LABEL = 10;
-/** Labels closer to an end of the time axis are not centered, because of the link beside the axis. */
+/**
+ * Labels that are closer than this to an end of the time axis are not centered, because of the link beside the axis.
+ */
 const EDGE = 40;
 
 interface PlotProps {
+  /** Describes the chart for screen readers. */
   readonly label: string;
   readonly size: PlotSize;
   readonly yTicks: readonly Tick[];
   readonly xTicks: readonly Tick[];
-  /** Charts with the same time axis share a cursor (pages.js). Null for a chart whose axis is not time. */
+  /** Time axis; null for a chart whose axis is not time. Charts with the same axis share a cursor (pages.js). */
   readonly axis: { readonly from: Date; readonly until: Date } | null;
   /** Table of the values, collapsed in the left margin below the axis labels. */
   readonly values?: ComponentChildren;

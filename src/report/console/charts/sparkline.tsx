@@ -4,6 +4,7 @@ import { line } from 'd3-shape';
 import type { NormalRange, TrendPoint } from '../../model/charts.ts';
 import { round, thinned } from './trend-geometry.ts';
 
+/** Size in pixels. */
 const WIDTH = 96;
 const HEIGHT = 22;
 

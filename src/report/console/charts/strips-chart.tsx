@@ -8,6 +8,7 @@ import { percent } from './plot.tsx';
 import { MarkList } from './trend-chart.tsx';
 import { PLOT_WIDTH, tickText } from './trend-geometry.ts';
 
+/** Heights in pixels. */
 const HEIGHT = 16;
 const AXIS_HEIGHT = 18;
 /** Minimum width of an interval, in thousandths of the plot's width, so that very short intervals remain visible. */

@@ -22,7 +22,11 @@ export const PLOT_WIDTH = 1000;
 
 const maxPoints = { full: 160, small: 40 } as const;
 
-/** Keeps the extremes of each time bucket, so that no spike is lost. @param points oldest first */
+/**
+ * Returns the lowest and the highest point of each time bucket, so that no spike is lost.
+ *
+ * @param points oldest first
+ */
 export function thinned(
   points: readonly TrendPoint[],
   from: Date,
@@ -47,7 +51,7 @@ export function thinned(
   });
 }
 
-/** @param series points of each series, thinned */
+/** @param series points of each series, as `thinned` returns them */
 export function trendGeometry(
   {
     levels = [],
@@ -117,6 +121,7 @@ export function tickText(at: Date): string {
 /** Points are not joined if their distance exceeds the median distance between points by this factor. */
 const GAP = 4;
 
+/** Splits points at gaps in time. */
 function joined(points: readonly TrendPoint[]): TrendPoint[][] {
   const steps = points.slice(1).map(({ at }, index) => at.getTime() - (points[index]?.at.getTime() ?? 0));
   const median = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;

@@ -20,7 +20,12 @@ export function secure(reply: FastifyReply): void {
   reply.headers(securityHeaders);
 }
 
-/** @param publicUrl URL for browsers, if it differs from the Host header @throws RecalldError origin_refused */
+/**
+ * Asserts that a form was sent from a page of recalld.
+ *
+ * @param publicUrl URL by which browsers reach recalld, if it differs from the Host header
+ * @throws RecalldError origin_refused
+ */
 export function assertOwnOrigin(request: FastifyRequest, publicUrl: string | null): void {
   const { origin, 'sec-fetch-site': site } = request.headers;
   const own = [request.host, publicUrl === null ? undefined : hostOf(publicUrl)];

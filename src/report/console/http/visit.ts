@@ -75,7 +75,10 @@ export async function acceptForms(scope: FastifyInstance, publicUrl: string | nu
   scope.addHook('onRequest', async (request) => assertOwnOrigin(request, publicUrl));
 }
 
-/** Each form must contain the CSRF token of its sender, who is authenticated before the body is read. */
+/**
+ * Makes the routes of a scope accept forms. Each form must contain the CSRF token of its sender, who is authenticated
+ * before the body is read.
+ */
 export async function acceptFormsOf(
   scope: FastifyInstance,
   publicUrl: string | null,

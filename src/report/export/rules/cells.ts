@@ -38,7 +38,10 @@ export function csvHeader(columns: readonly ExportColumn[]): string {
   return `${columns.map(({ name }) => name).join(',')}\n`;
 }
 
-/** One CSV record (RFC 4180, with LF). A text that a spreadsheet would execute gets an apostrophe. */
+/**
+ * Formats a row as a CSV record (RFC 4180, but with LF line ends). A text that a spreadsheet would execute as a formula
+ * is prefixed with an apostrophe.
+ */
 export function csvLine(columns: readonly ExportColumn[], row: ExportRow): string {
   return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\n`;
 }

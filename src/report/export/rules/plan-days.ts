@@ -9,6 +9,7 @@ export interface DayRange {
 
 export interface DayDigest {
   readonly day: string;
+  /** Number of source rows. */
   readonly rows: number;
   /** Time of the last change, in microseconds since 1970. */
   readonly changed: string | null;
@@ -19,7 +20,10 @@ export interface ExportedDay extends DayDigest {
   readonly readAt: string;
 }
 
-/** Rows may change after the end of their day, while traces are being completed, without a time of change. */
+/**
+ * Time after the end of a day within which its rows may still change without a later time of change, because traces are
+ * being completed.
+ */
 const COMPLETION_MS = HOUR_MS;
 
 /** @returns the days to write, in order, and the days to remove because their rows were deleted from the database */

@@ -49,6 +49,7 @@ function coverageChange(series: WeeklyReport['density']['series']['query_uncover
   ];
 }
 
+/** Returns the causes and their counts, the most frequent first. */
 function byCause(incidents: WeeklyReport['incidents']): [Cause, number][] {
   const counts = new Map<Cause, number>();
   for (const { cause } of incidents) counts.set(cause, (counts.get(cause) ?? 0) + 1);
