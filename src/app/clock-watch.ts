@@ -1,4 +1,7 @@
-/** Compares the clock with that of the database. A wrong clock would start runs at wrong times. */
+/**
+ * Compares the clock of this machine with that of the database. A wrong clock would start runs at wrong times, report
+ * future ticks as missed, and end runs that have just begun.
+ */
 
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';
@@ -9,7 +12,7 @@ export type ClockWatch = Awaited<ReturnType<typeof watchClock>>;
 const INTERVAL_MS = 120_000;
 /** The interval is shorter while the clock is wrong, because scheduled starts wait until it is correct. */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
-/** Deviation from the monotonic clock above which the clock was set. NTP slews far less between comparisons. */
+/** Deviation from the monotonic clock above which the clock counts as set. NTP slews far less between comparisons. */
 const SET_MS = 5000;
 
 /** Resolves after the first comparison succeeds or fails. @param read compares the clocks */
@@ -59,11 +62,12 @@ export async function watchClock({ clock, logger, meter }: Context, read: () => 
   return {
     /** Returns the problem as a sentence; null while the clock is correct. */
     problem: () => problem,
-    /** Compares the clocks first if the local clock was set since the last comparison. */
+    /** Returns true if the clock is correct. Compares the clocks again if the local clock was set meanwhile. */
     async isRight(): Promise<boolean> {
       if (!(Math.abs(drift() - lastDrift) < SET_MS)) await compareNow();
       return problem === null;
     },
+    /** Registers a callback that runs each time a wrong clock becomes correct. */
     whenRightAgain: (then: () => void): void => void listeners.push(then),
     async stop(): Promise<void> {
       stopping.abort(new Error('the daemon stops'));

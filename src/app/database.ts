@@ -64,7 +64,7 @@ export function createDb(pool: Pool, by: string | null = null, scope: Scope = nu
   };
 }
 
-/** Minimum time between restarts, so that repeated crashes do not keep the machine busy with recovery. */
+/** Minimum time between restarts of the embedded PostgreSQL, so that it is not recovering from crashes all the time. */
 const RESTART_EVERY_MS = 60_000;
 
 export function watchEmbedded(database: EmbeddedPostgres, clock: Clock, logger: Logger) {

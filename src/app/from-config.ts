@@ -1,4 +1,7 @@
-/** Builds what depends only on the config, also for commands, which then refuse what the daemon would refuse. */
+/**
+ * Builds everything that depends only on the config. Commands do the same, so that they refuse every config that the
+ * daemon would refuse.
+ */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReceivers } from '../connectors/receivers/registry.ts';
@@ -65,10 +68,16 @@ function checkServices(config: Config): void {
   signInProviderOf(config);
   for (const [index, { name, privacy }] of config.pipelines.entries())
     naming(`pipelines[${index}] (${name})`, () => privacy.presidio && createPresidioAnalyzer(privacy.presidio));
+  // Refuses objectives that no alert can monitor.
   createAlertRules(config, 'rules');
 }
 
-/** @param source name of the config in messages @throws RecalldError config_invalid */
+/**
+ * Checks a config by building everything from it.
+ *
+ * @param source name of the config in messages
+ * @throws RecalldError config_invalid
+ */
 export function assertStartable(config: Config, source: string): void {
   const now = new Date();
   const built = naming(source, () => buildFromConfig(config, createLogger('error'), now));

@@ -70,6 +70,7 @@ export async function startHttp(
     onShed,
   });
   return {
+    /** Base URL for health and metrics. */
     url: servers.at(-1)?.url ?? '',
     markReady(): void {
       phase = 'ready';
@@ -150,7 +151,7 @@ function keysAreOptional({ server, storage }: Config): boolean {
   return storage.url === 'embedded' && isLocal;
 }
 
-/** An unreachable replica or a wrong clock makes the daemon only degraded, because work continues. */
+/** An unreachable replica or a wrong clock makes the daemon degraded, not unready, because its work continues. */
 async function dependenciesReady(
   { storage, queue, clock }: Daemon,
   clockProblem: () => string | null,
@@ -197,7 +198,10 @@ async function dependenciesReady(
   };
 }
 
-/** A caller may get a state that predates its call: fine for snapshots such as readiness, not after a write. */
+/**
+ * Shares a running read between its callers. A caller may get a state that predates its call, so use this only for
+ * snapshots such as readiness, not for reads after a write.
+ */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | null = null;
   return () => {

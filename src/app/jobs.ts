@@ -38,7 +38,7 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
   evaluateChecksJob,
 ];
 
-/** A daemon that was down at the latest tick of a golden set runs it now, and only once. */
+/** Starts the ticks. If no process ran the latest tick of a golden set, runs it now, and only once. */
 export function startScheduler(context: Context & TickContext) {
   const { queue, pipelines, indexPlans, config } = context;
   return startTicks(context, [
@@ -66,7 +66,7 @@ export function startScheduler(context: Context & TickContext) {
   ]);
 }
 
-/** A job without a schedule has no ticks. Every scheduler enqueues the same job id for the same tick. */
+/** Returns the ticks of a job; none without a schedule. Every scheduler enqueues the same job id for the same tick. */
 export function ticksOfJob(queue: JobQueue, { name, cron }: JobDefinition<Context>): Ticked[] {
   return cron === null ? [] : [{ ...tickOfJob(queue, name, inUtc(cron), `tick of ${name}`), madeUpFor: false }];
 }
@@ -75,13 +75,13 @@ function inUtc(expression: string): Cron {
   return { expression, timezone: 'UTC' };
 }
 
-/** @param id beginning of the job ids of the ticks */
+/** @param id prefix of the job ids of the ticks */
 function tickOfJob(queue: JobQueue, job: string, cron: Cron, what: string, payload = {}, id = job): Ticked {
   const begin = (plannedAt: Date) => () => queue.enqueue(job, payload, tickId(id, plannedAt));
   return { cron, what, job, madeUpFor: true, begin };
 }
 
-/** The recovery job finds a run whose job could not be enqueued. */
+/** Returns ticks that start runs, each with its job. The recovery job finds a run whose job could not be enqueued. */
 function ticksOfSet(
   queue: JobQueue,
   cron: Cron | null,
@@ -99,7 +99,7 @@ function ticksOfSet(
   return [{ cron, what, job: runGoldenSetJob.name, madeUpFor: true, begin }];
 }
 
-/** Every replica computes the same id for a tick. The id contains no colon, because BullMQ forbids it. */
+/** Returns an id that is the same on every replica. It contains no colon, because BullMQ forbids it. */
 function tickId(job: string, plannedAt: Date): string {
   return `${job}-${plannedAt.toISOString().replaceAll(':', '')}`;
 }
@@ -111,11 +111,12 @@ export interface TickContext extends Pick<Context, 'clock' | 'logger' | 'meter'>
 
 export interface Ticked {
   readonly cron: Cron;
+  /** Name in the log. */
   readonly what: string;
   readonly job: string;
   /** True if a missed latest tick runs at startup, or when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
-  /** The returned function stores the tick; if called again after a failure, it continues where it failed. */
+  /** Begins a tick. The returned function stores it; if called again after a failure, it continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;
 }
 
@@ -193,6 +194,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
   };
 }
 
+/** Returns the longest interval between two runs in seconds, by pipeline and golden set; null without a schedule. */
 export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
   const intervals = new Map(
     pipelines.flatMap(({ name, golden }) =>

@@ -22,7 +22,11 @@ import { durationMs } from '../platform/config/times.ts';
 import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 
-/** Services open connections and processes on first use. @throws RecalldError config_invalid */
+/**
+ * Services open connections and processes on first use; closePipelines closes them.
+ *
+ * @throws RecalldError config_invalid, with the config path and the pipeline name
+ */
 export function createPipelines(config: Config, logger: Logger): WatchedPipeline[] {
   return config.pipelines.map((pipeline, index) =>
     naming(`pipelines[${index}] (${pipeline.name})`, () => {
@@ -57,6 +61,7 @@ export function naming<T>(place: string, work: () => T): T {
   }
 }
 
+/** @param at config path of the store */
 function createParts(
   pipeline: Pick<PipelineConfig, 'retriever' | 'vector_store' | 'embedder' | 'privacy'>,
   at: string,

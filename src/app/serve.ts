@@ -86,7 +86,9 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
 
 const FIRST_READING_MS = 2000;
 
-/** Keeps firing alerts firing after a restart. Does not wait for a slow database. */
+/**
+ * Waits for the stored gauges, so that firing alerts keep firing after a restart. Does not wait for a slow database.
+ */
 async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   const waited = clock.sleep(FIRST_READING_MS, AbortSignal.any([signal, done.signal])).catch(() => undefined);
@@ -140,7 +142,7 @@ export function sendMetrics(
   };
 }
 
-/** By default, V8 lets the heap of a process under load grow to a multiple of the live objects. */
+/** Maximum growth of the heap above the live objects. By default, V8 lets it grow to a multiple of them under load. */
 const HEAP_GROWING_PERCENT = 50;
 
 /** Runs until `signal` aborts. @throws RecalldError if it cannot start, and stop_overdue */
@@ -179,7 +181,11 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Exits before the supervisor kills the process, so that the log has a reason. @throws RecalldError stop_overdue */
+/**
+ * Exits before the supervisor kills the process, so that the log states the reason.
+ *
+ * @throws RecalldError stop_overdue
+ */
 async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_, reject) => {

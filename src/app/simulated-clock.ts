@@ -15,7 +15,7 @@ export function createSimulatedClock(start: Date): Clock & { set(now: Date): voi
     },
     now: () => new Date(setTo + systemClock.monotonicMs() - setAtMs),
     monotonicMs: () => systemClock.monotonicMs(),
-    /** Also shortens pauses of the daemon, such as those before it retries an unresponsive retriever. */
+    /** Shortens every pause, including those of the daemon, such as before it retries an unresponsive retriever. */
     sleep: (ms, signal) => systemClock.sleep(ms / SPEED_UP, signal),
   };
 }

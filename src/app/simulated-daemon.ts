@@ -20,7 +20,12 @@ import { jobCatalogue } from './jobs.ts';
 
 export type SimulatedDaemon = Awaited<ReturnType<typeof openSimulatedDaemon>>;
 
-/** No other daemon may use the database, because its jobs follow another clock. @throws RecalldError demo_failed */
+/**
+ * Runs the daemon until `work` ends. No other daemon may use its database, because the jobs follow another clock.
+ *
+ * @param onFailedJob called for each failed job; by default, `run` throws
+ * @throws RecalldError like openDependencies, port_in_use, demo_failed, and errors of `work`
+ */
 export async function withSimulatedDaemon<T>(
   settings: CommandSettings,
   clock: Clock,
@@ -116,7 +121,7 @@ function refuseFailedJob(name: string): never {
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
 
-/** `runAll` runs the waiting jobs in parallel, then the jobs that they enqueued, until none waits. */
+/** Creates a queue whose jobs wait for `runAll`, which runs them in parallel, then the jobs that they enqueued. */
 function createManualQueue(queue: JobQueue) {
   const waiting: Job[] = [];
   return {

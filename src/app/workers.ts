@@ -28,7 +28,10 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch) {
   };
 }
 
-/** `increase` is 0 for a counter that appears with its first event, and an alert would miss that event. */
+/**
+ * Exports a worker's counters as 0 from the start. `increase` is 0 for a counter that appears with its first event, and
+ * an alert would miss that event.
+ */
 export function showJobCounters({ notify, metrics, pipelines }: Config, meter: Meter): void {
   for (const { kind } of notify) {
     for (const outcome of labelValues.recalld_notifications_total.outcome)

@@ -205,7 +205,10 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** For an AggregateError, as when no address of a host responds, returns the distinct messages in it. */
+/**
+ * Returns the message of an error. For an AggregateError without a message, as when no address of a host responds,
+ * returns the distinct messages of its errors.
+ */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '') return error.message;

@@ -22,7 +22,10 @@ export interface Message {
   /** The page of the incident and the runbook of its worst alert; null if the config has no console URL. */
   readonly link: string | null;
   readonly runbook: string | null;
-  /** Chart of the measure, if there is one: a link if the console has a URL, an image if the receiver attaches it. */
+  /**
+   * Chart of the failing measure, as a link that needs no session and as an image; both are null for an alert without a
+   * measure. The link is null without a console URL, and the image for receivers that do not attach it.
+   */
   readonly chartLink: string | null;
   readonly chartPng: Uint8Array | null;
 }

@@ -119,6 +119,7 @@ function withoutSlash(url: string | null): string | null {
   return url === null ? null : url.replace(/\/+$/, '');
 }
 
+/** Settings for rules that are not generated for a config. */
 export const defaultRuleSettings: RuleSettings = {
   runbookBaseUrl: null,
   dashboardBaseUrl: null,

@@ -30,7 +30,11 @@ export interface CommandStore extends Context {
   readonly storage: Storage;
 }
 
-/** Uses the database of the daemon that owns the data folder, if one runs. @throws RecalldError like openStorage */
+/**
+ * Opens the database for the duration of `work`: that of the daemon that uses the data folder, or a separate one.
+ *
+ * @throws RecalldError like openStorage, and errors of `work`
+ */
 export async function withCommandStore<T>(
   settings: CommandSettings,
   work: (store: CommandStore) => Promise<T>,

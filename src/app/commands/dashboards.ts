@@ -5,7 +5,11 @@ import { makeFolder } from '../../platform/files/folder.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 
-/** Creates the folder and replaces files. @throws RecalldError usage if the folder is not writable */
+/**
+ * Writes the dashboards to a folder, which is created if needed. Replaces existing files.
+ *
+ * @throws RecalldError usage if the folder is not writable
+ */
 export async function writeDashboards({ alerts }: Config, folder: string) {
   const dashboards = createDashboards({
     runbookBaseUrl: alerts.runbook_base_url,

@@ -33,6 +33,7 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   });
 }
 
+/** Returns the branches that match a value, or all branches if none matches. */
 function branchesFor(schema: JsonSchema, value: unknown): JsonSchema[] {
   const all = branches(schema);
   const fitting = all.filter((branch) => fits(branch, value));
@@ -60,7 +61,9 @@ interface Checked {
 
 interface Problem {
   readonly field: string;
+  /** Text that follows the field name. */
   readonly text: string;
+  /** The suggested field for an unknown key. */
   readonly meant?: string;
 }
 

@@ -74,7 +74,10 @@ function mapScalars(value: unknown, replace: (scalar: string | number) => string
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, mapScalars(child, replace)]));
 }
 
-/** Replaces every secret: in a URL only credentials, in a body only fields whose names suggest a secret. */
+/**
+ * Replaces every secret. In a URL, only credentials are replaced; in a request body, only fields whose names suggest a
+ * secret.
+ */
 export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);
 }

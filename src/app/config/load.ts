@@ -23,7 +23,7 @@ export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
   const file = path ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : null);
   const text = file === null ? null : readText(file, 'config_not_found', `The config file ${file}`);
   const readSecret = (secret: string): string => readText(secret, 'config_invalid', `The secret file ${secret}`);
-  // `file` is null if there is no file, so that the defaults apply.
+  // `file` is null if there is no config file; the defaults then apply.
   return { config: parseConfig(text, file ?? 'environment', env, readSecret), file };
 }
 

@@ -19,7 +19,12 @@ export function configJsonSchema(): JsonSchema {
   return jsonSchema;
 }
 
-/** @param text null if there is no file @param source file name for messages @throws RecalldError config_invalid */
+/**
+ * @param text content of the file; null if there is no file
+ * @param source name of the file in messages
+ * @param readSecret reads the file of a `..._FILE` variable
+ * @throws RecalldError config_invalid with all problems, one sentence each
+ */
 export function parseConfig(
   text: string | null,
   source: string,
@@ -62,6 +67,7 @@ function readYaml(text: string, source: string): Tree {
 
 const QUOTE_STARS = 'quote a value that begins with *, such as "*/5 * * * *"';
 
+/** Fixes for common mistakes, by error code of the YAML parser. */
 const yamlFixes: Readonly<Record<string, ((what: string) => string) | undefined>> = {
   MULTIPLE_DOCS: () => 'it contains more than one document; keep the first and remove the `---` lines',
   BAD_ALIAS: () => QUOTE_STARS,
@@ -130,10 +136,11 @@ export interface EnvironmentVariable {
   readonly path: readonly string[];
   /** True if `NAME_FILE` is supported. */
   readonly secret: boolean;
+  /** JSON Schema types of the value. */
   readonly types: readonly string[];
 }
 
-/** Returns the variables that override scalars outside of lists: RECALLD_SERVER_PORT for `server.port`. */
+/** Returns the variables that override scalars outside of lists, such as RECALLD_SERVER_PORT for `server.port`. */
 export function environmentVariables(schema: JsonSchema): EnvironmentVariable[] {
   const found = new Map(leaves(schema, []).map((leaf) => [leaf.name, leaf]));
   return [...found.values()];
@@ -180,7 +187,10 @@ function applyEnvironment(
   return applied;
 }
 
-/** Text is kept, and anything else is parsed as YAML. Validation then refuses invalid YAML, kept as text. */
+/**
+ * Converts a variable to the type of its field. Text is kept, and other types are parsed as YAML. Invalid YAML is kept
+ * as text, which validation then refuses.
+ */
 function readAs(types: readonly string[], text: string): unknown {
   if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;
   try {

@@ -2,7 +2,7 @@
 import type { ApiScope } from '../../platform/access/credentials.ts';
 import type { PipelineAccess } from '../../platform/access/pipeline-access.ts';
 
-/** A page whose form queries the retriever also has a POST route. */
+/** Pages of the console. A page whose form queries the retriever also has a POST route. */
 export const pageAccess = {
   '/': 'list',
   '/pipelines/:pipeline': 'named',

@@ -1,4 +1,4 @@
-/** The pages of the console and, so that alerts can link to them without another server, the runbooks. */
+/** The pages of the console. They include the runbooks, so that alerts can link to runbooks without another server. */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -309,17 +309,26 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
   },
 };
 
-/** An unknown run costs nothing. @throws RecalldError run_unknown, explanations_limited */
+/**
+ * Charges the explanation budget for queries of a run. An unknown run costs nothing.
+ *
+ * @throws RecalldError run_unknown, explanations_limited
+ */
 async function spendExplainedOf(run: string, context: Context, frame: Frame, queries: number): Promise<void> {
   await findRun(context.db.golden.runs, run);
   spendExplained(context, frame, queries);
 }
 
-/** Pages and the API share the visitor's explanation budget. @throws RecalldError explanations_limited */
+/**
+ * Charges the visitor's explanation budget, which pages and the API share.
+ *
+ * @throws RecalldError explanations_limited
+ */
 function spendExplained({ explainBudget }: Context, { visitor }: Frame, queries: number): void {
   explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
 }
 
+/** Pages with a form that queries the retriever or the store. */
 const askingPages = [
   '/pipelines/:pipeline/density',
   '/pipelines/:pipeline/index',

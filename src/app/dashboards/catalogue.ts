@@ -272,6 +272,7 @@ const IN_ALERTS = 'Used in alert descriptions; the measures have their own panel
 const STACKED =
   'The graph of losses by stage is stacked, so it has no confidence bands; the graph of recall by stage has them.';
 
+/** Metrics without a panel, and the reasons. */
 export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_golden_cg: OPTIONAL,
   recalld_golden_cg_ci_low: OPTIONAL,

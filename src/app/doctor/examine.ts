@@ -203,7 +203,11 @@ function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }:
   return URL.canParse(url) ? new URL(url).origin : 'its address';
 }
 
-/** Reads only the first lines of each manifest, which may have millions. @param statuses null without a database */
+/**
+ * Reads only the first lines of each manifest, because a manifest may have millions.
+ *
+ * @param statuses latest round of each pipeline; null if the database does not respond
+ */
 export async function examineManifests(
   { pipelines }: Config,
   statuses: readonly RoundStatus[] | null,

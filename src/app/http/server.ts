@@ -54,9 +54,11 @@ interface HttpApi {
 export interface HttpParts {
   readonly logger: Logger;
   readonly version: string;
+  /** Addresses and networks whose forwarded headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Health and metrics; null if another server provides them. */
   readonly operations: Operations | null;
+  /** The API; null if this server does not provide it. */
   readonly api: HttpApi | null;
   /** Memory budget that all servers in a process share. */
   readonly memory: MemoryBudget;
@@ -84,7 +86,12 @@ const INACTIVE_MS = 5 * 60_000;
 /** Size limit for forms, which request-bodies.ts does not read. */
 const FORM_BYTES = 256 * 1024;
 
-/** Port 0 selects a free port. @param setting config key of the port, for errors @throws RecalldError port_in_use */
+/**
+ * Starts a server. Port 0 selects a free port.
+ *
+ * @param setting config key of the port, for the error message
+ * @throws RecalldError port_in_use
+ */
 export async function startHttpServer(deps: HttpParts, address: HttpAddress, setting: string): Promise<HttpServer> {
   const app = fastify({
     logger: false,

@@ -19,7 +19,9 @@ export function contentId(text: string): string | null {
 
 const PLACEHOLDER = 'unidentified:';
 
-/** Returns an id for a result of which only the rank (from 0) is known; unique to the response, never judged. */
+/**
+ * Returns an id for a result of which only the rank (from 0) is known. It is unique to the response and never judged.
+ */
 export function placeholderId(queryId: string, rank: number): string {
   return `${PLACEHOLDER}${queryId}#${rank + 1}`;
 }

@@ -1,7 +1,7 @@
 export type ContextSize = NonNullable<ReturnType<typeof contextSize>>;
 
 const RUN_WORDS = 5;
-/** Code units searched for repeated text, which takes a few milliseconds. `characters` counts all of them. */
+/** Maximum code units searched for repeated text, which takes a few milliseconds. `characters` counts all of them. */
 const MAX_COMPARED = 200_000;
 
 /**
@@ -32,6 +32,7 @@ export function contextSize(texts: readonly (string | null | undefined)[]) {
   };
 }
 
+/** Returns a hash of each five-word sequence. */
 function runsOf(text: string): number[] {
   const words = wordHashes(text);
   const runs: number[] = [];
@@ -75,7 +76,7 @@ const letter = /[\p{L}\p{M}\p{N}\p{Cs}]/u;
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 let kinds: Uint8Array | null = null;
 
-/** Each UTF-16 code unit is classified once, because matching a pattern against each character is too slow. */
+/** Classifies each UTF-16 code unit once, because matching a pattern against each character would be too slow. */
 function kindsOfUnits(): Uint8Array {
   kinds ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
     const character = String.fromCharCode(unit);

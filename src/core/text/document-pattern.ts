@@ -12,6 +12,7 @@
 export interface DocumentPattern {
   /** The literal text before, between and after the segments; there is one more literal than there are segments. */
   readonly literals: readonly string[];
+  /** Segment keys in order of occurrence. */
   readonly segments: readonly string[];
   readonly isPrefix: boolean;
 }
@@ -48,6 +49,7 @@ export function fillPattern(
   return { text, isPrefix };
 }
 
+/** Returns the value of a segment; null if it is missing or empty. */
 export function segmentValue(values: Readonly<Record<string, string>>, key: string): string | null {
   const value: unknown = values[key];
   // An inherited property, such as `constructor`, needs no check of its own, because it is never a string.

@@ -46,7 +46,7 @@ function quoteLongIntegers(json: string): string {
   return quoted + json.slice(copied);
 }
 
-/** Marks the digits of a long integer until their quotes are removed. No text in recalld contains it. */
+/** Marks the digits of a long integer until their quotes are removed. No text in recalld contains the mark. */
 const LONG_INTEGER = '\u{f8ff}long:';
 
 /** Like JSON.stringify, but writes a bigint as digits, such as a 64-bit id that parseExactJson returned as a string. */
@@ -66,7 +66,10 @@ interface JsonLimits {
   readonly containers: number;
 }
 
-/** Neither formats of recalld nor supported services nest more than ten levels; a full batch has a million results. */
+/**
+ * Default limits. No format of recalld or of a supported service nests more than ten levels, and a full batch contains
+ * a million results.
+ */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 
 /** The JSON exceeds the limits and was not parsed; it may or may not be valid. */
@@ -86,13 +89,15 @@ export class JsonBeyondLimit extends Error {
   }
 }
 
-/** Parses within limits. @throws SyntaxError like JSON.parse; JsonBeyondLimit before anything is parsed */
+/** Parses JSON within limits. @throws SyntaxError like JSON.parse; JsonBeyondLimit before anything is parsed */
 export function parseBoundedJson(text: string, limits: JsonLimits = jsonLimits): unknown {
   assertWithin(text, limits);
   return JSON.parse(text);
 }
 
-/** Counts up to the first position at which the text is not valid JSON; JSON.parse stops there too. */
+/**
+ * Counts arrays and objects up to the first position at which the text is not valid JSON; JSON.parse stops there too.
+ */
 function assertWithin(text: string, limits: JsonLimits): void {
   if (hasFewMarks(text, Math.min(limits.depth, limits.containers))) return;
   // On long vectors, a regular expression is several times as fast as a loop.
@@ -112,7 +117,7 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
-/** A text with few opening brackets, as most texts have, needs no exact count. */
+/** Returns true for a text with few opening brackets, as most texts have; it needs no exact count. */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
   for (const mark of ['{', '[']) {
@@ -164,6 +169,7 @@ export function repeatedName(json: string): { readonly name: string; readonly li
   return null;
 }
 
+/** Returns true if the string that ends at this position is a key. */
 function isName(json: string, end: number): boolean {
   let at = end;
   while (/\s/.test(json[at] ?? '')) at += 1;

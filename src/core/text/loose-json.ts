@@ -1,4 +1,4 @@
-/** Reads JSON-like text: `NaN` from `json.dumps`, `repr` of Python values. Also finds faults in JSON. */
+/** Reads text that is nearly JSON: `NaN` from `json.dumps`, and `repr` of Python values. Also finds faults in JSON. */
 import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
 
 /**
@@ -239,6 +239,7 @@ class Reader {
     return isGroup ? (values[0] ?? null) : values;
   }
 
+  /** Reads a dictionary, or a Python set, which becomes a list. */
   private map(): JsonValue {
     const entries: [string, JsonValue][] = [];
     const values: JsonValue[] = [];

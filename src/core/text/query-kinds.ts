@@ -1,12 +1,13 @@
 /** Groups queries by text properties that may affect how a retriever handles them. */
 import { languageName, languageOf } from './language.ts';
 
-/** Detection takes about 0.2 ms per text, so more texts would block the event loop too long. */
+/** Maximum number of texts for language detection, which blocks the event loop for about 0.2 ms per text. */
 const MAX_LANGUAGES = 500;
 
 interface QueryKind {
   /** Completes "a query": `in German`, `of 14 words or more`. */
   readonly name: string;
+  /** Indices of the texts. */
   readonly members: readonly number[];
 }
 
@@ -39,7 +40,10 @@ const traits = [
   ['with an identifier', /\b(?=\w*\d)(?=\w*\p{Lu})[\w-]{4,}\b|\w_\w|\b\w+\(\)/u],
 ] as const;
 
-/** Each length that occurs splits the texts, because a retriever may truncate queries at any length. */
+/**
+ * Groups texts by script, language, length and traits; a text can be in several groups. Each length that occurs splits
+ * the texts, because a retriever may truncate queries at any length.
+ */
 export function queryKinds(texts: readonly string[]): QueryKind[] {
   const lengths = texts.map(wordsIn);
   const occurring = [...new Set(lengths)].toSorted((a, b) => a - b);

@@ -135,7 +135,7 @@ export interface Step {
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
 
-/** Time since the timestamp in a gauge. */
+/** Graph of the time since the timestamp in a gauge. */
 export function ageGraph({
   metric,
   by = [],

@@ -185,7 +185,7 @@ export function createExporter(settings: ExporterSettings) {
     counter('recalld_dropped_samples_total').inc();
     settings.logger.error('a sample is not a finite number and is not exported', { metric });
   });
-  /** Null before the first read. */
+  /** Returns null before the first read. */
   const storedGauges = (): StoredGauges | null => {
     gauge('recalld_snapshot_age_seconds').set(snapshot.ageMs() / 1000);
     return snapshot.latest()?.(settings.clock.now()) ?? null;

@@ -47,7 +47,7 @@ export interface JsonCall {
  */
 export type JsonAnswer =
   | { readonly kind: 'answer'; readonly json: unknown; readonly latencyMs: number }
-  /** `status`: HTTP status; null if there was no response. */
+  /** `status` is the HTTP status; null if there was no response. */
   | (FailedCall & { readonly status: number | null });
 
 /** A failure of a call to a service, which is returned and never thrown. */
@@ -198,7 +198,7 @@ export function textOf(value: unknown): string | null {
   return Array.isArray(value) && value.length > 0 ? textOf(value[0]) : null;
 }
 
-/** Returns a field as text; null without a name. */
+/** Returns a field of a value as text; null if `name` is undefined. */
 export function textAt(value: unknown, name: string | undefined): string | null {
   return name === undefined ? null : textOf(fieldAt(value, name));
 }

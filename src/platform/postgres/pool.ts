@@ -41,6 +41,7 @@ interface PoolSettings {
   /** Application name in `pg_stat_activity`. */
   readonly name?: string;
   readonly queryLimitMs?: number;
+  /** Timeout for an idle transaction. */
   readonly idleLimitMs?: number;
 }
 

@@ -36,7 +36,7 @@ interface ValueTypes {
   text: string | null;
   smallint: number | null;
   integer: number | null;
-  /** Digits, because numbers may exceed double precision. */
+  /** Text of digits, because a numeric value may exceed double precision. */
   numeric: string | null;
   'double precision': number | null;
   boolean: boolean | null;

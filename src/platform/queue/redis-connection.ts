@@ -8,7 +8,7 @@ import { bytes } from '../../core/format.ts';
 import { readTls } from '../outbound/json-api.ts';
 import type { RedisQueueConfig } from './config.ts';
 
-/** The config of a Redis, with an optional prefix of all keys. */
+/** Config of a Redis connection, with an optional prefix of all keys. */
 export type RedisSettings = Pick<RedisQueueConfig, 'url' | 'tls' | 'topology'> & { readonly prefix?: string };
 
 export type RedisConnection = Redis | Cluster;
