@@ -1,4 +1,4 @@
-/** The recorded spans of a LangGraph agent (OpenInference), with ids, times and texts of the demo. */
+/** Spans of a LangGraph agent, as OpenInference exports them: recorded traces with ids, times and texts of the demo. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { RecalldError } from '../core/errors.ts';
@@ -29,12 +29,14 @@ export interface RecordedTraces {
   readonly date: string;
   readonly resource: Readonly<Record<string, unknown>>;
   readonly scope: { readonly name: string; readonly version: string | null };
+  /** Traces with different numbers of retrievals. */
   readonly traces: readonly RecordedTrace[];
 }
 
 /** The file is in src/ even if this module runs from dist/. */
 const file = join(import.meta.dirname, '../../src/demo/data/langgraph/traces.json');
 
+/** @throws RecalldError file_unreadable */
 export async function createAgentTracer() {
   const recorded = JSON.parse((await readDemoFile(file)).toString('utf8')) as RecordedTraces;
   /** Returns the export of turns as OTLP in JSON. */
@@ -95,6 +97,7 @@ function spansOf(turn: AgentTurn, traces: readonly RecordedTrace[]): object[] {
 const isRetriever = (attributes: Readonly<Record<string, unknown>>): boolean =>
   attributes['openinference.span.kind'] === 'RETRIEVER';
 
+/** Maps each recorded text to its replacement in the turn. */
 function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, string> {
   const pairs = trace.retrievals.flatMap(({ query, texts }, place): [string, string][] => {
     const { text = '', documents = [] } = turn.retrievals[place] ?? {};
@@ -107,7 +110,9 @@ function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, str
   return new Map([[trace.question, turn.question], ...pairs]);
 }
 
-/** Maps recorded times to new ones, so that each retriever span is as long as its search was. */
+/**
+ * Returns a function that maps recorded times to new ones, so that each retriever span is as long as its search was.
+ */
 function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace): (recordedNs: number) => string {
   const changes = spans
     .filter(({ attributes }) => isRetriever(attributes))
@@ -122,7 +127,7 @@ function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace
   };
 }
 
-/** A text may occur alone, within JSON, or within JSON that is itself a string in JSON. */
+/** Replaces recorded texts, which may occur alone, within JSON, or within JSON that is itself a string in JSON. */
 function filledIn(
   attributes: RecordedTrace['spans'][number]['attributes'],
   texts: ReadonlyMap<string, string>,

@@ -17,10 +17,12 @@ export interface AgentTurn {
 
 /** Share of turns in which the broken rewriter answers the question from memory instead of rewriting it. */
 export const ANSWERED_SHARE = 0.4;
+/** Number of documents that the agent reads from each retrieval. */
 const READ = 3;
 const MIN_SENTENCE_WORDS = 8;
 const SEED = 2;
 
+/** @throws RecalldError file_unreadable */
 export async function createDemoAgent(search: (text: string) => Promise<SearchAnswer>) {
   const passages = await readDemoDocuments();
   const texts = new Map(passages.map(({ id, text }) => [id, text]));
@@ -30,7 +32,9 @@ export async function createDemoAgent(search: (text: string) => Promise<SearchAn
     setBroken(broken: boolean): void {
       isBroken = broken;
     },
-    /** Searches until the answer is found. The queries depend on the question and on chance, not on results. */
+    /**
+     * Searches until a document with the answer is found or no query is left. The queries do not depend on the results.
+     */
     async turn({ question, sessionId, occurredAt }: AskedQuestion): Promise<AgentTurn> {
       const { text: asked, document } = question;
       const isAnswered = isBroken && uniform() < ANSWERED_SHARE;

@@ -33,7 +33,12 @@ export function createAlertLog() {
   return {
     raised,
 
-    /** @param isHealthy true without a fault and its aftereffects @returns new alerts, and tickets that became pages */
+    /**
+     * Records the alerts that are firing.
+     *
+     * @param isHealthy true if there is neither a fault nor an aftereffect of an earlier fault
+     * @returns alerts that were not firing at the last call, and tickets that became pages
+     */
     record(firing: readonly FiringAlert[], elapsed: Elapsed, isHealthy: boolean): readonly RaisedAlert[] {
       const isNew = ({ name, severity }: FiringAlert): boolean =>
         !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
@@ -64,7 +69,7 @@ export interface SummaryRow {
 
 const head = ['incident', 'first alert', 'detected after', 'cause', 'false alerts'];
 
-/** Lines of a table, the header first. */
+/** Returns the lines of a table, the header first. */
 export function summaryTable(rows: readonly SummaryRow[]): string[] {
   return formatTable(head, rows.map(cells)).split('\n');
 }
@@ -90,6 +95,7 @@ export function elapsedText({ goldenRuns, liveQueries }: Elapsed): string {
 const LEGEND =
   'Detected after: number of golden runs and live queries between the start of the fault and the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
 
+/** @param problems one sentence for each step that did not go as expected */
 export function printSummary(
   rows: readonly SummaryRow[],
   problems: readonly string[],

@@ -9,11 +9,11 @@ export const TENANT = 'acme';
 export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';
 
-/** Well below the score of the healthy service, and well above the score without a third of its index. */
+/** Minimum golden score: well below that of the healthy service, and well above that without a third of the index. */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
-/** Few live queries arrive in an hour, so an error ratio of 5 % cannot be detected. */
+/** Maximum error ratio of live queries. So few arrive in an hour that a ratio of 5 % could not be detected. */
 const MAX_LIVE_FAILURES = 0.2;
 /** Maximum latency in seconds: far above the latency of the healthy service on a busy laptop. */
 const MAX_LATENCY = 0.5;
@@ -24,14 +24,16 @@ const MIN_LIVE_HITS = 0.65;
 /** Maximum share of rewritten queries that look like answers. A healthy rewriter never answers a question. */
 const MAX_ANSWERS = 0.1;
 
+/** Minimum number of live queries in an hour at night. */
 const MIN_LIVE_QUERIES = 30;
 
-/** Practically unlimited, because the demo calls only its own RAG service. */
+/** Maximum number of requests per second: practically unlimited, because the demo calls only its own RAG service. */
 const MAX_PER_SECOND = 10_000;
 
-/** One retry is enough on the same machine, and with fewer retries an outage is detected sooner. */
+/** Retries of the search and the embedder. One is enough on the same machine; more would delay outage detection. */
 const RETRIES = 1;
 
+/** Hours between golden runs. */
 export const GOLDEN_HOURS = 2;
 
 /** Days of traffic in the density baseline; less than the default of two weeks, to keep the demo short. */
@@ -48,7 +50,10 @@ const JUDGED = {
   second_reviewer_share: 0,
 } as const;
 
-/** @param isJudged without graded live queries, the check on their hit rate is omitted, because it has no data */
+/**
+ * Returns the config. Without graded live queries (`isJudged`), it omits the check on their hit rate, which would have
+ * no data.
+ */
 export function demoConfig(
   rag: { readonly url: string; readonly storeUrl: string },
   {

@@ -8,6 +8,7 @@ export interface Output {
   readonly styled: (emphasis: Emphasis, text: string) => string;
 }
 
+/** Maximum length of a line, in characters. */
 export const WIDTH = 100;
 const LABEL = 12;
 

@@ -1,4 +1,7 @@
-/** The demo: a RAG service, its users and the daemon. Only the clock is simulated. */
+/**
+ * The demo: a RAG service with real data, its users, and the daemon that monitors it, through healthy hours and a
+ * series of incidents. Only the clock is simulated. At the end, a daemon takes over in real time.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,7 +28,12 @@ import { withWorld } from './world.ts';
 const SESSION_PAUSE_MS = 1000;
 const INGEST_TIMEOUT_MS = 30_000;
 
-/** @param causes causes of the incidents, oldest first @param stay runs while users keep sending queries */
+/**
+ * Starts the real daemon and simulated users. Verifies that the daemon lists the incidents and ingests queries.
+ *
+ * @param causes diagnosed causes of the incidents, oldest first
+ * @param stay runs while users keep sending queries
+ */
 async function continueLive(
   command: CommandSettings,
   ragUrl: string,
@@ -49,7 +57,7 @@ async function continueLive(
   }
 }
 
-/** The RAG service reports each query with the recalld client; an agent exports the spans of each turn. */
+/** Starts users, whose queries the recalld client reports; an agent instead exports the spans of each turn. */
 function startUsers(
   url: string,
   ragUrl: string,
@@ -127,9 +135,13 @@ const BLOCK_MS = 8 * HOUR_MS;
 const MIN_HEALTHY_HOURS = 28;
 /** Hour of the users' day at which the first fault starts; the busy hours follow. */
 const FIRST_FAULT_HOUR = 4;
+/** Schedule of golden runs in real time. */
 const EVERY_MINUTE = '* * * * *';
 
-/** @returns true if every step went as expected @throws RecalldError as startMonitor */
+/**
+ * @returns true if every step went as expected
+ * @throws RecalldError if the RAG service or the daemon does not start; the reason of `signal`
+ */
 export async function runDemo(demo: DemoParts): Promise<boolean> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-demo-'));
   try {

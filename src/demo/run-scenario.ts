@@ -57,7 +57,11 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
 
 type Diagnosis = NonNullable<Awaited<ReturnType<SimulatedDaemon['db']['incidents']['current']>>>;
 
-/** @param alertsBefore number of alerts that had fired by the end of the previous fault */
+/**
+ * @param alertsBefore number of alerts that had fired by the end of the previous fault
+ * @param place position of the scenario, such as `1 of 7`
+ * @returns a row of the summary, and one sentence per problem
+ */
 export async function runScenario(
   stage: Stage,
   scenario: Scenario,
@@ -199,6 +203,7 @@ export async function runHealthyHours(stage: Stage, hours: number): Promise<read
   ];
 }
 
+/** Returns the score of the latest golden run with its confidence interval. */
 async function headline({ daemon }: World): Promise<string | null> {
   const found = (await daemon.db.golden.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
   const score = found?.completed?.scores.find(

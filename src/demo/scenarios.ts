@@ -21,17 +21,21 @@ export interface Scenario {
   readonly leadHours: number;
   /** Hours before the fault at which grading of live queries starts; null if the fault does not need grades. */
   readonly judgedHours: number | null;
+  /** Hours from the fault to its diagnosis. */
   readonly faultHours: number;
   /** Hours from the fix until all alerts must be resolved. */
   readonly recoveryHours: number;
 }
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
-/** Large enough for drift to be detected within half a day at any time of day. */
+/** Share of sessions about the uncovered topic: large enough to detect drift within half a day at any time of day. */
 const TOPIC_SHARE = 0.2;
-/** Large, because only live queries can show this fault, and the store contains similar passages. */
+/**
+ * Share of sessions about the missing passages. It is large because only live queries show this fault: golden runs do
+ * not cover these passages, and the store contains similar ones.
+ */
 const ANSWERS_SHARE = 0.8;
-/** One golden run detects the fault of the RAG service, and the next run detects the fix. */
+/** Phases in which one golden run detects the fault of the RAG service, and the next run detects the fix. */
 const usual = {
   ragFault: 'none',
   missing: null,
@@ -145,5 +149,8 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** The isolation violation changes no measure, and the agent incident needs an agent: both run on request. */
+/**
+ * The demo's incidents in order. Two more run only on request: the isolation violation, which changes no measure, and
+ * the agent incident, which needs an agent.
+ */
 export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation' && name !== 'agent');

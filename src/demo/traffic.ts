@@ -1,4 +1,4 @@
-/** Simulated users, with more sessions by day than by night, and reviewers who grade as in the judgments. */
+/** Simulated users, with more sessions by day than by night, and reviewers, who grade according to the judgments. */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
 import { HOUR_MS } from '../core/time.ts';
@@ -10,12 +10,14 @@ import { type Gap, gapOf } from './rag/fault.ts';
 import { knownGrade } from './rag/stand-in-judge.ts';
 
 interface AnsweredQuestion extends DemoQuestion {
+  /** Id of the document that answers the question. */
   readonly document: string;
 }
 
 export interface AskedQuestion {
   readonly question: AnsweredQuestion;
   readonly sessionId: string;
+  /** Position of the question in the session, from 0. */
   readonly turn: number;
   readonly occurredAt: Date;
 }
@@ -23,7 +25,9 @@ export interface AskedQuestion {
 /** The demo's questions, divided into golden queries and questions from users. */
 export interface DividedQuestions {
   readonly golden: readonly AnsweredQuestion[];
+  /** Questions from users, by article; none is in the golden set. */
   readonly live: readonly (readonly AnsweredQuestion[])[];
+  /** Questions about documents that can be missing, by article; none is in the golden set. */
   readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
 }
 
@@ -72,11 +76,16 @@ export function questionOf(queryId: string): string {
 const SESSIONS_PER_HOUR = 50;
 /** Relative deviation of the traffic from its daily mean at the maximum and at the minimum. */
 const SWING = 0.4;
+/** Probability that a session continues after a question. */
 const CONTINUES = 0.25;
 const MAX_QUESTIONS = 3;
 const SEED = 1;
 
-/** @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0 */
+/**
+ * Creates traffic that is the same in every run with the same first hour.
+ *
+ * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0
+ */
 export function createDemoTraffic(
   questions: DividedQuestions,
   search: (text: string) => Promise<SearchAnswer>,
@@ -151,7 +160,7 @@ export function uniforms(seed: number): () => number {
   };
 }
 
-/** Caches results, because the service returns the same ones until its fault or its documents change. */
+/** Caches results, because the service returns the same results until its fault or its documents change. */
 export function createSearcher(url: string, signal: AbortSignal) {
   const known = new Map<string, Promise<SearchAnswer>>();
   return {

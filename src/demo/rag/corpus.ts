@@ -39,6 +39,7 @@ export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
   return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
 }
 
+/** A row of the file, which is not validated because it is part of the package. */
 interface BeirRow {
   readonly _id: string;
   readonly title: string;
@@ -83,7 +84,7 @@ export async function readSentenceVectors(): Promise<SentenceVectors> {
   return (text) => vectors.get(vectorKey(text)) ?? null;
 }
 
-/** Key of a text among the vectors, in hexadecimal digits. */
+/** Returns the key of a text in the file of vectors, in hexadecimal digits. */
 export function vectorKey(text: string): string {
   return createHash('sha256')
     .update(text)

@@ -15,7 +15,7 @@ export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage
 
 export type RagFault = (typeof ragFaults)[number];
 
-/** Documents that can be missing: `article`, a whole article; `answers`, passages of several articles. */
+/** Groups of documents that can be missing: `article`, a whole article; `answers`, passages of several articles. */
 export const gaps = ['article', 'answers'] as const;
 
 export type Gap = (typeof gaps)[number];
@@ -49,10 +49,11 @@ export function gapOf(id: string): Gap | null {
   return missingPassages.includes(id) ? 'answers' : null;
 }
 
+/** The `slow` fault delays one search in this many. */
 export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 
-/** Returns the third of the ids that the `index` fault drops, whatever their order. */
+/** Returns the third of the ids, rounded down, that the `index` fault drops. The order of the ids does not matter. */
 export function chooseDroppedIds(ids: readonly string[], seed = 1): string[] {
   return ids
     .map((id) => ({ id, hash: hashText(id, seed) }))

@@ -1,4 +1,4 @@
-/** Entry point of the child process. The IPC channel ends with the parent, so the child never outlives it. */
+/** Entry point of the RAG service's process. The IPC channel ends with the parent, so the child never outlives it. */
 import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';
 import type { ReadyMessage } from './spawn.ts';

@@ -145,7 +145,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   let stored: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const server = Fastify({ logger: false });
 
-  /** Golden queries repeat, and a search in pgvector takes milliseconds. */
+  /** Caches results until the fault or the documents change: golden queries repeat, and a search takes milliseconds. */
   const cache = new Map<string, Promise<readonly FoundDocument[]>>();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
     const key = `${k} ${query}`;
@@ -228,7 +228,7 @@ export type RagService = Awaited<ReturnType<typeof startRagService>>;
 
 const loopback = { host: '127.0.0.1', port: 0 };
 
-/** Resolves when the service can answer searches. After a failure, the process should exit: nothing is closed. */
+/** Resolves when the service can answer searches. Closes nothing after a failure, so the process should then exit. */
 export async function startRagService(
   log: (line: string) => void,
   address: { readonly host: string; readonly port: number } = loopback,

@@ -116,7 +116,10 @@ async function waitForReady(
   }
 }
 
-/** @param filled gaps whose documents the store has */
+/**
+ * @param filled gaps whose documents the store has
+ * @throws RecalldError demo_failed
+ */
 async function setFault(url: string, fault: RagFault, filled: readonly Gap[]): Promise<number> {
   let response: Response;
   try {

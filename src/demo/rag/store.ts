@@ -56,6 +56,7 @@ export async function startPglite(settings: string[] = []) {
   return {
     /** `postgres://` URL for any PostgreSQL client, within the limits described at `startPglite`. */
     url: `postgres://postgres@${socket.getServerConn()}/postgres`,
+    /** Stops the server; its data is lost. */
     async stop(): Promise<void> {
       await socket.stop();
       await database.close();
