@@ -43,13 +43,19 @@ export function startScheduler(context: Context & TickContext) {
   const { queue, pipelines, indexPlans, config } = context;
   return startTicks(context, [
     ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
-    ...indexPlans.map(({ pipeline, cron }) => {
-      const { name } = checkIndexJob;
-      return tickOfJob(queue, name, cron, `index check of ${pipeline}`, { pipeline }, `${name}-${pipeline}`);
-    }),
+    ...indexPlans.map(({ pipeline, cron }) =>
+      tickOfJob(
+        queue,
+        checkIndexJob,
+        cron,
+        `index check of ${pipeline}`,
+        { pipeline },
+        `${checkIndexJob.name}-${pipeline}`,
+      ),
+    ),
     ...(config.export === undefined
       ? []
-      : [tickOfJob(queue, exportJob.name, inUtc(config.export.cron), `export to ${config.export.to}`)]),
+      : [tickOfJob(queue, exportJob, inUtc(config.export.cron), `export to ${config.export.to}`)]),
     ...pipelines.flatMap((pipeline) =>
       pipeline.golden.flatMap((golden) => [
         ...ticksOfSet(queue, golden.cron, `golden run of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
@@ -67,8 +73,9 @@ export function startScheduler(context: Context & TickContext) {
 }
 
 /** Returns the ticks of a job; none without a schedule. Every scheduler enqueues the same job id for the same tick. */
-export function ticksOfJob(queue: JobQueue, { name, cron }: JobDefinition<Context>): Ticked[] {
-  return cron === null ? [] : [{ ...tickOfJob(queue, name, inUtc(cron), `tick of ${name}`), madeUpFor: false }];
+export function ticksOfJob(queue: JobQueue, job: JobDefinition<Context>): Ticked[] {
+  const { cron } = job;
+  return cron === null ? [] : [{ ...tickOfJob(queue, job, inUtc(cron), `tick of ${job.name}`), madeUpFor: false }];
 }
 
 function inUtc(expression: string): Cron {
@@ -76,9 +83,16 @@ function inUtc(expression: string): Cron {
 }
 
 /** @param id prefix of the job ids of the ticks */
-function tickOfJob(queue: JobQueue, job: string, cron: Cron, what: string, payload = {}, id = job): Ticked {
-  const begin = (plannedAt: Date) => () => queue.enqueue(job, payload, tickId(id, plannedAt));
-  return { cron, what, job, madeUpFor: true, begin };
+function tickOfJob(
+  queue: JobQueue,
+  job: { readonly name: string },
+  cron: Cron,
+  what: string,
+  payload = {},
+  id = job.name,
+): Ticked {
+  const begin = (plannedAt: Date) => () => queue.enqueue(job.name, payload, tickId(id, plannedAt));
+  return { cron, what, job: job.name, madeUpFor: true, begin };
 }
 
 /** Returns ticks that start runs, each with its job. The recovery job finds a run whose job could not be enqueued. */

@@ -107,10 +107,10 @@ export function snapshotsTable(pool: Pool) {
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info', judge: 'recalld_judge_info' } as const;
 
 /** Returns the probe gauges, without stale values. */
-export async function readProbeGauges({ db, pipelines }: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
-  const watched = new Set(pipelines.map(({ name }) => name));
+export async function readProbeGauges(context: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
+  const watched = new Set(context.pipelines.map(({ name }) => name));
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
-  const infos = (await db.live.deployments.fingerprints())
+  const infos = (await context.db.live.deployments.fingerprints())
     .filter(({ pipeline }) => watched.has(pipeline))
     .map(({ pipeline, component, fingerprint }) => sample(infoOf[component], { pipeline, fingerprint }, 1));
   return (now) => [...own.flatMap((one) => probeSamples(one, now)), ...infos];
