@@ -31,7 +31,7 @@ describe('recalld stores what the program retrieved:', () => {
 
 it('recalld doctor says why it stores nothing of a program whose spans contain no search', async () => {
   const { stdout } = await installed.recalld('doctor');
-  expect(stdout).toMatch(/openai-otel spans: 1 model call of opentelemetry\.instrumentation\.openai_v2 /);
+  expect(stdout).toMatch(/openai-otel spans: 1 model call of opentelemetry\.util\.genai\.handler /);
   const silent = new Set(recordings.flatMap(({ reason, name }) => (reason === undefined ? [] : [name])));
   for (const { name } of recordings) expect(stdout.includes(`${name} spans: `), name).toBe(silent.has(name));
 });
