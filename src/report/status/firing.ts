@@ -55,7 +55,10 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
       'headline',
       withHeadline && [strong(sentenceCase(first)), ' '],
       since !== null && [withHeadline ? 'since ' : 'Since ', time(since), ' ', quiet(age(since))],
-      others.length > 0 && quiet(`, and ${plural(others.length, 'more alert')}${withHeadline ? '' : ' below'}`),
+      others.length > 0 &&
+        quiet(
+          `, and ${plural(others.length, status.alerts.length > 0 ? 'more alert' : 'more reason')}${withHeadline ? '' : ' below'}`,
+        ),
     ),
     withHeadline && noDataLine(status),
     diagnosisOf(state, incident, 'card'),
