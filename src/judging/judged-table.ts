@@ -127,7 +127,7 @@ export function createJudgedTable(pool: Pool) {
      * @returns the number of selected queries; null if no round is due
      */
     drawRound: (
-      { pipeline, depth, episodeIdleMs }: Pick<JudgingPlan, 'pipeline' | 'depth' | 'episodeIdleMs'>,
+      { pipeline, depth, episodeIdleMs }: JudgingPlan,
       until: Date,
       minRoundMs: number,
       draw: (sampled: readonly SampledQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },

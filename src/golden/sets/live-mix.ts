@@ -25,7 +25,7 @@ const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */
 export async function measureLiveMix(
-  samples: Pick<LiveSamples, 'draw'>,
+  samples: LiveSamples,
   { name, embedder }: ProbedPipeline,
   queries: readonly GoldenQuery[],
   since: Date,

@@ -15,7 +15,7 @@ import type { ObservedLevel } from './rules/observations.ts';
 export async function observeLevel(
   runs: GoldenRuns,
   { id, pipeline, goldenSet }: GoldenRun,
-  { key, floor }: Pick<FiringSummary, 'key' | 'floor'>,
+  { key, floor }: FiringSummary,
   latest: readonly LatestMeasurement[],
 ): Promise<ObservedLevel | null> {
   if (key === null || floor === null) return null;

@@ -298,7 +298,7 @@ export function countsOf(explained: readonly Explained[]): [words: string, count
 }
 
 /** Formats a verdict, such as `outranked by near duplicates`. */
-export function verdictWords({ verdict, outrankedBy }: Pick<Explained, 'verdict' | 'outrankedBy'>): string {
+export function verdictWords({ verdict, outrankedBy }: Explained): string {
   const isAnother = outrankedBy === 'version' || outrankedBy === 'language';
   const by = outrankedBy === null ? '' : ` by ${isAnother ? 'another ' : ''}${outrankedBy}`;
   return `${verdict}${by}`.replaceAll('_', ' ');

@@ -84,6 +84,6 @@ function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[
 }
 
 /** Formats the effects, such as `the slow responses and the failed live queries`. */
-export function effectsText({ effects }: Pick<AlsoCause, 'effects'>): string {
+export function effectsText({ effects }: AlsoCause): string {
   return effects.map((kind) => effectTitles[kind]).join(' and ');
 }

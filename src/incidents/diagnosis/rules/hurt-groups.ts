@@ -24,10 +24,7 @@ const MIN_IN_GROUP = 5;
 const HURT = 0.05;
 
 /** Returns null unless at least two segments are large enough. */
-export function hurtSegment(
-  losses: readonly QueryLoss[],
-  { segmentKeys, maxSegments }: Pick<RunSettings, 'segmentKeys' | 'maxSegments'>,
-) {
+export function hurtSegment(losses: readonly QueryLoss[], { segmentKeys, maxSegments }: RunSettings) {
   const queries = losses.map(({ query }) => query);
   const { segments } = groupBySegment(queries, segmentKeys, maxSegments);
   return worstGroup(
