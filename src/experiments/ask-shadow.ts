@@ -53,9 +53,9 @@ export function forEachShadow(
   work: (pipeline: WatchedPipeline, shadow: Shadow) => Promise<void>,
 ): Promise<void> {
   const shadows = pipelines.flatMap((pipeline) =>
-    pipeline.shadows.map((shadow) => ({ name: shadow.asked.name, pipeline, shadow })),
+    pipeline.shadows.map((shadow) => ({ name: shadow.asked.name, run: () => work(pipeline, shadow) })),
   );
-  return forEachPipeline(shadows, signal, ({ pipeline, shadow }) => work(pipeline, shadow));
+  return forEachPipeline(shadows, signal, ({ run }) => run());
 }
 
 interface Asking {
