@@ -63,7 +63,9 @@ const CONCURRENCY = 4;
  * not processed.
  * @throws the reason of `signal` if it aborts for another reason, after the running work has ended
  */
-export async function forEachPipeline<Item extends { readonly pipeline: string } | { readonly name: string }>(
+export async function forEachPipeline<
+  Item extends { readonly pipeline: string } | { readonly name: string; readonly pipeline?: never },
+>(
   items: readonly Item[],
   signal: AbortSignal,
   work: (item: Item) => Promise<unknown>,
