@@ -125,8 +125,8 @@ describe('the density monitor', () => {
       'watching',
       ['measurements', 'windows', 'raised page', 'raised ticket'],
     ],
-    ['rests while the baseline is searched anew', watching, changedTo(replay), 'replaying', ['event']],
-    ['learns anew when none of it is kept', watching, changedTo({ kind: 'learn' }), 'learning', ['event']],
+    ['waits while the baseline is searched again', watching, changedTo(replay), 'replaying', ['event']],
+    ['learns again if none of it is stored', watching, changedTo({ kind: 'learn' }), 'learning', ['event']],
     [
       'stays when the baseline finds the same',
       watching,
