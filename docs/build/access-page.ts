@@ -30,14 +30,14 @@ export function accessPage(): Page {
     [
       '# Who gets what',
       intro,
-      '## What a key of some pipelines gets',
+      '## What a key limited to pipelines gets',
       table(['In the tables', 'Meaning'], meanings),
       '## Routes',
-      table(['Route', 'No key', ...apiScopes.map(code), 'Key of some pipelines'], rows),
+      table(['Route', 'No key', ...apiScopes.map(code), 'Key limited to pipelines'], rows),
       '## MCP tools',
       'All tools need the scope `read`.',
       table(
-        ['Tool', 'Key of some pipelines'],
+        ['Tool', 'Key limited to pipelines'],
         mcpTools.map(({ name, pipelines }) => [code(name), pipelines]),
       ),
       '## Metrics',

@@ -49,7 +49,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget}.`,
     ...better.map((one) => sentenceOfBetter(one, result.calls)),
     '## Intervals',
-    'The table shows the share of hourly 95 % intervals that contain the value of the whole simulation.',
+    'The table shows the share of hourly 95 % intervals that contain the value over the whole simulation.',
     table(
       ['Measure', 'Agent', 'Windows', 'Covered'],
       coverage.map(({ measure, agent, windows, covered }) => [
@@ -62,8 +62,8 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     '## Limits',
     [
       '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two agent causes were set by judgment and were not fitted to these streams.',
-      '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With the default of 24 hours, it detects an agent that stops after the first call only when the window contains almost no second call.',
-      '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries only if it stores their texts and the original texts.',
+      '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With the default of 24 hours, if an agent stops after the first call, recalld detects this only when the window contains almost no second calls.',
+      '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries with the originals only if it stores the texts of both.',
       '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
     ].join('\n'),
   ];

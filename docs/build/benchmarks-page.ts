@@ -53,8 +53,8 @@ export function benchmarksPages(): Page[] {
 
 function measuredText({ provenance, load }: SpeedResult, isCompared = true): string {
   const compared =
-    ' The programs that recalld is compared with ran in the same rounds, so ratios are more reliable than absolute figures.';
-  return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before).${isCompared ? compared : ''}`;
+    ' The other programs in the comparison ran in the same rounds, so ratios are more reliable than absolute figures.';
+  return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before the run).${isCompared ? compared : ''}`;
 }
 
 /** Returns the memory section; empty until there is a result. */
@@ -71,7 +71,7 @@ function memorySection(): string[] {
   ]);
   return [
     '## Memory under overload',
-    `The table shows the resident set size of one overloaded process, without the memory of PostgreSQL, measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
+    `The table shows the resident set size of one overloaded process, without the memory of PostgreSQL. \`${provenance.command}\` measured it on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before the run). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
     table(['Sent', 'Accepted (202)', 'Requests refused (503)', 'MB after each tenth of the time', 'Maximum'], rows),
     `recalld accepted ${accepted} queries with 202, and the database contains ${counted} queries.`,
   ];

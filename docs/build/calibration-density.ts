@@ -45,7 +45,7 @@ function densityParagraphs(result: DensityResult): string[] {
   return [
     '## Sparse and synthetic vectors',
     `In each stream, recalld learns the baseline from ${baselineDays} days of traffic and then monitors ${quiet[0]?.days ?? 0} more days in hourly windows. The traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. The ${worlds} *synthetic* scenarios have 60 topics in 10 groups; a *near* topic is in a group that the store covers, and a *far* topic is not. The *articles* scenarios use real queries about Wikipedia articles with the demo's embedder; the store lacks six of the articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
-    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams of ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). There were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget is ${status(pages.perYear, pages.high, perYear)}.`,
+    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams that cover ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). There were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget is ${status(pages.perYear, pages.high, perYear)}.`,
     table(
       [
         'Scenario',
@@ -77,9 +77,9 @@ function densityParagraphs(result: DensityResult): string[] {
     ),
     '**What to conclude**',
     [
-      '- A change that affects 2 % of the traffic can cause topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is often detected late or never.',
+      '- A change that affects 2 % of the traffic can produce uncovered topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is often detected late or never.',
       '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
-      '- If traffic repeats few queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but causes no more false alerts.',
+      '- If traffic consists of few distinct queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but causes no more false alerts.',
       "- A moderately different mix of covered topics, in which each topic's popularity is multiplied by exp(0.5 z) with a standard normal z, almost never causes a page. A very different mix, with exp(z) as the factor, can cause a page.",
       '- The embedding canary detects another embedding model in the first hour, before any page.',
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the queries resemble known queries. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
@@ -98,7 +98,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
   return [
     '## Dense vectors',
-    'These scenarios use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* scenarios, each query is repeated many times unchanged; in the others, each query has four wordings. The store lacks six of the articles. Before a change, no query asks about six of the articles in the store. The popularity of articles is log-normal with a standard deviation of 0.8.',
+    'These scenarios use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* scenarios, each query is repeated many times unchanged; in the others, each query has four wordings. The store lacks six of the articles. Six other articles are in the store, but no query asks about them before a change. The popularity of articles is log-normal with a standard deviation of 0.8.',
     'The next table shows how well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the cosine to the nearest chunk minus half of the mean cosine to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['Scenario', 'Chunks', ...candidates],
@@ -143,7 +143,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         hours(levels.page),
       ]),
     ),
-    '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries. Some of the simulated articles are such gaps, so recalld does not always detect a change that affects a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
+    '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries are. Some of the simulated articles are such gaps, so recalld does not always detect a change that affects a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
     '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept the change, build a new baseline. With other random seeds, strong variation also caused a page ([decision 21](../../decisions/0021-density-thresholds-of-a-region.md)).',
     measuredBy(provenance),
   ];
@@ -182,7 +182,7 @@ function strongParagraphs(results: readonly StrongResult[]): string[] {
     `The goal for comparisons with \`recalld drift\` is that recalld reports a change in at most ${percent(STRONG_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(STRONG_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(STRONG_BARS.calls[20])} if a fifth is uncovered. In the worst scenario, the shares were ${percent(none)}, ${percent(tenth)} and ${percent(fifth)}. The goal was ${met(areLooksMet)}.`,
     lookTable(looks),
     results.map((result) => measuredBy(result.looks.provenance)).join('\n'),
-    `In the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. In the worst scenario, the share was ${percent(soon)}. The goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. Pages without a change: ${pages}.`,
+    `For the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. In the worst scenario, the share was ${percent(soon)}. The goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. Pages without a change: ${pages}.`,
     table(
       ['Scenario', 'Change', 'Streams', 'Density', 'Alert within 3 days', 'Page within 14 days', 'Hours to the page'],
       changed.map(({ world, change, streams, density, alertedInThreeDays, levels }) => [

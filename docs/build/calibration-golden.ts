@@ -74,7 +74,7 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## Detection of real drops',
       table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
-      `The next table shows the share of streams with ${TYPICAL_QUERIES} queries in which an nDCG drop is detected. Detection takes at least two runs.`,
+      `For streams with ${TYPICAL_QUERIES} queries, the next table shows the share in which an nDCG drop is detected. Detection takes at least two runs.`,
       table(
         ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `drop of ${drop}, ${runs} runs`))],
         names.map((noise) => [

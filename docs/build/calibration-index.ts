@@ -62,7 +62,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         percent(noUpper),
       ]),
     ),
-    `recalld paged on ${sum((stream) => stream.quietPages)} of ${sum(({ quietDays: days }) => days)} days on which changes arrived in time. The table shows how soon recalld pages when changes stop arriving, if \`late_after\` is ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)}:`,
+    `Changes arrived in time on ${sum(({ quietDays: days }) => days)} days; recalld paged on ${sum((stream) => stream.quietPages)} of them. The table shows how soon recalld pages when changes stop arriving, if \`late_after\` is ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)}:`,
     table(
       [
         'Changes a day',
@@ -98,7 +98,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
     '## Real stores',
-    `The same simulation ran on ${names.map((name) => name.replace(', ', ' ')).join(', ')}, with ${documents} documents. Each simulation is one round in which recalld probes ${probe} documents without listing ids; every few rounds, other documents are wrong. All four kinds of faults occur at the same time, each with a separate share. If the intervals of a scenario first contained the truth in less than 93 % of the rounds, the scenario was simulated again and the first rounds were discarded. A Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of them never arrive; for the others, the median is one hour and the 95th percentile five hours. Documents that never arrive count as *missing* after \`late_after\`.`,
+    `The same simulation ran on ${names.map((name) => name.replace(', ', ' ')).join(', ')}, with ${documents} documents. Each simulation is one round in which recalld probes ${probe} documents without listing ids; the set of wrong documents changes every few rounds. All four kinds of faults occur at the same time, each with a separate share. If the intervals of a scenario initially contained the truth in less than 93 % of the rounds, the scenario was simulated again and the first rounds were discarded. A Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of them never arrive; for the others, the median is one hour and the 95th percentile five hours. Documents that never arrive count as *missing* after \`late_after\`.`,
     `In the worst scenario, intervals contain the truth in ${percent(least)} of the rounds (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${kept(first >= MIN_PAGED)}). Correct stores caused a page in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that recalld reported as wrong, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
       ['Store', 'Measure', 'Wrong', 'Rounds', 'Intervals contain the truth', 'Page in the first round'],

@@ -42,7 +42,7 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
   const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
   return [
     '## Intervals',
-    `The live traffic has ${sessions} sessions. A fifth of them is sampled; queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades and the weighted kappa shown in the row. The table shows how often the 95 % intervals contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to intervals without the judge. ${short.length === 0 ? `None of the ${cells.length} shares is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any judge, intervals are at most ${MAX_WIDTH} times as wide as without it.` : `Wider than ${MAX_WIDTH} times those without the judge: ${wide.map(inWords).join('; ')}.`}`,
+    `The live traffic has ${sessions} sessions. A fifth of them is sampled; queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades and the weighted kappa shown in the row. The table shows how often the 95 % intervals contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to the width without the judge. ${short.length === 0 ? `None of the ${cells.length} shares is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any of the judges, intervals are at most ${MAX_WIDTH} times as wide as without a judge.` : `More than ${MAX_WIDTH} times as wide as without the judge: ${wide.map(inWords).join('; ')}.`}`,
     table(
       [
         'Queries graded by people',
@@ -104,7 +104,7 @@ function explainedVarianceParagraphs(
     );
   const narrowest = (measure: string): number => Math.sqrt(1 - (1 - 1 / GRADED_FOR_EACH) * most(measure, 'byAny'));
   return [
-    `**Width.** The goal is an interval at most ${WIDTH_ASKED} times as wide as without a judge, if kappa is ${kappa} and the judge grades ${GRADED_FOR_EACH} times as many queries as people do. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${measure} ${widthOf(measure).toFixed(2)} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows this part for the score that is computed from the judge's grades, and for the best possible use of these grades. It also shows the narrowest possible relative width: the square root of (1 - ${1 - 1 / GRADED_FOR_EACH} x the explained part), if all queries are sampled with equal probability.`,
+    `**Width.** The goal is an interval at most ${WIDTH_ASKED} times as wide as without a judge, if kappa is ${kappa} and the judge grades ${GRADED_FOR_EACH} times as many queries as people do. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${widthOf(measure).toFixed(2)} for ${measure} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows this part for the score that is computed from the judge's grades, and for the best possible use of these grades. It also shows the narrowest possible relative width: the square root of (1 - ${1 - 1 / GRADED_FOR_EACH} x the explained part), if all queries are sampled with equal probability.`,
     table(
       ['Measure', 'Explained by its score', 'By any use of its grades', 'Narrowest width'],
       measures.map((measure) => [
@@ -151,7 +151,7 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
     table(
       [
         'Without a change',
-        'Streams of a year',
+        'Year-long streams',
         'Detected drops a year',
         'Confirmed by people, a year',
         'Detected judge changes a year',
@@ -171,7 +171,7 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
         'Streams',
         'Detected in 3 days',
         'Confirmed in 10 days',
-        'Withdrawn in 10 days',
+        'Rejected in 10 days',
         'Judge change detected in 3 days',
         'Drop detected in 12 days',
       ],
@@ -182,9 +182,9 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
         ...[cell.called, cell.confirmed, cell.takenBack, cell.judge, cell.everCalled].map(shareBounded),
       ]),
     ),
-    'A stream counts as confirmed and as withdrawn if people first confirm a drop and, after more grades, withdraw it.',
+    'A stream counts as both confirmed and rejected if people first confirm a drop and then reject it after more grades.',
     measuredBy(provenance),
-    `The rule was tuned on these streams. It was then tested on ${unseen.quiet[0]?.streams} other streams of a year and ${unseen.changed[0]?.streams} other streams for each change. In the worst scenarios, ${worstDrops(unseen)}.`,
+    `The rule was tuned on these streams. It was then tested on ${unseen.quiet[0]?.streams} other year-long streams and ${unseen.changed[0]?.streams} other streams for each change. In the worst scenarios, ${worstDrops(unseen)}.`,
     measuredBy(unseen.provenance),
   ];
 }

@@ -36,7 +36,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.splitCalled),
       ]),
     ),
-    `In the next table, the shares of positive feedback and of queries with a click drop by ${difference} in one arm, and its nDCG drops by about half as much:`,
+    `In the next table, one arm is worse: its shares of positive feedback and of clicked queries are lower by ${difference}, and its nDCG is lower by about half as much:`,
     table(
       [...titles, 'Streams', 'Regression reported', 'Median days', 'Improvement reported'],
       worse.map((cell) => [

@@ -5,7 +5,7 @@ export const configExample = `server:
   max_requests_per_minute: 60000   # per API key, or per address without a valid key
   max_under_way_mb: 128       # memory of all concurrent requests; beyond it 503
   trusted_proxies: [10.0.0.0/8]    # proxies whose X-Forwarded-For is trusted
-  oidc:                       # sign-in to the console; without it, only with API keys
+  oidc:                       # sign-in to the console; without it, API keys only
     issuer: https://login.example.com
     client_id: recalld
     client_secret: \${OIDC_CLIENT_SECRET}
@@ -284,7 +284,7 @@ pipelines:
       - name: search_orders
         text: filter.words    # JMESPath in the arguments
         results: {list: hits, id: order.id, score: match}   # JMESPath in the result
-    embedding_dimensions: null  # of live queries; null learns it
+    embedding_dimensions: null  # of live queries; null: learned
     sampling:                 # which live queries are stored
       rate: 0.1
       segments: {tenant=acme: 1}
@@ -323,7 +323,7 @@ pipelines:
       reformulation: negative
       abandonment: negative
       no_answer: negative
-      caps:                   # feedback of one user that counts
+      caps:                   # maximum feedback counted per user
         explicit: {per_hour: 30, per_day: 100}
         engagement: {per_hour: 60, per_day: 300}
         struggle: {per_hour: 30, per_day: 100}

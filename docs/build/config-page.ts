@@ -34,9 +34,9 @@ interface Form {
 const rules = `- **Unknown keys.** An unknown key is an error; the message names the key that you probably meant.
 - **Order.** The environment overrides the file, and the file overrides the defaults. Without a file, \`recalld serve\` uses the defaults:
   an embedded database and no pipelines.
-- **\`\${VAR}\`** in any text of the file is replaced from the environment; an unset variable is an error. The value is always
+- **\`\${VAR}\`** in any text of the file is replaced with the environment variable; an unset variable is an error. The value is always
   text; for numbers and booleans use the variables listed below.
-- **\`NAME_FILE\`** is the path of a file that contains the secret. Each variable that supports this lists its \`_FILE\` variable.
+- **\`NAME_FILE\`** is the path of a file that contains the secret. If a variable supports this, its \`_FILE\` variable is listed with it.
 - **Secrets** are hidden by \`recalld config print\`: headers and API keys completely, the password and query values of a
   URL, and values of a request body under names such as \`api_key\` or \`token\`.
 - **Shared parts** are described once, and other sections link to them.`;

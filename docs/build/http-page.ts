@@ -9,7 +9,8 @@ const rules = `Requests and responses are JSON, names are in snake case, and tim
 same endpoints for machines, with every nested field.
 
 - **Keys.** Send \`Authorization: Bearer KEY\`; create a key with \`recalld keys create --scope SCOPE\`. The scope \`admin\`
-  allows everything. A daemon with an embedded database that listens only on loopback accepts requests without a key.
+  allows everything. A daemon that has an embedded database and listens only on loopback accepts requests
+  without a key.
 - **Errors** are problem documents (RFC 9457) with a stable \`code\` and one sentence in \`detail\`; see
   [errors.md](errors.md). An unknown name or id returns 404.
 - **Lists** are paged: \`items\` contains one page of at most \`limit\` items. \`next_cursor\` is the \`cursor\` of the next page, and null on the last page.

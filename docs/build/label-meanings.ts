@@ -10,7 +10,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   stage:
     'Stage of the retriever as named in the config, `words and vectors` for parallel stages, `answer` for the final results, or `failed`. For live queries: the name that the service sends, or `retrieval` and `rerank` for spans; at most 12 names.',
   bound: '`low` or `high`: the lower or the upper limit of a range.',
-  direction: '`in` or `out`: queries that gained or lost a relevant document among the first k.',
+  direction: '`in` or `out`: queries that gained or lost a relevant document in the top k.',
   shadow: 'Name of a shadow of the pipeline.',
   candidate: 'Name of a shadow, or of a variant arm other than the first.',
   source: 'Data of the comparison: `golden:SET`, `judged` live queries, or `traffic` for feedback and clicks of users.',

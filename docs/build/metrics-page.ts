@@ -54,7 +54,7 @@ const reading = `How to read the metrics:
 
 - **n.** Every golden score is a mean over *all* judged queries of its segment. A query that failed, timed out or returned nothing counts as 0. \`recalld_golden_scored_queries\` is n.
 - **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check uses the upper bound, so that sampling noise
-  pages no one.
+  does not cause pages.
 - **Withholding.** recalld does not export scores older than three intervals of their schedule (three days for manual sets);
   \`recalld_golden_scores_withheld\` is then 1. No value is ever NaN.
 - **Snapshot.** Gauges marked *stored* come from the latest rows of the database. Each process reads them into memory every

@@ -14,7 +14,7 @@ export function tracingPage(): Page {
     ['test/fixtures/interop/tracing', 'test/fixtures/interop/collector.json.gz'],
     [
       '# Tested tracing combinations',
-      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the query, the ranked documents and the latency that the program saw, and the fields under *also read*. Without an id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); without the error class, it stores that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
+      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the query, the ranked documents and the latency that the program saw, and the fields under *also read*. If a document has no id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); if the error class is missing, recalld stores only that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
       table(
         ['framework', 'instrumentation', 'versions', 'recorded', 'also read', 'you must add'],
         recordings.map(rowOf),
@@ -53,7 +53,7 @@ export function tracingPage(): Page {
         ['reason', 'fix'],
         [...Object.values(spanReasons).map(({ problem, fix }) => [problem, fix]), ['an exporter uses gRPC', GRPC_FIX]],
       ),
-      'If documents are missing or hidden, these settings turn their content on:',
+      'If documents are missing or hidden, these settings make the instrumentation record their content:',
       table(
         ['instrumentation', 'setting'],
         contentSettings.map(({ instrumentation, setting }) => [instrumentation, setting]),
