@@ -190,7 +190,7 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const message = `The daemon did not stop within ${seconds} s and exits while waiting for ${monitor.pending()}. Accepted data is not lost, and jobs continue on another replica or after the next start. Raise server.shutdown_seconds to allow more time.`;
+      const message = `The daemon did not stop within ${seconds} s and is exiting, although it is still waiting for ${monitor.pending()}. Accepted data is not lost, and jobs continue on another replica or after the next start. Raise server.shutdown_seconds to allow more time.`;
       reject(new RecalldError('stop_overdue', message));
     }, seconds * 1000);
   });
@@ -206,5 +206,5 @@ export function orphanedDataDir({ storage }: Config): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));
   if (!existsSync(path.join(cluster, 'PG_VERSION'))) return null;
-  return `${storage.data_dir} contains an embedded database that this config does not use. To copy it into the PostgreSQL server in storage.url, run deploy/postgres/move-embedded.sh (deploy/README.md). Then, or if you do not need it, remove the folder.`;
+  return `${storage.data_dir} contains an embedded database that this config does not use. To copy it into the PostgreSQL server in storage.url, run deploy/postgres/move-embedded.sh (deploy/README.md). Remove the folder after the copy, or if you do not need its data.`;
 }

@@ -27,7 +27,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name of the check in metrics, alerts and history. Set it to keep the name when the threshold changes. The name of a check on golden runs also gets ` on SET`. Default: measure and threshold.',
+    'Name of the check in metrics, alerts and history. Set it to keep the name when the threshold changes. For a check on golden runs, ` on SET` is appended. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -68,7 +68,7 @@ const floorCheck = z
     name,
     measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     below: below.describe(
-      'Minimum score, such as 0.8. The check is critical if the upper 95 % bound is below the minimum, and `warning` if only the mean is below it.',
+      'Minimum score, such as 0.8. The verdict is `critical` if the upper 95 % bound is below the minimum, and `warning` if only the mean is.',
     ),
     severity,
   })
@@ -150,10 +150,10 @@ const scoreAtCutoffCheck = z
 const aboveCheck = z
   .strictObject({
     measure: z.enum(aboveMeasures as [ThresholdMeasureName]).describe('A measure for which higher values are worse.'),
-    above: z.number().min(0).describe('The check fails above this value: a share such as 0.05, or seconds.'),
+    above: z.number().min(0).describe('The check fails above this value: a share such as 0.05, or a time in seconds.'),
     ...thresholdShape,
   })
-  .describe('A maximum for a measure of live traffic, the retriever, coverage or age.');
+  .describe('A maximum for a measure of live traffic, the retriever or coverage, or for an age.');
 
 const regressionCheck = z
   .strictObject({

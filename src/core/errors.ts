@@ -98,7 +98,7 @@ export const errorTable = {
   key_limited: forbidden('The API key is limited to some pipelines, and the request also affects other pipelines.'),
   key_invalid: unauthorized('The API key is unknown or revoked.'),
   attempts_limited: tooMany(
-    'One address sent too many wrong keys, wrong sessions or calls without a key within a minute.',
+    'Within a minute, one address sent too many calls with a wrong key or session, or without a key.',
   ),
   rate_limited: tooMany('One key, or one address if no key is needed, exceeded `server.max_requests_per_minute`.'),
   explanations_limited: tooMany('One key requested more explanations within a minute than allowed.'),
@@ -110,7 +110,7 @@ export const errorTable = {
   sign_in_misconfigured: conflict(
     'The sign-in provider responds, but its discovery document does not match the config.',
   ),
-  role_missing: forbidden('None of the groups of a signed-in user grants a role.'),
+  role_missing: forbidden("None of the signed-in user's groups grants a role."),
   origin_refused: forbidden('A page or form was requested from another site.'),
   form_expired: forbidden('A form is older than the session that submitted it.'),
   query_unknown: notFound('The golden set has no such query, or the run did not include it.'),
@@ -178,7 +178,7 @@ export const rejectionTable = {
   embedding_malformed: 'The embedding is neither a list of numbers nor base64 of float32 values.',
   embedding_not_finite: 'The embedding contains NaN or an infinity.',
   embedding_zero: 'The embedding is the zero vector, which has no direction.',
-  embedding_wrong_dimension: "The length of the embedding differs from the pipeline's vectors.",
+  embedding_wrong_dimension: "The length of the embedding differs from that of the pipeline's vectors.",
   occurred_in_future: "occurred_at is in the future, so the service's clock is wrong.",
   occurred_too_long_ago: "occurred_at is older than the pipeline's retention.",
   span_without_id: 'A span lacks a valid trace id or span id; in JSON, these ids have 32 and 16 hexadecimal digits.',
@@ -187,7 +187,7 @@ export const rejectionTable = {
   attribute_malformed:
     'An attribute, event, link or status of a span is malformed, fully or in part; the span was accepted without the malformed part.',
   attribute_too_deep: 'A span attribute is nested too deeply; levels beyond 16 were omitted.',
-  retriever_unreadable: 'A retriever span has no results, or has them in an unknown form.',
+  retriever_unreadable: 'A retriever span has no results, or has them in an unknown format.',
 } as const;
 
 export type RejectionCode = keyof typeof rejectionTable;

@@ -167,7 +167,7 @@ describe('a fleet with a replica for reads', () => {
     const { query } = databases.primary;
     expect(await onDatabase()).toMatchObject({
       code: 0,
-      said: [expect.stringContaining('responds'), 'Autovacuum is on and no table has many dead rows.'],
+      said: [expect.stringContaining('responds'), 'Autovacuum is on, and no table has many dead rows.'],
     });
     await query('alter system set autovacuum = off');
     await query('select pg_reload_conf()');

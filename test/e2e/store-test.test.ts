@@ -48,7 +48,7 @@ it('reports what each test observed, and exits with 0 if everything supported wo
   const { code, stdout } = await installed.recalld('store-test --pipeline docs --filter topic=topic-2');
   expect(stdout).toMatch(/^docs: qdrant, .*version 1\.18\.2/m);
   expect(stdout).toMatch(
-    /^ok +search\.exact +For 12 queries, the results equal those of brute force over 200 vectors/m,
+    /^ok +search\.exact +For 12 queries, the results equal those of a brute-force search of 200 vectors/m,
   );
   expect(stdout).toMatch(/^ok +search\.filter +5 neighbors for the value of topic/m);
   expect(stdout).toMatch(/^ok +sample\.uniform +20 samples of 50/m);

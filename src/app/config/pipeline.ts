@@ -107,7 +107,7 @@ const goldenSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Defines which result list is correct for a query marked `no_answer`. If it has more counted documents, the query counts as a false answer.',
+      'Defines which result lists are correct for a query marked `no_answer`. If a list has more than `max_results` counted documents, the query counts as a false answer.',
     ),
   concurrency: z.int().min(1).max(256).default(4).describe('Maximum number of concurrent queries to the retriever.'),
   max_per_second: z
@@ -119,13 +119,15 @@ const goldenSchema = z.strictObject({
   on_error: z
     .enum(['score_zero', 'void'])
     .default('score_zero')
-    .describe('`score_zero`: a failed query scores 0. `void`: a run with more failures than `error_budget` is void.'),
+    .describe(
+      '`score_zero`: a failed query scores 0. `void`: a run is void if its share of failed queries exceeds `error_budget`.',
+    ),
   error_budget: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('If `on_error` is `void`: maximum share of queries in a run that may fail.'),
+    .describe('Maximum share of failed queries in a run, if `on_error` is `void`.'),
 });
 
 export const pipelineSchema = z

@@ -76,7 +76,7 @@ const serverSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'True if /metrics requires an API key with scope read. Set it to true if holders of keys that are limited to pipelines can reach the port of /metrics.',
+      'True if /metrics requires an API key with scope read. Set it to true if clients whose keys are limited to certain pipelines can reach the port of /metrics.',
     ),
 });
 

@@ -107,7 +107,7 @@ function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config 
         );
       throw new RecalldError(
         'key_lacks_scope',
-        `The API key "${visitor.key?.name ?? ''}" has no scope admin, which this action needs.`,
+        `The API key "${visitor.key?.name ?? ''}" lacks the scope admin, which this action requires.`,
       );
     });
 

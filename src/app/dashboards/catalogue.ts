@@ -111,7 +111,7 @@ function jobs(): Builder<Panel>[] {
       ...usual,
       title: 'Skipped starts',
       description:
-        'Scheduled job starts per second that were skipped because the database or the queue was unavailable until the next scheduled time.',
+        'Skipped starts of scheduled jobs per second. A start is skipped if the database or the queue is unavailable until the next scheduled time.',
       width: 5,
       queries: [{ expr: orNone(rateBy(['task'], 'recalld_ticks_given_up_total'), 'task'), legend: '{{task}}' }],
     }),
@@ -130,7 +130,7 @@ function ingest(): Builder<Panel>[] {
     graph({
       ...usual,
       title: 'Shed requests',
-      description: 'Ingest requests per second that recalld rejected with status 429 or 503, by reason.',
+      description: 'Ingest requests rejected with status 429 or 503 per second, by reason.',
       unit: 'reqps',
       queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
     }),
@@ -138,7 +138,7 @@ function ingest(): Builder<Panel>[] {
       ...usual,
       title: 'Memory of requests in progress',
       description:
-        'Estimated peak memory of concurrent requests within a second, by process. Above `server.max_under_way_mb`, requests are refused.',
+        'Estimated peak memory of concurrent requests in the last second, by process. Above `server.max_under_way_mb`, requests are refused.',
       unit: 'bytes',
       queries: [
         {
@@ -150,7 +150,7 @@ function ingest(): Builder<Panel>[] {
     graph({
       ...usual,
       title: 'Rejected items',
-      description: 'Live queries and feedback per second that were rejected, by error code.',
+      description: 'Rejected live queries and feedback items per second, by error code.',
       queries: [{ expr: orNone(rateBy(['code'], 'recalld_ingest_rejected_total'), 'code'), legend: '{{code}}' }],
     }),
     graph({

@@ -183,7 +183,7 @@ async function findingOf(
   const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
     return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
-  const sent = `Each day, judging sends the stored texts of up to ${queriesPerDay} live queries, with ${depth} documents each, to ${address}, for at most $${maxCostPerDay}.`;
+  const sent = `Judging sends the stored texts of up to ${queriesPerDay} live queries a day, with ${depth} documents each, to ${address}, and costs at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
     return {
       status: 'wrong',

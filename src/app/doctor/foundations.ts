@@ -46,7 +46,7 @@ export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumS
     const message = `A session${application === '' ? '' : ` of "${application}"`} has been idle in a transaction for ${minutes(seconds)}, so vacuum cannot remove dead rows; end it with \`select pg_terminate_backend(${pid})\`.`;
     found.push({ status: 'warning', message });
   }
-  return found.length > 0 ? found : [{ status: 'ok', message: 'Autovacuum is on and no table has many dead rows.' }];
+  return found.length > 0 ? found : [{ status: 'ok', message: 'Autovacuum is on, and no table has many dead rows.' }];
 }
 
 function minutes(seconds: number): string {
@@ -187,7 +187,7 @@ function examineRedis(server: RedisState, isOneOfMany: boolean): Result {
   }
   const problem = problemOf(server);
   if (problem !== null) return { status: 'wrong', message: problem };
-  return { status: 'ok', message: `${redis} ${version} responds and evicts nothing.` };
+  return { status: 'ok', message: `${redis} ${version} responds and does not evict keys.` };
 }
 
 function isOlder(version: string): boolean {

@@ -38,7 +38,7 @@ export function accessOf(method: string, path: string): RouteAccess {
   const found = byRoute.get(anonymous(`${method === 'HEAD' ? 'GET' : method} ${path}`));
   if (found !== undefined) return found;
   throw new Error(
-    `${method} ${path} does not declare how it treats API keys of pipelines: add it to the endpoints of its subject, or to app/console/page-access.ts`,
+    `${method} ${path} does not declare how it treats API keys that are limited to pipelines: add it to the endpoints of its subject, or to app/console/page-access.ts`,
   );
 }
 

@@ -132,7 +132,7 @@ function notReplayed(pipelines: Config['pipelines']): string[] {
       ? [`Density drift on ${name} is not replayed; \`recalld checks --history\` shows its past alerts.`]
       : []),
     ...(checks.some((check) => isThreshold(check) && check.measure.endsWith('_age_seconds'))
-      ? [`Thresholds on ages of ${name} are not replayed, because ages are not stored.`]
+      ? [`Age thresholds on ${name} are not replayed, because ages are not stored.`]
       : []),
   ]);
 }

@@ -135,8 +135,11 @@ function expectScore(
     return { expected: null, assumption, fix };
   }
   const margin = half > 0 ? above / half : Number.POSITIVE_INFINITY;
-  const widths = half > 0 ? `${decimal(margin)} times the half-width of its 95 % interval` : 'certainly';
-  const assumption = `while the score stays at the latest value, ${known}, ${widths} above the threshold`;
+  const distance =
+    half > 0
+      ? `above the threshold by ${decimal(margin)} times the half-width of its 95 % interval`
+      : 'certainly above the threshold';
+  const assumption = `while the score stays at the latest value, ${known}, which is ${distance}`;
   return { expected: falseBreaches(bounded, margin), assumption, fix };
 }
 
@@ -145,7 +148,7 @@ function withMargin(bounded: BoundedEvaluations, what: string, where: string) {
   const widths = decimal(Math.ceil(marginNeeded(bounded) * 10) / 10);
   return {
     expected: NEXT_TO_NONE,
-    assumption: `while the usual ${what} is at least ${widths} times the half-width of its 95 % interval ${where}`,
+    assumption: `while the usual ${what} is ${where} by at least ${widths} times the half-width of its 95 % interval`,
   };
 }
 

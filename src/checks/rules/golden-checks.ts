@@ -167,7 +167,7 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   if (!isBeyond) return { ...measured, verdict: 'ok', explanation: `${numbers}, not below ${limit}.` };
   const isUpperBelow = score.ciHigh < check.below + shift.upper - ROUNDING;
   if (check.severity === 'critical' && isUpperBelow) {
-    return { ...measured, verdict: 'critical', explanation: `${numbers}, even the upper bound is below ${limit}.` };
+    return { ...measured, verdict: 'critical', explanation: `${numbers}; even the upper bound is below ${limit}.` };
   }
   const doubt = isUpperBelow ? '' : '; the difference may be chance';
   return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
@@ -228,6 +228,6 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
     return { ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
   }
   const others = failed === 0 ? '' : `; ${failed} more failed`;
-  const explanation = `No forbidden documents returned to ${plural(asked, 'query', 'queries')}${others}.`;
+  const explanation = `No forbidden documents were returned for ${plural(asked, 'query', 'queries')}${others}.`;
   return { ...none, n: asked, explanation };
 }

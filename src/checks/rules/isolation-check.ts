@@ -105,12 +105,12 @@ const reasonTexts: Readonly<Record<UncheckedReason, string>> = {
   field_missing: 'have documents without the field',
 };
 
-/** Lists which shares of the queries could not be checked: `, not checked: 5 % lack the segment of the rule`. */
+/** Lists which shares of the queries could not be checked: ` (not checked: 5 % lack the segment of the rule)`. */
 function uncheckedText(unchecked: FoundByRule['unchecked'], checked: number): string {
   const total = checked + Object.values(unchecked).reduce((sum, queries) => sum + queries, 0);
   const parts = Object.entries(reasonTexts).flatMap(([reason, text]) => {
     const queries = unchecked[reason as UncheckedReason];
     return queries === 0 ? [] : [`${percentage(queries / total)} ${text}`];
   });
-  return parts.length === 0 ? '' : `, not checked: ${parts.join(', ')}`;
+  return parts.length === 0 ? '' : ` (not checked: ${parts.join(', ')})`;
 }

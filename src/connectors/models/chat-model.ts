@@ -30,7 +30,7 @@ export const llmSchema = z
   })
   .optional()
   .describe(
-    'The chat model that generates queries for `golden generate` and grades documents of pipelines with `judged`.',
+    'The chat model that generates queries for `golden generate` and grades documents for pipelines that have `judged`.',
   );
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;

@@ -66,7 +66,7 @@ const http = z.strictObject({
         )
         .default({})
         .describe(
-          'Paths of the results of earlier stages, such as `candidates`, in the order of the stages. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
+          'Paths to the results of earlier stages, such as `candidates`, in stage order. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
         ),
     })
     .prefault({})
@@ -96,7 +96,7 @@ const searchEngineShape = {
   mode: z
     .enum(['bm25', 'knn', 'hybrid'])
     .default('bm25')
-    .describe('Searches by keywords, by vectors, or by both, combined by reciprocal rank fusion.'),
+    .describe('Searches by keywords, by vectors, or by both with reciprocal rank fusion.'),
   fields: z.array(textSchema).min(1).default(['text']).describe('Fields for keyword search.'),
   query: templatedBody
     .optional()

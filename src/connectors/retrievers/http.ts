@@ -113,7 +113,7 @@ export function createHttpRetriever(
     async retrieve(request, signal) {
       const url = address.render(request);
       if (url === null) {
-        const message = `The path of ${address.label} would change, because one of its values is "." or "..".`;
+        const message = `A value of "." or ".." in a placeholder would change the path of ${address.label}.`;
         return { kind: 'error', code: 'path_changed', message, latencyMs: 0, attempts: 0 };
       }
       const text = renderBody === null ? null : JSON.stringify(renderBody(request));
@@ -193,7 +193,7 @@ function checkedUrl(text: string, configField: string): URL {
   try {
     url = new URL(text);
   } catch {
-    throw invalid(configField, 'is not an absolute URL; use a form such as http://rag.internal/search');
+    throw invalid(configField, 'is not an absolute URL; use a URL such as http://rag.internal/search');
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw invalid(configField, `has the scheme ${url.protocol}; only http: and https: can be called`);

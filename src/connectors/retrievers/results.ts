@@ -110,7 +110,7 @@ export function compileResults(
     const which = `${count} of ${documents.length} results, first at rank ${first + 1}`;
     const message =
       `${label} returned no valid id for ${which}: ` +
-      `${field}.results.${id === null ? 'text' : 'id'} is ${expressions.id ?? expressions.text}, and that result is ${describe(kept[first], queryText)}.`;
+      `${field}.results.${id === null ? 'text' : 'id'} is ${expressions.id ?? expressions.text}, and the result at that rank is ${describe(kept[first], queryText)}.`;
     return { kind: 'error', code: 'missing_id', message };
   };
 }

@@ -195,7 +195,7 @@ async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
   } catch (error) {
     if (failureCode(error) !== 'request_refused') throw error;
     throw unsupported(
-      'A uniform sample of a large collection requires RANDOM_SAMPLE, available in Milvus 2.6 or later.',
+      'Uniform sampling of a large collection requires RANDOM_SAMPLE, available in Milvus 2.6 or later.',
     );
   }
 }

@@ -157,7 +157,7 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
     async sample({ n, seed, withContent }, attempt) {
       const { count } = await shapes.fresh(attempt);
       if (count > MAX_PAGES * PAGE) {
-        throw unsupported(`A uniform sample of Pinecone must read every id, and there are too many (${count}).`);
+        throw unsupported(`Uniform sampling of Pinecone must read every id, and there are too many (${count}).`);
       }
       const walk = () => chooseKeys(n, seed, (from: string | null) => pageOfKeys(from, 'sample', attempt));
       const ids = n < 1 || count === 0 ? [] : await walk();

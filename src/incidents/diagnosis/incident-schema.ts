@@ -38,7 +38,7 @@ const findingsShape = {
   pipeline: z.string(),
   cause,
   confidence,
-  probability: z.number().min(0).max(1).describe('Posterior probability of this cause alone.'),
+  probability: z.number().min(0).max(1).describe('Posterior probability of this cause, excluding its alternatives.'),
   alternatives: z
     .array(z.object({ cause: z.enum(causes), probability: z.number().min(0).max(1) }))
     .describe('Causes that the evidence cannot distinguish from the first cause.'),
@@ -47,7 +47,7 @@ const findingsShape = {
     .array(
       z.object({ cause: z.enum(causes), confidence, probability: z.number(), effects: z.array(z.enum(effectKinds)) }),
     )
-    .describe('Causes of the firing alerts that the first cause does not explain.'),
+    .describe('Causes of those firing alerts that the first cause does not explain.'),
   summary,
   action: z.string().describe('What to do first.'),
   alerts: z.array(z.string()).describe('Names of the alerts that fired at this time.'),
@@ -75,7 +75,7 @@ const findingsShape = {
           .describe('Queries that contribute to the effect; null if they are unknown.'),
       }),
     )
-    .describe('Effects of the firing alerts, where a comparison with earlier values is possible.'),
+    .describe('Effects of the firing alerts; excludes effects that cannot be compared with earlier values.'),
   failed_share: z
     .number()
     .nullable()

@@ -3,7 +3,7 @@ import { type MetricDefinition, storedGauge } from '../../platform/metrics/defin
 export const notificationMetrics = {
   recalld_notifications_total: {
     type: 'counter',
-    help: 'Notifications to the receivers of `notify`: sent, failed (will be retried), or given up after an hour.',
+    help: 'Notifications to the receivers of `notify`: sent, failed (will be retried), or abandoned after an hour (`given_up`).',
     labels: ['kind', 'outcome'],
     source: 'process',
   },

@@ -82,7 +82,7 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   const next = nextAttempt(due.dueAt, due.attempts, now);
   meter.increment('recalld_notifications_total', { kind, outcome: next === null ? 'given_up' : 'failed' });
   if (next === null) {
-    logger.error('a notification was given up after an hour', failed);
+    logger.error('a notification was abandoned after an hour', failed);
     return db.notifications.giveUp(due.id, now);
   }
   logger.warn('a notification failed and will be retried', { ...failed, next_attempt: next.toISOString() });

@@ -106,7 +106,7 @@ export function proxyFor(setting: string | undefined, url: string): URL | null {
   const where = setting === 'environment' ? 'HTTP_PROXY or HTTPS_PROXY' : '`proxy`';
   throw new RecalldError(
     'config_invalid',
-    `${where} is not a valid URL; use a form such as http://proxy.internal:3128.`,
+    `${where} is not a valid URL; use a URL such as http://proxy.internal:3128.`,
   );
 }
 

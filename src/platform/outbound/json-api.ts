@@ -141,7 +141,7 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
 
 function checkedBase(url: string, configField: string, urlKey: string): URL {
   const invalid = (problem: string) => new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
-  if (!URL.canParse(url)) throw invalid('not an absolute URL; use a form such as http://store.internal:6333');
+  if (!URL.canParse(url)) throw invalid('not an absolute URL; use a URL such as http://store.internal:6333');
   const base = new URL(url);
   if (base.protocol !== 'http:' && base.protocol !== 'https:') {
     throw invalid(`the scheme ${base.protocol} is not supported; use http: or https:`);

@@ -11,7 +11,7 @@ describe('the doctor, on dead rows of the database,', () => {
     const few = { table: 'live_queries', deadRows: 49_999, deadShare: 0.9, vacuumedAt: null };
     const thin = { table: 'live_queries', deadRows: 1_000_000, deadShare: 0.39, vacuumedAt: null };
     const idle = [{ pid: 7, application: 'psql', seconds: 299 }];
-    const content = [{ status: 'ok', message: 'Autovacuum is on and no table has many dead rows.' }];
+    const content = [{ status: 'ok', message: 'Autovacuum is on, and no table has many dead rows.' }];
     expect([judge({ worst: few, idle }), judge({ worst: thin })]).toEqual([content, content]);
   });
 

@@ -96,14 +96,14 @@ describe('the expected false pages of a pipeline', () => {
       {
         expected: 0.01,
         assumption:
-          'while the usual score is at least 1.3 times the half-width of its 95 % interval above the threshold',
+          'while the usual score is above the threshold by at least 1.3 times the half-width of its 95 % interval',
       },
     ]);
     expect(expected(floor, hourly, [aRun(0.8)]).checks).toMatchObject([{ expected: expect.closeTo(54, 6) }]);
     const [roomy] = expected(floor, hourly, [aRun(0.9)]).checks;
     expect(roomy?.expected).toBeLessThan(1e-9);
     expect(roomy?.assumption).toBe(
-      'while the score stays at the latest value, 0.9 (n = 300), 5 times the half-width of its 95 % interval above the threshold',
+      'while the score stays at the latest value, 0.9 (n = 300), which is above the threshold by 5 times the half-width of its 95 % interval',
     );
     expect(expected(floor, hourly, [aRun(0.7)]).checks).toMatchObject([
       { expected: null, assumption: expect.stringContaining('is below the threshold, so a page would be real') },

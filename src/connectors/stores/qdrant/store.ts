@@ -122,7 +122,7 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
       const { dimensions, hasCustomShards, count } = await shapes.fresh(attempt);
       if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
         throw unsupported(
-          `A uniform sample over custom Qdrant shards must read every id, and there are too many (${count}).`,
+          `Uniform sampling of custom Qdrant shards must read every id, and there are too many (${count}).`,
         );
       }
       const randomIds = async () => {

@@ -168,7 +168,7 @@ function isReplyError(error: unknown): error is Error {
 function labelOf(url: string, configField: string): string {
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || address.hostname === '') {
-    throw new RecalldError('config_invalid', `${configField}.url: use a form such as redis://store.internal:6379.`);
+    throw new RecalldError('config_invalid', `${configField}.url: use a URL such as redis://store.internal:6379.`);
   }
   return `${address.protocol}//${address.hostname}:${address.port || '6379'}`;
 }

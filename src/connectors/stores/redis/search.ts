@@ -165,7 +165,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
     async sample({ n, seed, withContent }, attempt) {
       const info = await shapes.fresh(attempt);
       if (info.count > MAX_PAGES * IDS_PER_CALL) {
-        throw unsupported(`A uniform sample of an index must read every key, and there are too many (${info.count}).`);
+        throw unsupported(`Uniform sampling of an index must read every key, and there are too many (${info.count}).`);
       }
       const walk = () =>
         chooseKeys(n, seed, async (from: string | null) => {

@@ -148,7 +148,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
       const { count, isProjected } = await shapes.fresh(attempt);
       if (isProjected) throw unsupported('This vector set stores only projections of its vectors (REDUCE).');
       if (count > MAX_PAGES * IDS_PER_CALL) {
-        throw unsupported(`A uniform sample of a vector set must read every name, and there are too many (${count}).`);
+        throw unsupported(`Uniform sampling of a vector set must read every name, and there are too many (${count}).`);
       }
       const walk = () => chooseKeys(n, seed, (from: Buffer | null) => pageAfter(from, 'sample', attempt));
       const drawn = n < 1 || count === 0 ? [] : await walk();

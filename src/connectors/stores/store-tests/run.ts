@@ -158,7 +158,7 @@ async function existing({ store, known, isWhole, signal }: StoreSubject): Promis
     [...found].every((id) => there.has(id)),
     'A lookup of many ids finds an id that is not in the store.',
   );
-  return `${there.size} ids found among ${there.size + many.length}.`;
+  return `${there.size} ids found among ${there.size + many.length} requested.`;
 }
 
 async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
@@ -179,7 +179,7 @@ async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<
   must(lost === 0, `${lost} documents in the store are missing from the list.`);
   const knownIds = new Set(known.map(({ id }) => id));
   must(!isWhole || ids.every((id) => knownIds.has(id)), 'The list contains an id that is not in the store.');
-  must(!isWhole || ids.length <= known.length, 'The list contains a document more often than the document has chunks.');
+  must(!isWhole || ids.length <= known.length, 'The list contains a document more times than the document has chunks.');
   return `${all.size} ids in ${pages} ${pages === 1 ? 'page' : 'pages'}.`;
 }
 
@@ -278,7 +278,7 @@ async function distinct(subject: StoreSubject): Promise<string> {
     `When asked for more vectors than it has, the store returned ${all.ids.length} of ${known.length}.`,
   );
   mustBeDrawn(subject, all);
-  return `A sample has ${n} vectors, and all ${known.length} when more were requested.`;
+  return `A sample has ${n} vectors, and a larger request returns all ${known.length}.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
@@ -309,7 +309,7 @@ async function seeded(subject: StoreSubject): Promise<string> {
   const differs = JSON.stringify(keysOf(other).toSorted()) !== JSON.stringify(keysOf(first).toSorted());
   must(differs, 'Different seeds return the same sample.');
   return first.isSeeded
-    ? 'The same seed returns the same sample, and another seed a different sample.'
+    ? 'The same seed returns the same sample, and another seed returns a different one.'
     : 'The store samples without a seed and reports this.';
 }
 
@@ -332,7 +332,7 @@ async function uniform(subject: StoreSubject): Promise<string> {
     const uneven = unevenness([[...times.values(), ...never]], n / known.length);
     must(
       Math.abs(uneven) < MAX_UNEVEN,
-      `Some chunks are sampled more often than chance allows (${uneven.toFixed(1)}).`,
+      `Some chunks are sampled more often than chance allows (normal deviate ${uneven.toFixed(1)}).`,
     );
     return `${drawn.length} samples of ${n}: no chunk is preferred (normal deviate ${uneven.toFixed(1)}).`;
   }

@@ -65,7 +65,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     for (const [id, count] of times) {
       must(
         count <= (byId.get(id)?.length ?? 0),
-        'A search returned a document more often than the document has chunks.',
+        'A search returned a document more times than the document has chunks.',
       );
     }
   }
@@ -123,7 +123,7 @@ async function exact(subject: StoreSubject): Promise<string> {
       );
     }
   }
-  return `For ${queries.length} queries, the results equal those of brute force over ${known.length} vectors.`;
+  return `For ${queries.length} queries, the results equal those of a brute-force search of ${known.length} vectors.`;
 }
 
 async function short(subject: StoreSubject): Promise<string> {

@@ -152,7 +152,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
       const { dimensions } = await shapes.fresh(attempt);
       const total = await count(attempt);
       if (total > MAX_PAGES * PAGE) {
-        throw unsupported(`A uniform sample of Weaviate must read every UUID, and there are too many (${total}).`);
+        throw unsupported(`Uniform sampling of Weaviate must read every UUID, and there are too many (${total}).`);
       }
       const walk = () =>
         chooseKeys(n, seed, async (from: string | null) => {

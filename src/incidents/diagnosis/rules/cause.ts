@@ -17,7 +17,7 @@ export const causeTexts = {
   },
   retriever_failing: {
     title: 'some retriever calls fail',
-    action: 'Check the retriever log for what the failed calls have in common: an instance, a shard, a kind of query.',
+    action: 'Check the retriever log for what the failed calls share: an instance, a shard or a kind of query.',
     shows: 'a retry of the same call succeeds',
   },
   retriever_slow: {
@@ -66,7 +66,7 @@ export const causeTexts = {
   repeated_query: {
     title: 'one query floods the traffic',
     action:
-      'Find the client that repeats the query (a health check, a crawler, a retry loop) and stop it, or exclude its queries from the traffic that you send to recalld.',
+      'Find the client that repeats the query (a health check, a crawler or a retry loop) and stop it, or exclude its queries from the traffic that you send to recalld.',
     shows: 'the load drops when one client stops',
   },
   other_language: {
@@ -84,7 +84,7 @@ export const causeTexts = {
   agent_loop: {
     title: 'the agent repeats or skips retrieval calls',
     action:
-      'Check the loop of the agent: retries of calls that succeeded, its stop rule, its call limit, and the sources that it may query. The retriever is not at fault.',
+      'Check the agent loop: retries of successful calls, the stop rule, the call limit and the permitted sources. The retriever is not at fault.',
     shows: 'one episode repeats or lacks calls',
   },
   index_parameters: {
@@ -105,7 +105,7 @@ export const causeTexts = {
   truncated_texts: {
     title: 'chunk texts were truncated at indexing',
     action:
-      'Check the length limit of the indexing job (chunk size, embedder tokens, a column), and index the full texts again.',
+      'Check the length limit of the indexing job (chunk size, embedder tokens or column length), and index the full texts again.',
     shows: 'stored texts end in the middle of a sentence',
   },
   duplicate_results: {
@@ -146,13 +146,13 @@ export const causeTexts = {
   one_kind_of_query: {
     title: 'one kind of query is affected',
     action:
-      'Check what treats these queries differently: the analyzer or tokenizer, a length limit, language detection, a rewriting or routing rule.',
+      'Check what treats these queries differently: the analyzer or tokenizer, a length limit, language detection, or a rewriting or routing rule.',
     shows: 'the same query in other words returns good results',
   },
   foreign_answers: {
     title: 'queries get the results of other queries',
     action:
-      'Check that the cache key has text, filter, tenant and k, and check the similarity threshold of the cache. Then clear the cache.',
+      'Check that the cache key contains text, filter, tenant and k, and check the similarity threshold of the cache. Then clear the cache.',
     shows: 'a call that bypasses the cache returns correct results',
   },
   random_answers: {
@@ -217,13 +217,13 @@ export const causeTexts = {
   },
   recalld: {
     title: 'recalld itself is not working',
-    action: 'Check the recalld scheduler, workers and queue with `recalld doctor`, and the processor load of its host.',
+    action: 'Check the recalld scheduler, workers and queue with `recalld doctor`, and the processor load of the host.',
     shows: '`recalld doctor` finds a problem',
   },
   unknown: {
     title: 'unknown',
     action:
-      'Check what changed shortly before the first bad value, and compare the golden runs around it query by query.',
+      'Check what changed shortly before the first bad value, and compare the golden runs before and after it query by query.',
     shows: 'no listed cause fits',
   },
 } as const satisfies Readonly<Record<string, CauseText>>;

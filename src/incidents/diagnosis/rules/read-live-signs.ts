@@ -77,7 +77,7 @@ const EMPTIER = 0.05;
 
 function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
   if (before === null) return [];
-  const sentence = `${percentage(value)} of live queries got no document (${n} sampled), ${percentage(before)} before.`;
+  const sentence = `${percentage(value)} of live queries got no documents (${n} sampled), ${percentage(before)} before.`;
   return changeOf('live_empty', 'rose', sentence, { before, value }, value > before + EMPTIER, ciLow > before);
 }
 

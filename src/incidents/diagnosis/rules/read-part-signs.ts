@@ -116,7 +116,7 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
   // If the embedder adds a prefix to queries, or if a separate model embeds documents, every stored vector looks
   // foreign at all times.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
-  const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that does not match their text.`;
+  const sentence = `${percentage(value)} of ${n} stored documents missed by the run have a vector that does not match their text.`;
   const values = { before, now: value, unit: 'share' } as const;
   if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence, values)];
   return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];
@@ -232,8 +232,8 @@ function namesOf(topics: readonly ObservedTopic[]): string {
 
 function readSentinel(hasFallen: boolean): Sign {
   return hasFallen
-    ? sign('sentinel', 'fallen', 'The latest sentinel query failed.')
-    : sign('sentinel', 'stands', 'The latest sentinel query passed.');
+    ? sign('sentinel', 'fallen', 'The latest sentinel run failed.')
+    : sign('sentinel', 'stands', 'The latest sentinel run passed.');
 }
 
 function readOwnWork(work: OwnWork): Sign {
@@ -244,7 +244,7 @@ function readOwnWork(work: OwnWork): Sign {
       return sign('own_work', 'starved', describeDelays(work));
     case 'overdue': {
       const intervals = `${decimal(work.intervals)} scheduled intervals`;
-      return sign('own_work', 'overdue', `No run of ${work.goldenSet} started for ${intervals}.`);
+      return sign('own_work', 'overdue', `No run of ${work.goldenSet} has started for ${intervals}.`);
     }
     case 'failed':
       return sign('own_work', 'failed', `A run of ${work.goldenSet} did not complete: ${work.reason}`);

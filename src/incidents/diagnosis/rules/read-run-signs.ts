@@ -103,7 +103,7 @@ function readWarming(now: number, slow: ObservedRun['slow'], reference: Observed
   const within =
     slow === null
       ? ''
-      : ` Of ${queries} queries that took far longer than usual, ${early} are in the first half of the run.`;
+      : ` Of ${queries} queries that took far longer than usual, ${early} were in the first half of the run.`;
   const since = previous === null ? '' : ` In the preceding bad run, calls took ${formatValue(previous, 'ms')}.`;
   return [sign('warming', fallsWithin || fallsSince ? 'falls' : 'stays', `${within}${since}`.trim())];
 }
@@ -125,7 +125,7 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const fate =
     lost > stale
       ? `${plural(lost, 'missing judged document has', 'missing judged documents have')} no replacement in the store.`
-      : `${plural(stale, 'missing judged document is', 'missing judged documents are')} in the store under another id, or deleted on purpose.`;
+      : `${plural(stale, 'missing judged document is', 'missing judged documents are')} either in the store under another id or deleted on purpose.`;
   return [
     sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values),
     sign('gone_documents', lost > stale ? 'lost' : 'superseded', fate),
@@ -137,7 +137,7 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   const { asked, results } = forbidden;
   if (results === 0)
     return [sign('forbidden', 'none', `No forbidden document was returned for ${plural(asked, 'query', 'queries')}.`)];
-  const sentence = `${results} forbidden ${results === 1 ? 'document was' : 'documents were'} returned for ${plural(asked, 'query', 'queries')}, and again when each query was repeated.`;
+  const sentence = `${results} forbidden ${results === 1 ? 'document was' : 'documents were'} returned for ${plural(asked, 'query', 'queries')}, and returned again when each query was repeated.`;
   return [sign('forbidden', 'some', sentence)];
 }
 
@@ -166,7 +166,7 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
     by === 'judge'
       ? `The judged score of live queries is ${decimal(value)} (${n} queries)`
       : `${percentage(value)} of user feedback is positive (${n})`;
-  const sentence = `${said}, while ${measure} of the golden set is ${decimal(now)}.`;
+  const sentence = `${said}; ${measure} of the golden set is ${decimal(now)}.`;
   if (ciLow >= now + FAR_HIGHER[by]) return [level, sign('opinions', 'higher', sentence)];
   return ciHigh < now + FAR_HIGHER[by] ? [level, sign('opinions', 'agree', sentence)] : [level];
 }
@@ -243,7 +243,7 @@ function readStages(loss: StageLoss): Sign[] {
   const { n, k, found } = loss;
   const fault = stageAtFault(loss);
   if (fault === null) return [];
-  const answers = `the first ${k} results contain ${percentage(found.now)} of them, ${percentage(found.before)} before (${n} queries)`;
+  const answers = `the top ${k} results contain ${percentage(found.now)} of them, ${percentage(found.before)} before (${n} queries)`;
   if (fault.kind === 'steady')
     return [sign('stage', 'steady', `No stage loses more relevant documents than before: ${answers}.`)];
   const { name, before, now, ciLow, ciHigh } = fault.step;
@@ -260,7 +260,7 @@ const EACH_WAY = 0.2;
 
 function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Sign[] {
   if (changed < MIN_CHANGED) return [];
-  const sentence = `Of ${changed} queries with changed results in the last two bad runs, ${alike} got the same new results twice, ${inOne} got the old results once, ${unlike} got two different new results.`;
+  const sentence = `Of ${changed} queries with changed results in the last two bad runs, ${alike} got the same new results twice, ${inOne} got the old results once, and ${unlike} got two different new results.`;
   if (alike >= MOST * changed) return [sign('again', 'repeats', sentence)];
   if (unlike >= MOST * changed) return [sign('again', 'differs', sentence)];
   const isBothWays = Math.min(back, inOne - back) >= EACH_WAY * inOne;

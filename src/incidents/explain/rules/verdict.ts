@@ -214,14 +214,14 @@ function placed(
   return {
     verdict: 'below_k',
     evidence: [where],
-    action: `Other documents are ranked higher. Use a larger k, a reranker over the first ${place.rank} results, or a better embedding model.`,
+    action: `Other documents are ranked higher. Use a larger k, a reranker over the top ${place.rank} results, or a better embedding model.`,
   };
 }
 
 function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   const { store, deeper } = question;
   const named = question.stages.filter(({ documents }) => documents.length > 0).map(({ name }) => name);
-  const stages = named.length === 0 ? '' : ` None of its stages returned the document (${named.join(', ')}).`;
+  const stages = named.length === 0 ? '' : ` None of its stages (${named.join(', ')}) returned the document.`;
   const lost = `The retriever does not return the document, not even among ${lengthOf(deeper)} documents.${stages}`;
   const unknown = (because: string, action: string): Finding => ({
     verdict: 'unknown',
@@ -236,7 +236,7 @@ function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   if (store.shared !== null && store.shared.of > 0 && store.shared.found < SHARED * store.shared.of)
     return unknown(
       `The store has ${store.shared.found} of the ${store.shared.of} documents that the retriever returns. The retriever searches another store or uses other document ids.`,
-      'Set `vector_store` to the collection that the retriever searches, and check which of its fields has the document ids.',
+      'Set `vector_store` to the collection that the retriever searches, and check which of its fields contains the document ids.',
     );
   if (document.isStored === false) return missing(question, document);
   return searched(question, document, unknown);
@@ -248,7 +248,7 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
   const relatives = relativesOf(id, rankings);
   const alike = document.text === null ? [] : sameTextAs(document.text, rankings);
   const others = [
-    ...(relatives.length === 0 ? [] : [`${namesOf(relatives)} may be chunks of the document under other ids.`]),
+    ...(relatives.length === 0 ? [] : [`Chunks of the document may be stored under other ids: ${namesOf(relatives)}.`]),
     ...(alike.length === 0 ? [] : [`The same text is stored under ${namesOf(alike)}.`]),
   ];
   const seenAt = Math.max(storedAt?.getTime() ?? 0, before?.at.getTime() ?? 0);
@@ -299,7 +299,7 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
     evidence: [
       vector === 'none'
         ? 'The document is in the store, but has no vector.'
-        : 'The document is in the store, but a search for its own text does not find it, while the same search for another document does. Its vector was not computed by this embedder.',
+        : 'The document is in the store, but a search for its own text does not find it; for another document, such a search works. The vector of this document was not computed by this embedder.',
       `${howSearched(store)} does not return the document among the ${lengthOf(store.broad)} nearest documents.`,
     ],
     action: 'Embed the document again with the model that embeds the queries, and index it.',
@@ -327,7 +327,7 @@ function searched(
     const byIndex = placeIn(nearest.documents, document.id);
     if (byIndex === null || byIndex.rank > k) {
       const evidence = [
-        `${how} in the store returns the document at rank ${place.rank}, but the index does not return it among the first ${k}.`,
+        `${how} in the store returns the document at rank ${place.rank}, but the index does not return it among the top ${k}.`,
       ];
       const setting = store.breadth === null ? 'of the index that determines how much a search scans' : store.breadth;
       if (common < SHARED)

@@ -117,7 +117,7 @@ describeWithRedis('a connection to Redis', () => {
 
   it('refuses an address without a host', () => {
     expect(() => vectorSet('redis://')).toThrow(
-      'pipelines[0].vector_store.url: use a form such as redis://store.internal:6379.',
+      'pipelines[0].vector_store.url: use a URL such as redis://store.internal:6379.',
     );
   });
 });

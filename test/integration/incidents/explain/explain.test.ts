@@ -114,7 +114,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'another chunk': {
     verdict: 'not_indexed',
-    says: /doc-\d+#\d, doc-\d+#\d may be chunks of the document under other ids/,
+    says: /Chunks of the document may be stored under other ids: doc-\d+#\d, doc-\d+#\d/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.remove(idOf(place));

@@ -105,7 +105,7 @@ describe('the receivers of notifications', () => {
     expect(counted).toEqual(['webhook failed', 'webhook failed', 'webhook sent', 'webhook sent']);
   });
 
-  it('are given up after an hour, which is counted and said without the address', async () => {
+  it('are abandoned after an hour, which is counted and said without the address', async () => {
     const deps = depsFor({ kind: 'slack', url: `${server.url}/services/T0/SECRET` });
     server.respondWith(status(500));
     await open();
@@ -118,7 +118,7 @@ describe('the receivers of notifications', () => {
     await notify(deps, never);
     expect(server.requests).toHaveLength(tries);
     expect(counted.filter((one) => one === 'slack given_up')).toHaveLength(1);
-    expect(JSON.stringify(logger.lines)).toContain('a notification was given up after an hour');
+    expect(JSON.stringify(logger.lines)).toContain('a notification was abandoned after an hour');
     expect(JSON.stringify(logger.lines)).not.toContain('SECRET');
   });
 

@@ -40,7 +40,7 @@ describe('a threshold', () => {
 
   it('explains the verdict with numbers', () => {
     expect(evaluateThreshold(errors, [reading(0.1, 500)]).explanation).toBe(
-      'The share of live queries that failed or timed out is 10 % (95 % CI 7.7-13 %, n = 500), even the lower bound is above 5 %.',
+      'The share of live queries that failed or timed out is 10 % (95 % CI 7.7-13 %, n = 500); even the lower bound is above 5 %.',
     );
     expect(evaluateThreshold(happy, [reading(0.55, 100)]).explanation).toBe(
       'The share of positive feedback is 55 % (95 % CI 45-64 %, n = 100), below 60 %; the difference may be chance.',
@@ -56,7 +56,7 @@ describe('a threshold', () => {
       reading(0.08, 400, 'tenant=other'),
     ]);
     expect(found).toMatchObject({ verdict: 'critical', segment: 'tenant=acme', value: 0.3 });
-    expect(found.explanation).toContain('It is the worst of 3 segments; 2 are beyond the threshold.');
+    expect(found.explanation).toContain('This is the worst of 3 segments; 2 are beyond the threshold.');
     expect(thresholdCheckName(each)).toBe('error_ratio above 0.05 in each segment');
   });
 

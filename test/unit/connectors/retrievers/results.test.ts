@@ -163,7 +163,7 @@ describe('the results of an answer', () => {
       code: 'missing_id',
       message:
         'http://rag/search returned no valid id for 1 of 3 results, first at rank 2: ' +
-        'retriever.results.id is id, and that result is an object with the keys doc, secret.',
+        'retriever.results.id is id, and the result at that rank is an object with the keys doc, secret.',
     });
   });
 

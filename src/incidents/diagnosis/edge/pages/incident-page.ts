@@ -151,8 +151,8 @@ function evidence(incident: Incident): Section {
     {
       lead:
         incident.closedAt === null
-          ? '"Before" is the last good run or, for measures outside golden runs, the time before the alert.'
-          : 'Recorded when the incident was at its worst. "Before" is the last good run or, for measures outside golden runs, the time before the alert.',
+          ? '"Before" is the value in the last good run or, for measures outside golden runs, the value before the alert.'
+          : 'Recorded when the incident was at its worst. "Before" is the value in the last good run or, for measures outside golden runs, the value before the alert.',
     },
     supporting.length + opposing.length === 0
       ? empty('No evidence points to one cause.')

@@ -196,7 +196,7 @@ describe('the reason why a document was not returned', () => {
       aQuestion({ asked: ranking('kb-17#1', 'kb-17#2', 'kb-170') }),
       aDocument({ id: 'kb-17', isStored: false }),
     );
-    expect(evidence).toContain('kb-17#1, kb-17#2 may be chunks of the document under other ids.');
+    expect(evidence).toContain('Chunks of the document may be stored under other ids: kb-17#1, kb-17#2.');
   });
 
   it('states the rank in each stage, each document counted once', () => {
