@@ -38,7 +38,7 @@ const metricKeyField = z
 
 export const newGoldenRunSchema = z.strictObject({
   pipeline: nameSchema.describe('Name of a pipeline in the config.'),
-  golden_set: nameSchema.describe('Golden set whose latest version is run.'),
+  golden_set: nameSchema.describe('Golden set to run; the latest version is used.'),
 });
 
 const goldenRunStatusSchema = z.object({ run_id: z.string(), status: runStatusField });

@@ -19,7 +19,7 @@ const MAX_LANES = 16;
 
 export const runGoldenSetJob = defineJob({
   name: 'run-golden-set',
-  does: 'Divides a golden run among workers, or runs its remaining queries, scores it and ends it.',
+  does: 'Divides a golden run among workers, or finishes it: runs the remaining queries, scores the run and ends it.',
   // `round` distinguishes the jobs of a resumed run from its earlier jobs.
   payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
   concurrency: 4,
@@ -40,7 +40,7 @@ export const runGoldenSetJob = defineJob({
 
 export const askGoldenBatchJob = defineJob({
   name: 'ask-golden-batch',
-  does: 'Runs the queries of one batch of a golden run against the retriever, and enqueues a job for the next batch, which any worker may take.',
+  does: 'Runs the queries of one batch of a golden run against the retriever, then enqueues the next batch as a job for any worker.',
   payload: z.strictObject({
     run_id: z.string().min(1),
     lane: z.string().min(1),
@@ -133,7 +133,7 @@ export const recoverGoldenRunsJob = defineCronJob({
 
 const recordGoldenDocumentsJob = defineCronJob({
   name: 'record-golden-documents',
-  does: 'Stores texts of judged documents while the documents are in the vector store, so that replacements can be found if they disappear.',
+  does: 'Stores texts of judged documents while the documents are in the vector store, so that replacements can be found if the documents disappear.',
   cron: '51 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -143,7 +143,7 @@ const recordGoldenDocumentsJob = defineCronJob({
 
 const measureGoldenRepresentativenessJob = defineCronJob({
   name: 'measure-golden-representativeness',
-  does: 'Measures how well each golden set represents live traffic, and computes its scores in the live traffic mix.',
+  does: 'Measures how well each golden set represents live traffic, and reweights its scores to the topic mix of live traffic.',
   cron: '23 */6 * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -155,7 +155,7 @@ const measureGoldenRepresentativenessJob = defineCronJob({
 
 const deleteGoldenAnswersJob = defineCronJob({
   name: 'delete-golden-answers',
-  does: 'Deletes golden run results that are older than `keep_answers`, except for baselines, runs in incidents, and the first and last run of a day. Scores are kept.',
+  does: 'Deletes golden run results that are older than `keep_answers`, except those of baselines, of runs in incidents, and of the first and last run of each day. Scores are kept.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

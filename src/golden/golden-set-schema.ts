@@ -225,7 +225,9 @@ const importSummarySchema = z.object({
   tags: z.record(z.string(), z.int()).describe('Number of queries with each tag.'),
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
-    .describe('Number of skipped rows, queries and judgments by reason, each with the place of the first one.'),
+    .describe(
+      'Number of skipped rows, queries and judgments by reason, each reason with the place where it first occurred.',
+    ),
 });
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({

@@ -60,7 +60,7 @@ export const goldenMetrics = {
   ...boundedGauges(
     {
       recalld_golden_stage_recall:
-        'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the first k documents count (k is the largest cutoff). Absent if the retriever reports no stages.',
+        'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the top k documents count (k is the largest cutoff). Absent if the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
         'Mean share of the relevant documents of a query that a stage receives but does not pass on. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
     },
@@ -70,7 +70,7 @@ export const goldenMetrics = {
     'Number of queries in recalld_golden_stage_recall and recalld_golden_stage_lost_ratio (their n).',
   ),
   recalld_golden_stage_moved_queries: storedGauge(
-    'Number of queries that a stage turned from a miss into a hit or vice versa. A query is a hit if a relevant document is among the first k.',
+    'Number of queries that a stage turned from a miss into a hit or vice versa. A query is a hit if a relevant document is in the top k.',
     [...golden, 'stage', 'direction'],
   ),
   recalld_golden_stage_latency_p95_seconds: storedGauge(
@@ -82,7 +82,7 @@ export const goldenMetrics = {
       recalld_golden_context_characters:
         'Mean number of characters in the texts returned per golden query in the latest finished run, over queries for which the retriever sent the text of every returned document. Absent if the retriever returns no texts.',
       recalld_golden_context_repeated_ratio:
-        'Mean share of the text returned for a golden query that repeats an earlier document of the same query (five-word sequences), over queries for which the retriever sent the text of every returned document.',
+        'Mean share of the returned text that repeats an earlier document of the same golden query (compared in five-word sequences), over queries for which the retriever sent the text of every returned document.',
     },
     golden,
   ),
@@ -144,7 +144,7 @@ export const goldenMetrics = {
     'state',
   ]),
   recalld_golden_sentinel_last_success_timestamp_seconds: ofSet(
-    'End of the latest sentinel, passed or failed, to which the retriever responded.',
+    'Time when the latest sentinel ended, whether it passed or failed. Sentinels to which the retriever did not respond do not change this value.',
   ),
   recalld_golden_sentinel_last_attempt_timestamp_seconds: ofSet('Time when the latest sentinel of any status started.'),
   recalld_golden_sentinel_interval_seconds: ofSet(

@@ -37,7 +37,7 @@ const metricComparisonSchema = z.object({
   ci_method: z
     .enum(['bca', 't', 'newcombe', 'reruns'])
     .describe(
-      '`reruns`: compares with the mean of the runs that the baseline was pinned with, and uses the noise between these runs. All other methods are paired comparisons with the pinned run only.',
+      '`reruns`: compares the run with the mean of the runs with which the baseline was pinned, and uses the noise between those runs. All other methods are paired comparisons with the pinned run only.',
     ),
   t: z.number().nullable(),
   df: z.number(),
@@ -110,12 +110,12 @@ const stagesSchema = z.object({
         name: z.string().describe('`answer` for the final results; `words and vectors` for two parallel stages.'),
         recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
         lost: metricSchema.describe(
-          'Mean share of the relevant documents in its input that the step loses. For the first step: the share of relevant documents that it does not find.',
+          'Of the relevant documents in the input of the step, the mean share that the step loses. For the first step: the share of relevant documents that it does not find.',
         ),
         moved: z
           .object({
             in: count.describe(
-              'Number of queries that have no relevant document among the first k before the step, but have one after it.',
+              'Number of queries that have no relevant document in the top k before the step, but have one after it.',
             ),
             out: count,
             difference: z.number().describe('Hit rate after the step minus the hit rate before it.'),
@@ -142,7 +142,7 @@ export const runSummarySchema = z.object({
   cause: z.string().nullable().describe('Why the run started outside its schedule.'),
   warnings: z
     .array(z.string())
-    .describe('Sentences about likely mistakes in the config or the set, found in the results.'),
+    .describe('Likely mistakes in the config or the set that the results reveal, one sentence each.'),
   provisional: z
     .boolean()
     .describe('True while the run is in progress; metrics then cover only the queries that have been run so far.'),
@@ -202,7 +202,7 @@ export const runSummarySchema = z.object({
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
         .describe(
-          'At most 50 of these queries, those with the most documents first, each with the highest score of its documents.',
+          'At most 50 of these queries, sorted by number of documents (most first), each with the highest score of its documents.',
         ),
     })
     .nullable()

@@ -73,7 +73,7 @@ const presidioSchema = z
       .describe('Timeout per analysis. Texts that are not analyzed in time are not stored.'),
     concurrency: z.int().min(1).max(256).default(8).describe('Maximum number of concurrent analyses.'),
   })
-  .describe('A Presidio analyzer that detects names and other entities after the built-in rules.');
+  .describe('A Presidio analyzer, run after the built-in rules, that detects names and other entities.');
 
 export const privacySchema = z
   .strictObject({
@@ -204,9 +204,7 @@ export const retrievalToolsSchema = z
         .string()
         .min(1)
         .max(256)
-        .describe(
-          'Name of the tool, as in the span attribute `gen_ai.tool.name` or `tool.name`, or as in the name of the span.',
-        ),
+        .describe('Name of the tool, as in the span attribute `gen_ai.tool.name` or `tool.name`, or in the span name.'),
       text: jmespath
         .nullable()
         .default(null)

@@ -58,7 +58,7 @@ const dropTraceFragmentsJob = defineCronJob({
 
 const eraseLateArrivalsJob = defineCronJob({
   name: 'erase-late-arrivals',
-  does: 'Erases data that arrived late: after its user or query had been erased.',
+  does: 'Erases data that arrived after its user or query had been erased.',
   cron: '50 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
@@ -114,7 +114,7 @@ export const measureLiveTrafficJob = defineCronJob({
 
 export const reportViolationsJob = defineJob({
   name: 'report-violations',
-  does: 'Evaluates the checks of a pipeline as soon as the results of a live query violate one of its isolation rules, and diagnoses the incident.',
+  does: 'Evaluates the checks of a pipeline as soon as the results of a live query violate an isolation rule, and diagnoses the incident.',
   payload: z.strictObject({ pipeline: z.string().min(1) }),
   concurrency: 1,
   attempts: 3,

@@ -11,11 +11,11 @@ export const liveMeasurementMetrics = {
     ['pipeline', 'segment', 'measure', 'reason'],
   ),
   recalld_feedback_drop_evidence_ratio: storedGauge(
-    'E-value of a drop in the share of positive feedback by more than 5 percentage points within the trailing window, relative to the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, it reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
+    'E-value for a drop of more than 5 percentage points in the share of positive feedback within the trailing window, relative to the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, the value reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
     ['pipeline'],
   ),
   recalld_feedback_latest_positive_ratio: storedGauge(
-    'Share of positive feedback among at least the latest 50 items in the trailing window.',
+    'Share of positive feedback among the latest items (at least 50) in the trailing window.',
     ['pipeline'],
   ),
   recalld_feedback_baseline_positive_ratio: storedGauge(
@@ -41,7 +41,7 @@ export const liveMeasurementMetrics = {
     'segment',
   ]),
   recalld_live_measure_samples_read_ratio: storedGauge(
-    'Share of the stored samples in the window that was read. A value below 1 means that there were too many samples to read, and the confidence intervals are wider.',
+    "Share of the window's stored samples that recalld read. A value below 1 means that there were too many samples to read all of them, so the confidence intervals are wider.",
     ['pipeline'],
   ),
   recalld_live_measure_last_success_timestamp_seconds: storedGauge(
@@ -53,7 +53,7 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live queries that returned a document that an isolation rule does not allow. Every query is evaluated, sampled or not. A retry is not counted again.',
+    help: 'Live queries that returned a document not allowed by an isolation rule. Every query is evaluated, sampled or not. A retry is not counted again.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },
@@ -64,7 +64,7 @@ export const isolationMetrics = {
     source: 'process',
   },
   recalld_live_isolation_violations: storedGauge(
-    'Live queries in the last hour that returned a document that an isolation rule does not allow.',
+    'Live queries in the last hour that returned a document not allowed by an isolation rule.',
     ['pipeline', 'rule'],
   ),
 } as const satisfies Record<string, MetricDefinition>;

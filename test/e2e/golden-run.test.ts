@@ -236,7 +236,7 @@ describe('a golden run', () => {
     const { code, stderr, summary } = await runAgainst('http://127.0.0.1:9', { retriever: 'retries: 0' });
     expect(code).toBe(3);
     expect(stderr).toMatch(
-      /^recalld: The retriever of pipeline "docs" failed every query: http:\/\/127\.0\.0\.1:9\S* refused the connection; .* \(\d+ of 40 queries; \d+ more were not sent\)\. Start the retriever, or correct its address under `retriever`\.\n$/,
+      /^recalld: The retriever of pipeline "docs" failed for every query: http:\/\/127\.0\.0\.1:9\S* refused the connection; .* \(\d+ of 40 queries; \d+ more were not sent\)\. Start the retriever, or correct its address under `retriever`\.\n$/,
     );
     expect(summary.queries).toMatchObject({ ok: 0, error: QUERIES });
     expect(summary.metrics['ndcg@10']?.mean).toBe(0);

@@ -73,7 +73,7 @@ unless ${onSet} ${isRunning}`,
       keepFiringFor: hold,
       silentWhile: pages,
       summary: `${name}: the latest golden run did not complete`,
-      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The exported scores come from an earlier run. Fix the cause, which recalld runs show states, then run the set again.`,
+      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The exported scores come from an earlier run. Find the cause with recalld runs show, fix it, then run the set again.`,
     },
     {
       alert: 'RecalldRetrieverNotAnswering',

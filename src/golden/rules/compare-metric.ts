@@ -87,7 +87,9 @@ export function compareMetric(
 ): MetricComparison {
   const n = baseline.length;
   if (candidate.length !== n) {
-    throw new RangeError(`The runs have ${n} and ${candidate.length} scores of ${formatMetricKey(key)}.`);
+    throw new RangeError(
+      `Both runs need the same number of scores of ${formatMetricKey(key)}, not ${n} and ${candidate.length}.`,
+    );
   }
   const variance =
     noise === null || expected === null ? null : knownVariance(noise, expected, n, minEffectOf(key.measure, settings));

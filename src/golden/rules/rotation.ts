@@ -70,7 +70,7 @@ export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
   const difference = signed(level.to - level.from);
-  return `On queries of both versions, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
+  return `On queries that both versions contain, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
 }
 
 /**

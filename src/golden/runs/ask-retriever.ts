@@ -204,7 +204,7 @@ export function notAsked(query: GoldenQuery): QueryAnswer {
     latencyMs: null,
     attempts: 0,
     errorCode: NOT_ASKED,
-    errorMessage: `The query was not sent: the retriever had failed ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row.`,
+    errorMessage: `The query was not sent: the retriever had failed for ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row.`,
   };
 }
 

@@ -203,7 +203,7 @@ async function compareWithBaseline(
   if (compared !== null) return compared;
   return side.queries.every(({ id }) => stale.has(id))
     ? 'Every query has a stale label, so this set cannot measure the retriever.'
-    : `The run shares no query or no cutoff with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
+    : `The run has no query or no cutoff in common with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
 /** Compares a shadow run with the run that it replays, without the queries that have a stale label in that run. */
@@ -221,7 +221,7 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
   if (beside === undefined) return `${pipeline} has no earlier completed run of ${goldenSet} version ${version}.`;
   const lost = (await context.db.golden.runs.staleLabels(beside.id)).map(({ queryId }) => queryId);
   const compared = await compareWith({ ...conclusion, stale: new Set(lost) }, 'baseline', beside, noStatistics);
-  return compared ?? `The run shares no query or no cutoff with ${beside.id}.`;
+  return compared ?? `The run has no query or no cutoff in common with ${beside.id}.`;
 }
 
 /**

@@ -163,7 +163,7 @@ export function requestsOfQuery(query: string): string {
 function limitedSet(name: string): RecalldError {
   return new RecalldError(
     'key_limited',
-    `The API key is limited to pipelines, and it may change only golden sets that no other pipeline uses: "${name}" must be under \`golden\` of a pipeline of the key, and of no other. Use a key without pipelines, or a separate golden set.`,
+    `The API key is limited to some pipelines, so it may change a golden set only if no other pipeline uses the set: "${name}" must be under \`golden\` of a pipeline of the key and of no other pipeline. Use a key that is not limited to pipelines, or a separate golden set.`,
   );
 }
 

@@ -172,8 +172,8 @@ function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunL
   throw malformed(
     path,
     first.line,
-    `The line is ambiguous: either the document is ${quoted(document)} and the last column a tag, or the document is ` +
-      `${quoted(`${document} ${rank}`)} and the last column the score. Separate the columns with tabs.`,
+    `The line is ambiguous: either the document is ${quoted(document)} and the last column is a tag, or the document is ` +
+      `${quoted(`${document} ${rank}`)} and the last column is the score. Separate the columns with tabs.`,
   );
 }
 

@@ -26,7 +26,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations',
       description:
-        'Live queries in the last hour that returned a document that an isolation rule does not allow. Every query is checked, sampled or not. There should be none.',
+        'Live queries in the last hour that returned a document not allowed by an isolation rule. Every query is checked, sampled or not. There should be none.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -34,7 +34,7 @@ function isolation(): Builder<Panel>[] {
     }),
     perSecond(
       'New isolation violations',
-      'Live queries per second that returned a document that an isolation rule does not allow.',
+      'Live queries per second that returned a document not allowed by an isolation rule.',
       rateBy(['rule'], 'recalld_live_isolation_violations_total'),
       '{{rule}}',
     ),
@@ -167,7 +167,7 @@ const sampleCounts: readonly MeasurePanel[] = [
 function received(): Builder<Panel> {
   return graph({
     title: 'Feedback received',
-    description: 'Feedback received by all replicas, by kind and sentiment, per graph interval.',
+    description: 'Feedback received by all replicas per graph interval, by kind and sentiment.',
     unit: 'short',
     min: 0,
     width: 8,

@@ -91,7 +91,7 @@ describe('a new version of a golden set', () => {
       kind: 'golden',
       source: 'detected',
       version: `${set} v2`,
-      note: `Version 2 of ${set} took over from version 1. On queries of both versions, ndcg@10 was 1 before and 0.75 after (−0.25).`,
+      note: `Version 2 of ${set} took over from version 1. On queries that both versions contain, ndcg@10 was 1 before and 0.75 after (−0.25).`,
     });
     expect(change?.changes).toEqual(
       expect.arrayContaining([
@@ -149,7 +149,7 @@ describe('a new version of a golden set', () => {
       .then(async (runs) => [null, runs[0]] as const);
     const check = (await world.runs.checks(run?.id ?? '')).find(({ name }) => name === regressionName(set));
     expect(check?.verdict).toBe('no_data');
-    expect(check?.explanation).toMatch(/shares no query or no cutoff with its baseline .*Pin a run of version 3/);
+    expect(check?.explanation).toMatch(/no query or no cutoff in common with its baseline .*Pin a run of version 3/);
   });
 
   it('restarts its overlap when a newer version is imported, and the old version remains exported', async () => {

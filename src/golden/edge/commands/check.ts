@@ -43,13 +43,13 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     ...section('Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
       likeness === 'equal'
         ? `${first} = ${second}`
-        : `${first} ~ ${second} (${percentage(similarity)} of the words are in both)`,
+        : `${first} ~ ${second} (they share ${percentage(similarity)} of their words)`,
     ),
     ...section(
       'Contradictions',
       problems.contradictions,
       ({ first, second, documentId, grades }) =>
-        `${documentId} has grade ${grades[0]} for ${first} but grade ${grades[1]} for ${second}, which are the same query`,
+        `${documentId} has grade ${grades[0]} for ${first} but grade ${grades[1]} for ${second}, although both are the same query`,
     ),
     ...section('Queries without a relevant document', problems.withoutRelevant, (id) => id),
     '',
@@ -226,7 +226,7 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the judged documents')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
-    .option('--accept <which>', '`all`, or a file: the --json output with the accepted proposals')
+    .option('--accept <which>', '`all`, or a file with the --json output, without the rejected proposals')
     .addHelpText('after', '\nExit code 1: the judgments, queries or result ids have problems.')
     .action(async ({ pipeline: name, set, fix, accept, json, config }) => {
       const settings = commandSettings(config, signal);
@@ -268,7 +268,7 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${plural(unknown.length, 'proposal')} accepted in ${accept} no longer apply, because the set or the store has changed (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
+    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
   );
 }
 

@@ -72,11 +72,11 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
 }
 
 function describeQueries({ comparison, baseline, candidate }: OfflineComparison): string[] {
-  const found = [baseline, candidate].map(({ counts }) => `${counts.judgedDocumentsFound}`).join(' and ');
   return [
     `Judged queries: ${comparison.n}. Without results: ${baseline.counts.missing} in the baseline, ` +
       `${candidate.counts.missing} in the candidate.`,
-    `Judged documents: ${baseline.counts.judgedDocuments}. Notes on both the baseline and the candidate: ${found}.`,
+    `Judged documents: ${baseline.counts.judgedDocuments}. Found: ` +
+      `${baseline.counts.judgedDocumentsFound} in the baseline, ${candidate.counts.judgedDocumentsFound} in the candidate.`,
     // Notes on the judgments apply to both runs.
     ...new Set([baseline, candidate].flatMap(notesOf)),
   ];

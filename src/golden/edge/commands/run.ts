@@ -77,7 +77,7 @@ async function run(settings: CommandSettings, name: string, set: string, isJson:
   if (failure !== null && summary.queries.ok + summary.queries.empty === 0) {
     throw new RecalldError(
       'retriever_unreachable',
-      `The retriever of pipeline "${summary.pipeline}" failed every query: ${failure.explanation} ${fixOf(failure.code)}`,
+      `The retriever of pipeline "${summary.pipeline}" failed for every query: ${failure.explanation} ${fixOf(failure.code)}`,
     );
   }
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;

@@ -31,7 +31,7 @@ Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eva
 scores that differ in their eighth digit.
 
 Steps of a query, such as the hops of a multi-hop question, have the query ids q1#1, q1#2, ... if q1 is judged and q1#1 is
-not. union_recall@k is the share of the relevant documents in the union of the first k documents of every step; all_found@k
+not. union_recall@k is the share of the relevant documents in the union of the top k documents of every step; all_found@k
 is 1 if that union has all of them. Other metrics use one merged ranking: rank 1 of each step, then rank 2 of each step.
 
 A run has six columns (or five, without the tag) separated by spaces or tabs, or only by tabs if ids contain spaces.

@@ -137,8 +137,8 @@ export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageConte
       ),
       shown === null
         ? empty(
-            'No golden set runs on this pipeline, so its quality is unknown.',
-            'Import one with `recalld golden import FILE --set NAME`, and add it to `golden` of the pipeline with a `cron`.',
+            'No golden set runs on this pipeline, so its retrieval quality is unknown.',
+            'Import one with `recalld golden import FILE --set NAME`, and add it with a `cron` to `golden` of the pipeline.',
           )
         : shownSet(pipeline, shown),
     ],

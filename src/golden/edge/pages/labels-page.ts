@@ -79,7 +79,7 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
       lost === 0
         ? empty('Every judged document is in the store.')
         : empty(
-            `The store has no similar text for the ${plural(lost, 'missing document')}, as far as their texts are known.`,
+            `The store contains no text similar to the known texts of the ${plural(lost, 'missing document')}.`,
             'Judge the queries of these documents again, or remove them from the set.',
           ),
       more,

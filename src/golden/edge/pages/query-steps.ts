@@ -32,7 +32,7 @@ export function stepsSection(steps: readonly string[], data: QueryPageData): Sec
     'steps',
     'Steps',
     {
-      lead: `recalld sent the steps to the retriever in this order. all_found@${k} and union_recall@${k} score the union of the first ${k} documents of each step.`,
+      lead: `recalld sent the steps to the retriever in this order. all_found@${k} and union_recall@${k} score the union of the top ${k} documents of each step.`,
     },
     after.answer === null ? lead('This run has no results for the query.') : group('sides', ...columns),
   );

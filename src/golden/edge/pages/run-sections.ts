@@ -107,7 +107,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
     'no-answer',
     'Queries without an answer',
     {
-      lead: `Of ${count(n)} unanswerable queries, ${count(answered)} returned documents and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). No results would be correct.`,
+      lead: `Of ${plural(n, 'unanswerable query', 'unanswerable queries')}, ${count(answered)} returned documents and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty result would be correct.`,
     },
     worst.length > 0 &&
       table('Unanswerable queries that returned documents', worst, [

@@ -13,7 +13,9 @@ import { verdictOf } from './run-sections.ts';
 
 export function scoresPart({ sets }: WeeklyReport, marks: readonly TrendMark[]): readonly Section[] {
   if (sets.length > 0) return sets.map((set, index) => setScores(set, `scores-${index}`, marks));
-  return [section('scores', 'Scores', {}, empty('No golden set runs on this pipeline, so its quality is unknown.'))];
+  return [
+    section('scores', 'Scores', {}, empty('No golden set runs on this pipeline, so its retrieval quality is unknown.')),
+  ];
 }
 
 function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): Section {
@@ -98,7 +100,7 @@ export function goldenHealthPart({ sets }: WeeklyReport): Section {
       lead: 'Stale labels: judged documents that are no longer in the store. Judged: share of the retrieved documents with a judgment. Represents: share of live queries with a similar golden query.',
     },
     sets.length === 0
-      ? empty('No golden set is measured on this pipeline.')
+      ? empty('No golden set runs on this pipeline.')
       : table('Golden sets of this pipeline', sets, [
           [
             'Golden set',

@@ -12,13 +12,12 @@ const share = ({ mean, ci_low, ci_high }: MetricJson) => value(mean, 'share', ci
 export function stagesSection({ stages }: RunSummaryJson): Content {
   if (stages === null) return null;
   const { k, n, failed, unreported, steps } = stages;
-  const rest =
-    unreported === 0 ? '' : ` ${count(unreported)} more are excluded, because their responses report no stages.`;
+  const rest = unreported === 0 ? '' : ` Excluded because their responses report no stages: ${count(unreported)}.`;
   return section(
     'stages',
     'Loss by stage',
     {
-      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: for the final results, among the first ${k} documents; for earlier stages, among all documents that the stage passes on. ${count(failed)} of these queries failed, so all of their documents count as lost.${rest}`,
+      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: for the final results, among the top ${k} documents; for earlier stages, among all documents that the stage passes on. ${count(failed)} of these queries failed, so all of their documents count as lost.${rest}`,
     },
     lossBar(stages),
     table('Stages of the retriever', steps, [
@@ -26,7 +25,7 @@ export function stagesSection({ stages }: RunSummaryJson): Content {
       ['Keeps', ({ recall }) => share(recall), 'number'],
       ['Loses', ({ lost }) => share(lost), 'number'],
       [
-        `Queries moved in and out of the first ${k}`,
+        `Queries moved into and out of the top ${k}`,
         ({ moved }) => (moved === null ? missing('first stage') : movedWords(moved)),
       ],
       [

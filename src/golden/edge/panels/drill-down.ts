@@ -170,8 +170,7 @@ order by r.pipeline, c.name, c.severity, r.finished_at desc`,
 export function deploymentsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Deployments',
-    description:
-      'Changes to the index, embedder, retriever and golden sets that were reported to recalld or that it detected.',
+    description: 'Changes to the index, embedder, retriever and golden sets, reported to recalld or detected by it.',
     width,
     sql: `
 select occurred_at as "when", pipeline as "pipeline", kind as "kind", version as "version", source as "source",

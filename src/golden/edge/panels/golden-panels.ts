@@ -98,7 +98,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k of $pipeline`,
     description:
-      'The lowest score among the selected golden sets, with the lowest lower and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. A check of severity critical is critical if even the upper bound is below its threshold.',
+      'The lowest score among the selected golden sets, with the lowest lower bound and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. A check of severity critical has the verdict critical if even the upper bound is below its threshold.',
     ...axes.score,
     width: 24,
     repeat: 'pipeline',
@@ -134,7 +134,7 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   return graph({
     title: `${measureTitles[measure]} at $k: difference from the baseline`,
     description:
-      'Mean difference from the pinned run, query by query, over queries without stale labels, with its 95 % CI. Dashed line: the smallest drop for which a check fails. A check fails if the drop is at least that large, is significant, and is confirmed by the required number of consecutive runs.',
+      'Mean per-query difference from the pinned run, over queries without stale labels, with its 95 % CI. Dashed line: the smallest drop for which a check fails. A check fails if the drop is at least that large, is significant, and is confirmed by the required number of consecutive runs.',
     unit: 'none',
     width,
     queries: [
@@ -170,7 +170,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Coverage of live traffic',
       description:
-        'Share of live queries in the last week with a similar golden query, with its 95 % CI, and the share of live queries on topics with at least one golden query. `recalld golden check` lists the topics without a golden query.',
+        'Share of live queries in the last week that have a similar golden query, with its 95 % CI, and the share of live queries on topics with at least one golden query. `recalld golden check` lists the topics without a golden query.',
       ...axes.share,
       width: 8,
       queries: [
@@ -215,7 +215,7 @@ export function schedulePanels(): Builder<Panel>[] {
     graph({
       title: 'Time until a run is overdue',
       description:
-        'Computed only from the schedule and the latest completed run. A value below 0 means that no run has completed in time, even if no scheduler is running.',
+        'A value below 0 means that no run has completed in time. Computed only from the schedule and the latest completed run, so the value is correct even if no scheduler is running.',
       unit: 's',
       width: 8,
       queries: [

@@ -161,7 +161,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Queries moved by a stage',
       description:
-        'Number of queries for which a stage, such as a reranker, moved the only relevant documents into or out of the first k.',
+        'Number of queries for which a stage, such as a reranker, moved the only relevant documents into or out of the top k.',
       ...axes.count,
       width: 8,
       queries: [
@@ -209,7 +209,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Judged documents missing from the store',
       description:
-        'Superseded: the text has another id, or the manifest marks it as deleted, so the judgment is out of date. Lost: no other document has the text, so retrieval got worse.',
+        'Superseded: the text has another id, or the manifest marks the document as deleted, so the judgment is out of date. Lost: no other document has the text, so retrieval got worse.',
       unit: 'percentunit',
       min: 0,
       width: 8,

@@ -88,7 +88,7 @@ function isolationSection({ rules, violations }: NonNullable<TrafficPageData['is
     'isolation',
     'Isolation',
     {
-      lead: 'Live queries that returned documents that a rule does not allow. All queries are checked, sampled or not, and counted by whole hours.',
+      lead: 'Live queries that returned documents not allowed by a rule. All queries are checked, sampled or not; the counts cover whole hours.',
     },
     table('Isolation rules', rules, [
       ['Rule', ({ rule }) => rule],
@@ -175,7 +175,7 @@ function feedback(data: TrafficPageData): Section {
   return section(
     'feedback',
     'Feedback',
-    isFeedbackCut ? { lead: 'In the last seven days of this period.' } : {},
+    isFeedbackCut ? { lead: 'Covers only the last seven days of this period.' } : {},
     charted.length > 0 &&
       group(
         'charts',

@@ -86,7 +86,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       running((m) => (m === 30 ? 1 : 0)),
     ],
     healthy: hourlyRuns,
-    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores come from an earlier run. Fix the cause, which recalld runs show states, then run the set again.',
+    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores come from an earlier run. Find the cause with recalld runs show, fix it, then run the set again.',
   },
   {
     alert: 'RecalldRetrieverNotAnswering',

@@ -181,7 +181,7 @@ describe('compareMetric', () => {
   });
 
   it('refuses runs of different or no queries', () => {
-    expect(() => compare([1, 0], [1])).toThrow('The runs have 2 and 1 scores of ndcg@10.');
+    expect(() => compare([1, 0], [1])).toThrow('Both runs need the same number of scores of ndcg@10, not 2 and 1.');
     expect(() => compare([], [])).toThrow(RangeError);
   });
 });

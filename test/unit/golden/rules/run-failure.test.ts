@@ -44,7 +44,7 @@ describe('the failure of a golden run', () => {
 
   it('says that no query was requested when another run detected the outage first', () => {
     expect(messageOf(goldenQueries(3).map(notAsked))).toBe(
-      'The query was not sent: the retriever had failed 28 queries in a row (3 of 3 queries).',
+      'The query was not sent: the retriever had failed for 28 queries in a row (3 of 3 queries).',
     );
   });
 

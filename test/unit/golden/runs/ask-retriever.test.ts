@@ -149,7 +149,7 @@ describe('a retriever that stops answering', () => {
       documents: [],
       attempts: 0,
       latencyMs: null,
-      errorMessage: 'The query was not sent: the retriever had failed 28 queries in a row.',
+      errorMessage: 'The query was not sent: the retriever had failed for 28 queries in a row.',
     });
   });
 

@@ -267,7 +267,7 @@ describe('the weekly report', () => {
       },
     });
     const words = [
-      'No golden set is measured',
+      'No golden set runs on this pipeline.',
       'No alerts fired in this period',
       'Query density of this pipeline is not monitored',
       'The search for topics starts once there is a baseline',
