@@ -77,7 +77,7 @@ export const densityAnswer = z.object({
   outgrew_baseline: z
     .boolean()
     .describe(
-      'True if density was above 1.1 times the baseline for 14 days. Create a new baseline then, because the current one would hide the loss of this gain.',
+      'True if density was above 1.1 times the baseline for 14 days. If so, create a new baseline, because the current one would hide the loss of this gain.',
     ),
   measures: z
     .record(
@@ -127,7 +127,7 @@ const topicSchema = topicWindowSchema.extend({
     .describe('Segments overrepresented in the topic, with their shares of its queries.'),
   lost_chunks: z
     .array(z.string())
-    .describe('Ids of chunks that similar baseline queries found and that are now missing from the store.'),
+    .describe('Ids of chunks found by similar baseline queries but now missing from the store.'),
   judged: z
     .object({ relevant_share: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
     .nullable()

@@ -4,7 +4,7 @@ const labels = ['pipeline', 'segment'] as const;
 
 export const densityMetrics = {
   recalld_density_drift_evidence_ratio: storedGauge(
-    'E-value of a drop in the coverage of live queries below the baseline, relative to the threshold of the alert level. The alert fires at 1.',
+    'E-value of density drift (live queries covered worse than in the baseline), divided by the threshold of the alert level. The alert fires at 1.',
     ['pipeline', 'level'],
   ),
   recalld_density_incident: storedGauge('1 while a density alert of this level is firing, otherwise 0.', [
@@ -24,12 +24,12 @@ export const densityMetrics = {
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(
-    'Share of sampled live queries admitted for measurement. Below 1 while more queries arrive than recalld can search, and for some minutes afterwards.',
+    'Share of sampled live queries admitted for measurement. Below 1 while more queries arrive than recalld can measure, and for some minutes afterwards.',
     ['pipeline'],
   ),
   recalld_density_left_out_total: {
     type: 'counter',
-    help: 'Number of sampled live queries not measured because more arrived than recalld could search.',
+    help: 'Number of sampled live queries that were not measured because they exceeded the search budget.',
     labels: ['pipeline'],
     source: 'process',
   },
@@ -41,16 +41,16 @@ export const densityMetrics = {
     ['pipeline'],
   ),
   recalld_density_baseline_info: storedGauge(
-    'Always 1. The labels identify the current density baseline and state whether it is sufficient for pages.',
+    'Always 1. The labels identify the current density baseline and state whether its alerts can page.',
     ['pipeline', 'version', 'grade'],
   ),
   recalld_density_baseline_age_seconds: storedGauge('Time since the density baseline period ended.', ['pipeline']),
   recalld_density_baseline_sessions: storedGauge(
-    'Number of sessions in the density baseline, or sessions measured so far while there is no baseline.',
+    'Number of sessions in the density baseline or, while there is no baseline, in the traffic measured so far.',
     ['pipeline'],
   ),
   recalld_density_baseline_span_seconds: storedGauge(
-    'Length of the density baseline period, or of the traffic measured so far while there is no baseline.',
+    'Length of the density baseline period or, while there is no baseline, of the traffic measured so far.',
     ['pipeline'],
   ),
 } as const;

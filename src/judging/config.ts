@@ -42,14 +42,14 @@ export const judgedSchema = z
     window: durationSchema('1h', LONGEST_WINDOW)
       .default('7d')
       .describe(
-        'Length of the trailing window for scores. Drops of relevance are detected from daily means instead, regardless of this length.',
+        'Length of the trailing window for scores. Drops in relevance are detected from daily means, regardless of this length.',
       ),
     depth: z
       .int()
       .min(1)
       .max(10)
       .default(5)
-      .describe('Number of top documents per query that are graded. Grades range from 0 to 3.'),
+      .describe('Number of top documents to grade per query. Grades range from 0 to 3.'),
     pooling: z
       .strictObject({
         share: z
@@ -64,7 +64,7 @@ export const judgedSchema = z
           .max(100)
           .default(20)
           .describe(
-            'Number of nearest chunks in the vector store that the judge grades in addition to the documents that users got.',
+            'Number of nearest chunks in the vector store to grade in addition to the documents that users got.',
           ),
       })
       .prefault({})
@@ -107,7 +107,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.4)
       .describe(
-        'Minimum agreement between the judge and people: the lower bound of their weighted kappa, tested when both have graded at least 40 sessions in the window.',
+        'Minimum for the lower bound of the weighted kappa between the judge and people. The bound is tested once both have graded at least 40 sessions in the window.',
       ),
   })
   .describe(

@@ -52,5 +52,5 @@ export function describeCost(cost: ExpectedCost): string {
   const estimate = `${pipeline}: the judge grades ${work} per day, for about ${dollars(dollarsPerDay)} (assuming ${lengths})`;
   if (dollarsPerDay <= cap) return `${estimate}. Limit: judged.max_cost_per_day is $${cap}.`;
   const share = Math.round((100 * cap) / dollarsPerDay);
-  return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so only about ${share} % of them are graded. Raise it, or lower judged.queries_per_day, judged.depth or judged.pooling.`;
+  return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so only about ${share} % of these documents and pairs are graded. Raise this limit, or lower judged.queries_per_day, judged.depth or judged.pooling.`;
 }

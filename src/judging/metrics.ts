@@ -12,7 +12,10 @@ export const judgingMetrics = {
     'Graded live queries in the trailing window, by grader: a model, a person, or a second person.',
     ['pipeline', 'judge'],
   ),
-  recalld_live_judged_open_queries: storedGauge('Live queries selected for judging that are not graded yet.', pipeline),
+  recalld_live_judged_open_queries: storedGauge(
+    'Live queries that are selected for judging but not graded yet.',
+    pipeline,
+  ),
   recalld_live_judged_human_sessions: storedGauge(
     'Sessions in the trailing window with human judgments. With fewer than 8 sessions, scores come from the model alone and are exported as uncorrected.',
     pipeline,
@@ -22,7 +25,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_ndcg_drop_queries: storedGauge(
-    'Graded live queries in the recent days that are compared with the days before (n of recalld_live_ndcg_drop).',
+    'Graded live queries in the recent days, the later of the two compared periods (n of recalld_live_ndcg_drop).',
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
@@ -38,15 +41,15 @@ export const judgingMetrics = {
     'segment',
   ]),
   recalld_rewrite_judged: storedGauge(
-    'Graded episodes in the trailing window whose first query was rewritten (n of recalld_rewrite_gain).',
+    'Graded episodes in the trailing window with a rewritten first query (n of recalld_rewrite_gain).',
     ['pipeline', 'segment'],
   ),
   recalld_judge_agreement_sessions: storedGauge(
-    'Sessions in the trailing window that both the current judge and people graded (n of recalld_judge_agreement). From 40 sessions on, low agreement fires an alert.',
+    'Sessions in the trailing window graded by both the current judge and people (n of recalld_judge_agreement). From 40 sessions on, low agreement fires an alert.',
     pipeline,
   ),
   recalld_human_agreement_sessions: storedGauge(
-    'Sessions in the trailing window that two people graded (n of recalld_human_agreement).',
+    'Sessions in the trailing window graded by two people (n of recalld_human_agreement).',
     pipeline,
   ),
   recalld_judge_min_agreement: storedGauge(
@@ -62,7 +65,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_changed_timestamp_seconds: storedGauge(
-    'Time when recalld last detected that the judge changed under an unchanged config.',
+    'Time when recalld last detected a change in the judge without a config change.',
     pipeline,
   ),
   recalld_judge_cost_dollars_total: {

@@ -26,7 +26,7 @@ const coverage: readonly MeasurePanel[] = [
     unit: 'percentunit',
     min: 0,
     max: 1,
-    note: 'A value below 1 means that there are more live queries than the search budget allows. Each query is weighted by its sampling probability.',
+    note: 'A value below 1 means that there are more live queries than the search budget allows. Each query is weighted by its inverse sampling probability.',
   },
 ];
 
@@ -175,7 +175,7 @@ export function storeDashboard(settings: DashboardSettings): Dashboard {
 function unmeasuredSamples(): Builder<Panel> {
   return graph({
     title: 'Samples beyond the budget',
-    description: 'Sampled live queries per second that were not measured because they exceed the search budget.',
+    description: 'Sampled live queries per second that were not measured because they exceeded the search budget.',
     unit: 'ops',
     min: 0,
     width: 8,

@@ -239,7 +239,7 @@ function notes(drift: OfflineDrift, { score, seed }: OfflineDriftRequest): strin
     lines.push(`With fewer than ${MIN_SESSIONS} current sessions, only a large loss of coverage can be detected.`);
   }
   lines.push(
-    'MMD, energy distance and centroid distances show whether the queries changed, which is not necessarily a loss of coverage.',
+    'MMD, energy distance and centroid distances show whether the queries changed; a change is not necessarily a loss of coverage.',
   );
   return lines;
 }

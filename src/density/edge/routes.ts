@@ -115,7 +115,7 @@ const reportSchema = z.object({
   other_sessions: z
     .int()
     .nullable()
-    .describe('Number of sampled sessions that have at least one query with a vector and without negative feedback.'),
+    .describe('Number of sampled sessions with at least one query that has a vector but no negative feedback.'),
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()

@@ -199,7 +199,7 @@ export function compareEmbeddings(
  * @throws RangeError if a sample is empty or has a row of length zero, or the columns differ
  */
 export function centroidShift(x: Vectors, y: Vectors) {
-  if (x.columns !== y.columns) throw new RangeError('Both samples need rows of the same length.');
+  if (x.columns !== y.columns) throw new RangeError('The rows of both samples must have the same length.');
   const a = meanDirection(x);
   const b = meanDirection(y);
   const lengthX = Math.sqrt(dotProduct(a, a));

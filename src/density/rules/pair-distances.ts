@@ -51,7 +51,7 @@ export type PairTable = ReturnType<typeof pairDistances>;
  */
 export function pairDistances(x: Vectors, y: Vectors) {
   if (x.rows === 0 || y.rows === 0 || x.columns !== y.columns) {
-    throw new RangeError('Both samples need at least one row, and rows of the same length.');
+    throw new RangeError('Both samples need at least one row, and all rows must have the same length.');
   }
   const size = x.rows + y.rows;
   const columns = x.columns;

@@ -11,7 +11,7 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
   const n = sumOf(current);
   const m = sumOf(baseline);
   if (current.length !== baseline.length || !(n > 0) || !(m > 0)) {
-    throw new RangeError('Both lists must contain a positive count, over the same categories.');
+    throw new RangeError('Both lists must have the same categories and at least one positive count each.');
   }
   let jensenShannonBits = 0;
   let totalVariation = 0;

@@ -57,8 +57,8 @@ function changed(shadow: string, answers: readonly ChangedAnswer[]): Content {
   if (answers.length === 0) return null;
   return section(
     `changed-${shadow}`,
-    'Live queries with the most different results',
-    { lead: 'The first documents of both lists, for the queries with the least similar lists.' },
+    'Live queries whose results differ most',
+    { lead: 'The top documents of both lists, for the queries whose lists are least similar.' },
     table('Lists that differ most', answers, [
       ['Query', ({ text }) => verbatim(text)],
       ['Overlap', ({ overlap }) => value(overlap, 'score'), 'number'],

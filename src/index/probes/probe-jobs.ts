@@ -180,7 +180,7 @@ export const probeJobs: readonly JobDefinition<Context>[] = [
   }),
   probeJob('store', snapshotStore, {
     name: 'snapshot-stores',
-    does: 'Takes a uniform sample of each store and compares its content with live queries.',
+    does: 'Takes a uniform sample of each store, and compares the sample with live queries.',
     cron: '11 */6 * * *',
     timeoutMs: 3_000_000,
     retainSeconds: 3600,

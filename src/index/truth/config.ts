@@ -32,7 +32,9 @@ const sql = z.strictObject({
   query: z
     .string()
     .min(1)
-    .describe('Query that returns the column id, and optionally updated_at, hash, deleted, chunks and segment.'),
+    .describe(
+      'Query that returns the column id and, optionally, the columns updated_at, hash, deleted, chunks and segment.',
+    ),
   timeout_ms: readTimeout,
 });
 
@@ -68,7 +70,7 @@ export const indexSchema = z
       .max(1000)
       .default(20)
       .describe(
-        'Number of documents per round for which recalld sends the beginning of their text to the retriever, which must return them; 0 disables this check.',
+        'Number of documents per round whose beginning recalld sends to the retriever as a query. The retriever must return the document. 0 disables this check.',
       ),
     embed: z
       .int()

@@ -51,7 +51,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
   command.addCommand(
     judgeSubcommand(
       'review',
-      'Write the next queries that people should grade to a file, without model grades.',
+      'Write a file with the next queries that people should grade, without model grades.',
       'recalld judge review --pipeline support-docs --out review.jsonl',
     )
       .requiredOption('--out <file>', 'file to write, one JSON line per query')
@@ -74,7 +74,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
   command.addCommand(
     judgeSubcommand(
       'import',
-      'Store the grades of a file written by `judge review`.',
+      'Store the grades from a file written by `judge review`.',
       'recalld judge import review.jsonl --pipeline support-docs',
     )
       .argument('<file>', 'file with grades')

@@ -37,7 +37,7 @@ const judgmentSchema = z.object({
   flagged: z
     .boolean()
     .describe(
-      'True if the query or the document may contain a prompt injection, so that a person should review the grade.',
+      'True if the query or the document may contain a prompt injection. A person should then review the grade.',
     ),
   judged_at: z.iso.datetime(),
 });
@@ -53,7 +53,7 @@ export const judgingEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/judgments',
     tag: 'judging',
-    summary: 'Store human judgments of documents of selected live queries: one judgment, or a list of up to 1,000.',
+    summary: 'Store human judgments for documents of selected live queries: one judgment, or a list of up to 1,000.',
     scope: 'admin',
     pipelines: 'named',
     body: newJudgments,

@@ -23,11 +23,11 @@ export const indexMeasures = {
   index_not_retrievable_ratio: {
     title: 'Documents not retrieved',
     subject: 'the share of stored documents that cannot be retrieved by their own text',
-    note: 'Share of stored documents, checked over a day, that are not among the first 10 results for the start of their own text.',
+    note: 'Share of stored documents that a search for the start of their own text does not return in its top 10 results; sampled over a day.',
     scale: 'share',
     gauge: sampledGauge(
       'recalld_index_not_retrievable_ratio',
-      'Share of the stored documents probed in the trailing day that the retriever does not return among the first 10 results. The query is the start of the text of the document.',
+      'Among stored documents probed in the trailing day, the share that the retriever does not return in the top 10 results for the start of their own text.',
     ),
     thresholdPolicy: share,
   },
@@ -45,7 +45,7 @@ export const indexMeasures = {
   index_superseded_ratio: {
     title: 'Superseded documents',
     subject: 'the share of documents with chunks from several versions',
-    note: 'Share of documents with chunks of an old version and of a newer version in the store.',
+    note: 'Share of documents with chunks from both an old and a newer version in the store.',
     scale: 'share',
     gauge: sampledGauge(
       'recalld_index_superseded_ratio',
@@ -56,7 +56,7 @@ export const indexMeasures = {
   index_lag_seconds: {
     title: 'Index lag, p95',
     subject: 'the p95 index lag',
-    note: "Time within which 95 % of a day's document changes reach the store. Changes that have not arrived yet count as waiting since they were made.",
+    note: "Time within which 95 % of a day's document changes reach the store. A change that has not arrived yet counts with its waiting time so far.",
     scale: 'seconds',
     gauge: lagGauge(
       'recalld_index_lag_seconds',

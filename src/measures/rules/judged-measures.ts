@@ -95,9 +95,9 @@ export const judgedMeasures = {
     },
   },
   live_ndcg_drop: {
-    title: 'Drop of judged live nDCG',
+    title: 'Drop in judged live nDCG',
     subject: 'the drop in live nDCG from the previous weeks',
-    note: 'How far the live nDCG of the last days is below that of the previous weeks. It comes from the judge model alone until people have graded enough queries of these days.',
+    note: 'How far the live nDCG of the last days is below that of the previous weeks. The value comes from the judge model alone until people have graded enough queries from these days.',
     scale: 'other',
     every: HOURLY,
     gauge: {
@@ -129,12 +129,12 @@ export const judgedMeasures = {
   rewrite_gain: {
     title: 'Gain of query rewriting',
     subject: 'the gain of query rewriting (judge model only)',
-    note: 'Mean nDCG of the first query of an agent turn, which the agent rewrote, minus the nDCG of the original text of the user. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.',
+    note: "Mean nDCG of the first query of an agent turn, as the agent rewrote it, minus the nDCG of the user's original text. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.",
     scale: 'score',
     every: HOURLY,
     gauge: episodeGauge(
       'recalld_rewrite_gain',
-      'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
+      'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window with a rewritten first query. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
     ),
     thresholdPolicy: { ...thresholdPolicy, unit: 'difference' },
   },
@@ -146,7 +146,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: agreementGauge(
       'recalld_judge_agreement',
-      'Quadratic weighted kappa of model and human grades for documents of live queries that both graded: 1 is full agreement, 0 is agreement by chance.',
+      'Quadratic weighted kappa of model and human grades, for documents of live queries that have both: 1 is full agreement, 0 is agreement by chance.',
     ),
   },
   human_agreement: {
@@ -157,7 +157,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: agreementGauge(
       'recalld_human_agreement',
-      'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is agreement by chance. The agreement of a judge model with people can hardly exceed this value.',
+      'Quadratic weighted kappa of two people who graded the same documents of live queries independently: 1 is full agreement, 0 is agreement by chance. The agreement of a judge model with people can hardly exceed this value.',
     ),
   },
   judge_drift: {

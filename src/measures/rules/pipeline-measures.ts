@@ -45,12 +45,12 @@ export const pipelineMeasures = {
   missed_foreign_ratio: {
     title: 'Missed documents with a wrong vector',
     subject: 'the share of missed relevant documents whose stored vector does not match their text',
-    note: 'Share of the relevant documents missed by the latest golden run, but in the store, whose vector does not match the embedding of their text.',
+    note: 'Among relevant documents that are in the store but that the latest golden run missed, the share whose vector does not match the embedding of their text.',
     scale: 'share',
     every: 86_400,
     gauge: wilsonGauge(
       'recalld_missed_documents_foreign_ratio',
-      'Share of missed relevant documents whose stored vector differs from the vector that the embedder returns for their text, over up to 16 stored documents that the latest golden run missed.',
+      'Among up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
     ),
   },
   repeat_density: {

@@ -27,7 +27,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_query_zero_results_ratio',
-      'Share of live queries in the trailing window that returned no documents, weighted by inclusion probability.',
+      'Share of live queries in the trailing window that returned no documents, weighted by inverse inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -38,7 +38,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_query_error_ratio',
-      'Share of live queries in the trailing window whose retrieval failed or timed out, weighted by inclusion probability.',
+      'Share of live queries in the trailing window whose retrieval failed or timed out, weighted by inverse inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -49,7 +49,7 @@ export const trafficMeasures = {
     scale: 'seconds',
     ...live(
       'recalld_query_latency_p95_seconds',
-      '95th percentile of the latency that the service reports for live queries in the trailing window; weighted by inclusion probability.',
+      '95th percentile of the latency that the service reports for live queries in the trailing window; weighted by inverse inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'seconds', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -60,7 +60,7 @@ export const trafficMeasures = {
     scale: 'count',
     ...live(
       'recalld_query_results',
-      'Mean number of documents per live query in the trailing window, over queries with results; weighted by inclusion probability.',
+      'Mean number of documents per live query in the trailing window, over queries with results; weighted by inverse inclusion probability.',
     ),
   },
   context_characters: {
@@ -70,7 +70,7 @@ export const trafficMeasures = {
     scale: 'count',
     ...live(
       'recalld_query_context_characters',
-      'Mean number of characters of retrieved text per live query in the trailing window, over queries for which the service sent the text of every document; weighted by inclusion probability.',
+      'Mean number of characters of retrieved text per live query in the trailing window, over queries for which the service sent the text of every document; weighted by inverse inclusion probability.',
     ),
   },
   context_repeated_ratio: {
@@ -80,25 +80,25 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_query_context_repeated_ratio',
-      'Mean share of retrieved text that repeats an earlier document of the same query (five-word sequences), over live queries in the trailing window; weighted by inclusion probability.',
+      'Mean share of retrieved text that repeats an earlier document of the same query (five-word sequences), over live queries in the trailing window; weighted by inverse inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
   top_query_ratio: {
     title: 'Most frequent query',
     subject: 'the share of live queries with the most frequent text',
-    note: 'Share of the most frequent query among live queries with a text, ignoring case.',
+    note: 'Share of live queries that have the most frequent text, regardless of case. Queries without a text are not counted.',
     scale: 'share',
     every: 'live',
     gauge: boundedGauge(
       'recalld_query_top_ratio',
-      'Share of the most frequent query among live queries with a text in the trailing window; weighted by inclusion probability, with bounds over sessions.',
+      'Share of the most frequent query among live queries with a text in the trailing window; weighted by inverse inclusion probability, with bounds computed over sessions.',
     ),
   },
   main_language_ratio: {
     title: 'Usual language',
     subject: 'the share of live queries in the usual language',
-    note: 'Share of queries in the usual language, among queries in this language or in the most frequent other language, over up to 300 sampled texts. The usual language is the most frequent language at the first measurement.',
+    note: 'Share of the usual language in up to 300 sampled query texts. Only texts in this language and in the most frequent other language count. The usual language is the most frequent language at the first measurement.',
     scale: 'share',
     every: 'live',
     gauge: boundedGauge(
@@ -109,7 +109,7 @@ export const trafficMeasures = {
   staged_queries: {
     title: 'Queries with stages',
     subject: 'the number of sampled live queries that report retriever stages',
-    note: 'Sampled queries in the window whose service reported retriever stages.',
+    note: 'Sampled queries in the window for which the service reported retriever stages.',
     scale: 'count',
     every: 'live',
   },
@@ -128,7 +128,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_feedback_click_through_ratio',
-      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inclusion probability. The value depends on the ranks at which documents are shown.',
+      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inverse inclusion probability. The value depends on the ranks at which documents are shown.',
     ),
   },
   clicked_query_ratio: {
@@ -138,7 +138,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_feedback_clicked_query_ratio',
-      'Share of live queries in the trailing window with a click on any document, weighted by inclusion probability. Queries without results count as not clicked.',
+      'Share of live queries in the trailing window with a click on any document, weighted by inverse inclusion probability. Queries without results count as not clicked.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -149,7 +149,7 @@ export const trafficMeasures = {
     scale: 'score',
     ...live(
       'recalld_feedback_clicked_reciprocal_rank',
-      'Mean of 1 / rank of the best-ranked clicked document, over queries with a click in the trailing window; weighted by inclusion probability.',
+      'Mean of 1 / rank of the best-ranked clicked document, over queries with a click in the trailing window; weighted by inverse inclusion probability.',
     ),
   },
   clicks_over_expected_ratio: {
@@ -169,7 +169,7 @@ export const trafficMeasures = {
     scale: 'other',
     ...live(
       'recalld_episode_retrievals',
-      'Mean number of retrievals per episode (agent turn), over the episodes that were closed in the trailing window. Weighted by inclusion probability, with bounds over episodes.',
+      'Mean number of retrievals per episode (agent turn), over the episodes that were closed in the trailing window. Weighted by inverse inclusion probability, with bounds computed over episodes.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'mean', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -220,7 +220,7 @@ export const trafficMeasures = {
   rewrite_answer_ratio: {
     title: 'Rewritten queries that look like answers',
     subject: 'the share of rewritten queries that look like an answer',
-    note: 'Share of the queries that an agent rewrote and that look like an answer instead of a query.',
+    note: 'Share of rewritten queries that look like an answer instead of a query.',
     scale: 'share',
     ...live(
       'recalld_rewrite_answer_ratio',

@@ -6,8 +6,8 @@ const groups = z.array(textSchema.max(500)).max(100).default([]);
 
 const rolesSchema = z
   .strictObject({
-    admin: groups.describe('Groups whose members view pages and make changes, like a key with scope `admin`.'),
-    read: groups.describe('Groups whose members view pages, like a key with scope `read`.'),
+    admin: groups.describe('Groups whose members can view pages and make changes, like a key with scope `admin`.'),
+    read: groups.describe('Groups whose members can view pages, like a key with scope `read`.'),
   })
   .refine(({ admin, read }) => admin.length + read.length > 0, {
     error: 'names no group, so no user could sign in; add groups under `admin` or `read`',

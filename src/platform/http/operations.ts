@@ -8,7 +8,7 @@ import type { Endpoint } from './wire.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'Problems that affect only part of the work. `replica`: the replica is unreachable and the primary answers its reads. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused. `sign-in`: the provider in `server.oidc` cannot be used.',
+  'Problems that affect only part of the work. `replica`: the replica is unreachable, so the primary answers its reads. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused. `sign-in`: the provider in `server.oidc` cannot be used.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [
@@ -45,7 +45,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/metrics',
     tag: 'operations',
-    summary: 'Prometheus metrics. An API key that is limited to pipelines gets only the series of its pipelines.',
+    summary: 'Prometheus metrics. An API key that is limited to some pipelines gets only their series.',
     scope: null,
     pipelines: 'metrics',
     body: null,

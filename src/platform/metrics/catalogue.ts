@@ -116,7 +116,7 @@ export const metricCatalogue = {
     'check',
   ]),
   recalld_check_info: storedGauge(
-    'Always 1. The labels state what a check measures (`what`), whether it fails `below` or `above` its threshold, and the unit of both.',
+    'Always 1. The labels state what a check measures (`what`), whether it fails `below` or `above` its threshold, and the unit of value and threshold.',
     ['pipeline', 'check', 'kind', 'what', 'limit', 'unit'],
   ),
   ...boundedGauges(
@@ -133,7 +133,7 @@ export const metricCatalogue = {
     'check',
   ]),
   recalld_check_since_timestamp_seconds: storedGauge(
-    'When the first measurement crossed the threshold, or when data went missing. Absent while the check is ok.',
+    'When a measurement first crossed the threshold, or when data went missing. Absent while the check is ok.',
     ['pipeline', 'check'],
   ),
   recalld_check_before: storedGauge(
@@ -171,7 +171,7 @@ export const metricCatalogue = {
   },
   recalld_ingest_rejected_total: counter('Rejected items of ingest requests, by rejection code.', ['code']),
   recalld_ingest_shed_total: counter(
-    'Ingest requests that recalld answered with 429 or 503, by reason: database, overload or rate_limit.',
+    'Ingest requests that recalld answered with 429 or 503, by reason: database, disk_full, overload or rate_limit.',
     ['reason'],
   ),
   recalld_requests_under_way_bytes: {

@@ -102,7 +102,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Margin above the threshold',
       description:
-        'Latest score minus the highest threshold of the checks on it. If the margin is negative, a check is at least in the warning state. It is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
+        'Latest score minus the highest threshold of its checks. If the margin is negative, a check is at least in the warning state. It is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
       unit: 'none',
       decimals: 3,
       width: 24,
@@ -172,7 +172,7 @@ function liveTraffic(): Builder<Panel>[] {
   return [
     graph({
       title: 'Live queries',
-      description: 'Live queries per second received by all replicas, sampled or not.',
+      description: 'Live queries received per second by all replicas, sampled or not.',
       unit: 'reqps',
       min: 0,
       width: 8,

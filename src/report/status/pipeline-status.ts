@@ -227,7 +227,7 @@ function tooOld(part: string, { gap, newest }: LatestMeasurement): string {
   const last = gap ?? newest;
   return last === null
     ? `${part} has no measurement.`
-    : `${part}: last measured ${duration(last.ageSeconds)} ago, too long to trust.`;
+    : `${part}: last measured ${duration(last.ageSeconds)} ago, too long ago to trust.`;
 }
 
 function isMeasurementTooOld({ measure, newest, gap }: LatestMeasurement, facts: StatusFacts): boolean {

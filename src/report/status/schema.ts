@@ -58,7 +58,7 @@ const goldenSetStatusSchema = z.object({
       too_old: z
         .boolean()
         .describe(
-          'True if the run is older than three intervals of its schedule, or three days for a set that is run manually.',
+          'True if the run is older than three intervals of its schedule, or older than three days for a set that is run manually.',
         ),
       metrics: metricsSchema.nullable().describe('Scores over all queries; null if they are too old to trust.'),
     })
@@ -121,7 +121,7 @@ export const feedbackSummarySchema = z.object({
           z.object({
             kind: z.enum(feedbackKinds),
             feedback: count.describe(
-              'Number of feedback items received, including opinions that were changed later or exceed a limit.',
+              'Number of feedback items received, including opinions that were later changed or that exceed a limit.',
             ),
             positive: count,
             negative: count,

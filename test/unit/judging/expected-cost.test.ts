@@ -33,7 +33,7 @@ it('estimates the daily cost of queries and drift panel, well below the upper bo
 it('warns about a daily limit that is too low, and states what to change', () => {
   const cost = expectedCost(plan(judge, 0.1));
   expect(cost === null ? '' : describeCost(cost)).toMatch(
-    /Warning: judged\.max_cost_per_day is \$0\.1, so only about \d\d % of them are graded\. Raise it, or lower judged\.queries_per_day/,
+    /Warning: judged\.max_cost_per_day is \$0\.1, so only about \d\d % of these documents and pairs are graded\. Raise this limit, or lower judged\.queries_per_day/,
   );
 });
 

@@ -22,7 +22,7 @@ import { indexStatusJson } from './index-routes.ts';
 function hubsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'hubs',
-    'List hub documents, which are retrieved for far more queries than their share, and chunks that are never retrieved.',
+    'List hub documents, which are retrieved for far more queries than other documents, and chunks that are never retrieved.',
     'recalld index hubs --pipeline support-docs',
   )
     .requiredOption('--pipeline <name>', 'configured pipeline')
@@ -121,6 +121,6 @@ async function checkNow(settings: CommandSettings, store: CommandStore, name: st
   if (outcome === 'deferred') throw new RecalldError('store_unreachable', DEFERRED);
 }
 
-const BUSY = 'Another process is checking this index. Use --stored to show its last result.';
+const BUSY = 'Another process is checking this index. Use --stored to show the last result.';
 const DEFERRED =
   'The check was deferred because the store failed or slowed down. Use --stored to show the results so far.';

@@ -149,7 +149,7 @@ export function hubsSection(
     'hubs',
     `Hub documents: ${count(found.length)}`,
     {
-      lead: `Documents in the top ${k} results of far more queries than other documents. Based on ${count(queries)} distinct queries of the last ${days} days and of the latest golden runs, which retrieved ${plural(documents, 'document')}.`,
+      lead: `Documents in the top ${k} results of far more queries than other documents. ${count(queries)} distinct queries, from the last ${days} days and the latest golden runs, retrieved ${plural(documents, 'document')}.`,
     },
     found.length === 0
       ? empty('No document is retrieved for far more queries than other documents.')

@@ -143,7 +143,7 @@ async function probesOf(
 export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'probe-tenants',
-    'Create golden queries that are sent as one segment of the manifest. Their texts come from documents of another segment, which must not be returned.',
+    "Create golden queries that are sent as one segment of the manifest. Their texts come from another segment's documents, which must not be returned.",
     'recalld golden probe-tenants --pipeline support-docs --set tenant-probes --segment tenant=a --forbid tenant=b',
   )
     .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')

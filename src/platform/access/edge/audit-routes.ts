@@ -16,7 +16,7 @@ const actSchema = z.object({
   by: z
     .string()
     .describe(
-      'Author of the change: the name and id of an API key and the address of the caller, or the user and host of a command.',
+      'Author of the change: the name and id of an API key with the address of the caller, or the user and host of a command.',
     ),
   act: z.enum(acts),
   pipeline: z.string().nullable(),

@@ -185,7 +185,7 @@ async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | 
   const cluster = clusterOf(dataDir);
   const pid = await runningPostmaster(cluster);
   if (pid === null) return;
-  logger.info(`Stopping a PostgreSQL that a crashed recalld left in the data folder (process ${pid}).`, {
+  logger.info(`Stopping a PostgreSQL server that a crashed recalld left running in the data folder (process ${pid}).`, {
     dataDir,
     pid,
   });

@@ -349,7 +349,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'deployments',
-    does: 'Changes to pipelines that were annotated by users or detected by recalld.',
+    does: 'Changes to pipelines, annotated by users or detected by recalld.',
     ...byTime('deployments', 'occurred_at', 'r.recorded_at'),
     columns: [
       bigint('deployment_id', 'Sequence number of the deployment.', 'r.id'),

@@ -128,7 +128,7 @@ describe('pipelineStatus', () => {
     expect((await statusAt(900)).state).toBe('ok');
     expect(await statusAt(901)).toMatchObject({
       state: 'no_data',
-      reasons: [{ sentence: expect.stringMatching(/^Live traffic: last measured .+ ago, too long to trust\.$/) }],
+      reasons: [{ sentence: expect.stringMatching(/^Live traffic: last measured .+ ago, too long ago to trust\.$/) }],
     });
     expect(await statusAt(60, [endedWith('ok')], [])).toMatchObject({
       state: 'no_data',
@@ -231,7 +231,7 @@ describe('pipelineStatus', () => {
     );
     expect(healthySentence(['One.', 'Two.', 'Three.'])).toMatch(/ One\. And 2 more\.$/);
     expect(healthySentence([])).toBe('All checks pass; all data is fresh.');
-    expect(status.unknowns).toEqual([expect.stringMatching(/: last measured .+ ago, too long to trust\.$/)]);
+    expect(status.unknowns).toEqual([expect.stringMatching(/: last measured .+ ago, too long ago to trust\.$/)]);
   });
 
   it('is never ok without any data for three intervals, whatever the last verdict', async () => {
