@@ -275,7 +275,7 @@ function capsSchema(group: KindGroup) {
 export const feedbackPolicySchema = z
   .strictObject({
     // `negative` is the safer default. If 0 means "retracted", `negative` makes the positive ratio too low, which you
-    // would notice. If 0 means "down", `neutral` would make the positive ratio always 1, which you would not notice.
+    // would notice. If 0 means "down", `neutral` would keep the positive ratio at 1, which you would not notice.
     thumb_zero: z
       .enum(['negative', 'neutral'])
       .default('negative')

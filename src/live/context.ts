@@ -16,15 +16,15 @@ export function livePlan({ name, live, segments, episodes, sampling, checks }: P
   return {
     pipeline: name,
     windowMs: durationMs(live.window),
-    /** Length of the period before the window from which expected clicks and the usual feedback are learned. */
+    /** Length of the period before the window. Expected clicks and the usual feedback are learned from this period. */
     baselineMs: durationMs(live.baseline),
     segmentKeys: segments.keys as readonly string[],
     maxSegments: segments.max,
     /** An episode is closed after this time without a retrieval. */
     idleMs: durationMs(episodes.idle),
     /**
-     * True if a check requires a measure of episodes. If there are no episodes, the measure is then recorded as having
-     * no data, with the reason.
+     * True if a check requires a measure of episodes. In that case, if there are no episodes, the measure is recorded
+     * as having no data, with the reason.
      */
     expectsEpisodes: checks.some(
       (check) => 'measure' in check && (episodeMeasures as readonly string[]).includes(check.measure),

@@ -4,8 +4,8 @@ import { refuse } from '../platform/http/fields.ts';
 const MAX_DIMENSIONS = 16_384;
 
 /**
- * A list of numbers, or base64 of little-endian float32 values; parsed to a Float32Array. Hand-written, because
- * validating each number with zod would take longer than all other validation together.
+ * A list of numbers, or base64 of little-endian float32 values; parsed into a Float32Array. Hand-written, because
+ * validating each number with zod would take longer than all other validation combined.
  */
 export const embeddingSchema = z
   .custom<readonly number[] | string>((value) => Array.isArray(value) || typeof value === 'string', {

@@ -44,8 +44,8 @@ export async function ingestFeedback(
     if (isNew[position] === true) {
       meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
     }
-    // Runs the promotions concurrently, because each may wait for the redaction service. Repeated feedback is promoted
-    // again, because the first promotion may have failed.
+    // Runs the promotions concurrently, because each may wait for the redaction service. Repeated feedback promotes its
+    // query again, because the first promotion may have failed.
     if (sentiment === 'negative') promotions.push(promote(row));
   }
   await Promise.all(promotions);
@@ -103,7 +103,7 @@ async function toRow(
   } satisfies Omit<StoredFeedback, 'counted'> & { caps: FeedbackCaps };
 }
 
-/** Decides which rows count, by the caps of their pipelines. */
+/** Applies the caps of the pipelines to decide which rows count. */
 async function applyCaps(traffic: LiveTraffic, rows: readonly UncappedRow[]): Promise<StoredFeedback[]> {
   const days = capDays(rows);
   const isWithin = withinCaps(rows, days.length === 0 ? [] : await traffic.countedHours(days));

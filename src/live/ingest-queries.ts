@@ -194,7 +194,7 @@ function observe(meter: Meter, query: LiveQuery, outcome: QueryOutcome): void {
   if (best !== null) meter.observe('recalld_query_top1_similarity', labels, best);
 }
 
-/** Returns the score of the best document if it can be a cosine, otherwise null. */
+/** Returns the score of the best document if that score can be a cosine, otherwise null. */
 function similarityOf({ results }: LiveQuery): number | null {
   const best = results[0]?.score ?? null;
   return best !== null && best >= -1 && best <= 1 ? best : null;
@@ -241,7 +241,7 @@ async function storePromoted(
   const unsampled: Promise<LiveSample>[] = [];
   const sampled: Promise<LiveSample>[] = [];
   for (const [position, { query, isSampled }] of candidates.entries()) {
-    // Drops queries past their retention, because the record of their erasure may have been deleted too.
+    // Drops queries past their retention, because any record of their erasure may already have been deleted.
     const { retentionDays } = pipeline.limits;
     if (erased[position] === true || checkOccurredAt(query.occurredAt, retentionDays, now) !== null) continue;
     const decision = decide(traitsOf(query, outcomeOf(query), true), pipeline.sampling, 0);

@@ -36,7 +36,7 @@ function packBatches<Item>(
   });
 }
 
-/** Signal for work that continues after the client has disconnected, because its data must still be stored. */
+/** Signal for work that continues after the client has disconnected, because the data must still be stored. */
 const never = new AbortController().signal;
 
 /** The worker thread starts when the first large body arrives. */
@@ -44,7 +44,7 @@ export function createJsonBodyReader() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
-    // The queue is not limited here, because the reader of request bodies limits it by bytes.
+    // The queue is not limited here, because the reader of request bodies limits the total bytes.
     maxWaiting: Number.POSITIVE_INFINITY,
     refusal: 'Too many large bodies are waiting to be parsed; send this one again later.',
   });

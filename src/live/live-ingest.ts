@@ -30,7 +30,7 @@ export interface Report {
 
 export interface IngestDeps {
   readonly authentication: AuthenticationSettings;
-  /** Parses large bodies in a worker thread, into batches that do not block the main thread. */
+  /** Parses large bodies in a worker thread and returns batches that are small enough not to block the main thread. */
   readonly largeBodies: Pick<ReturnType<typeof createJsonBodyReader>, 'queries' | 'feedback'>;
   /** @param only pipelines that the sender may use; null for all */
   ingestQueries(
@@ -44,8 +44,8 @@ export interface IngestDeps {
 /**
  * Limits of fragments, which are stored for 10 to 20 minutes: at most about 600 MB in total. `bytesPerMinute`:
  * estimated bytes that this process stores in a minute; further fragments are dropped and counted. `perTrace`:
- * fragments per trace and export, because a service that indexes documents creates thousands of embeddings in one
- * trace.
+ * fragments per trace and export; limited because a service that indexes documents creates thousands of embeddings in
+ * one trace.
  */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 
@@ -170,7 +170,7 @@ const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 
 export type LiveIngest = Awaited<ReturnType<typeof createLiveIngest>>;
 
-/** @param cleanups receives a cleanup that stops the thread that redacts long texts */
+/** @param cleanups receives a function that stops the redaction thread for long texts */
 export async function createLiveIngest(context: Context, cleanups: CleanupStack) {
   const { config, db, clock, meter, logger, hashKey: key } = context;
   const { traffic } = db.live;
@@ -215,7 +215,7 @@ export async function createLiveIngest(context: Context, cleanups: CleanupStack)
       ingestQueries(context, { ...state, live: usableBy(only) }, queries),
     ingestFeedback: (items: readonly Feedback[], only: readonly string[] | null = null) =>
       ingestFeedback(context, usableBy(only), promote, items),
-    /** Buffers fragments that may complete live queries that arrived earlier or arrive later. */
+    /** Buffers fragments that may complete earlier or later live queries. */
     bufferFragments: createFragmentBuffer(context, live, personalDataOf('none', { text: 'hash', patterns: [] })),
     recordUnreadable: createUnreadableRecorder(context),
     /** Updates the number of replicas that share the sampling cap. Must be called about once a minute. */

@@ -74,8 +74,8 @@ interface TaggedEpisode extends SampledEpisode {
 }
 
 /**
- * Reads the episodes that were closed in the window: their last step is in the window, and at least the idle time
- * before its end. A step that arrives late is included in the next measurement.
+ * Reads the episodes that were closed in the window: the window contains their last step and the idle time after it. A
+ * step that arrives late is included in the next measurement.
  *
  * @param halvings as for `LiveWindows.steps`
  */

@@ -26,7 +26,7 @@ export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
 /** Measure of the positive share before the window, stored with the counts that later comparisons need. */
 export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
 
-/** Number of explicit and of implicit opinions, stored with the combined ratio. */
+/** Numbers of explicit and implicit opinions, stored with the combined ratio. */
 export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
   readonly explicit: OpinionCounts;
   readonly implicit: OpinionCounts;
@@ -44,7 +44,7 @@ export interface DropDetails extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * Measures the feedback on every pipeline. Idempotent, apart from feedback that arrives in between.
+ * Measures the feedback on every pipeline. Idempotent, except for feedback that arrives between two calls.
  *
  * @throws the errors of forEachPipeline
  */
@@ -97,8 +97,8 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
 }
 
 /**
- * Maximum age of a baseline: a day, or a quarter of the period that it covers if that is shorter. After that, recalld
- * learns a new baseline.
+ * Maximum age of a baseline: a day or a quarter of the period that it covers, whichever is shorter. Once a baseline is
+ * older, recalld learns a new one.
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
 /** Time between attempts while there are too few opinions for a baseline; limited to the length of the window. */
@@ -114,7 +114,7 @@ async function measureDrop(
   const bucketMs = bucketLengthMs(windowMs);
   const series = { pipeline, measure: DROP_EVIDENCE, segment: ALL_SEGMENT, measuredAt: context.clock.now() };
   const baseline = await currentBaseline(context, plan, known, until);
-  // Uses only complete buckets, because an incomplete bucket would be evaluated again with every new rating.
+  // Uses only complete buckets, because every new rating would change the result of an incomplete bucket.
   const untilMs = Math.floor(until.getTime() / bucketMs) * bucketMs;
   const fromMs = Math.min(untilMs, Math.max(until.getTime() - windowMs, baseline?.untilMs ?? 0));
   const firstMs = Math.ceil(fromMs / bucketMs) * bucketMs;
@@ -135,8 +135,8 @@ async function measureDrop(
 }
 
 /**
- * Returns the stored baseline of a pipeline, or learns a new one if it is too old; null while there are too few
- * opinions. If the service is younger than two windows, the first half of its history is the baseline.
+ * Returns the stored baseline of a pipeline. If it is too old, learns a new one; null while there are too few opinions.
+ * If the service is younger than two windows, the first half of its history is the baseline.
  */
 async function currentBaseline(
   { db, clock }: Context,

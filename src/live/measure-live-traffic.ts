@@ -12,7 +12,7 @@ import { clicksCompleteUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 
-/** Share of the window's samples that were read; below 1 if there were too many. */
+/** Share of the window's samples that were read; below 1 if there were too many to read. */
 export const SAMPLES_READ = 'samples_read_ratio';
 
 /** Number of sampled queries that report retriever stages. */
@@ -23,8 +23,8 @@ export interface StagesDetails {
 }
 
 /**
- * Measures every pipeline, several at a time. Idempotent, apart from data that arrives in between. Pipelines with the
- * oldest measurement come first, so that a timeout does not skip the same pipeline twice.
+ * Measures every pipeline, several at a time. Idempotent, except for data that arrives between two calls. Pipelines
+ * with the oldest measurement come first, so that a timeout does not skip the same pipeline twice.
  *
  * @throws the errors of forEachPipeline
  */

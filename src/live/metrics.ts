@@ -1,4 +1,4 @@
-/** Catalogue entries for metrics of live traffic, and of how well golden sets represent it. */
+/** Catalogue entries for metrics of live traffic and of how well golden sets represent live traffic. */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 export const liveMeasurementMetrics = {

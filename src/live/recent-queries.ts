@@ -16,7 +16,9 @@ export interface RecentQuery {
 export interface FeedbackTarget {
   readonly pipeline: string;
   readonly queryId: string;
-  /** Set if `queryId` may be a span that is not a live query; the feedback is then about the queries of this trace. */
+  /**
+   * Set if `queryId` may be a span. If that span is not a live query, the feedback is about the queries of this trace.
+   */
   readonly traceId: string | null;
 }
 
@@ -29,7 +31,7 @@ export function createRecentQueries(limits: {
   const entries = new Map<string, RecentQuery>();
   const keysByTrace = new Map<string, Set<string>>();
   const negative = new Set<string>();
-  // The iterators are long-lived, because a new iterator would step over all deleted entries each time.
+  // The iterators are long-lived, because each new iterator would step over all deleted entries again.
   let oldestEntries = entries.entries();
   let oldestNegative = negative.values();
   let bytes = 0;
@@ -60,7 +62,7 @@ export function createRecentQueries(limits: {
         else remove(oldest.value[0], oldest.value[1]);
       }
     },
-    /** Removes and returns the target query, or all buffered queries of its trace. */
+    /** Removes and returns the target query; if it is not buffered, all buffered queries of its trace. */
     take({ pipeline, queryId, traceId }: FeedbackTarget): readonly RecentQuery[] {
       const key = keyOf(pipeline, queryId);
       const siblings = traceId === null ? [] : [...(keysByTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];

@@ -173,7 +173,7 @@ export function createAnnotations(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Returns the notes on subjects of one kind by the id of their subject, oldest first. */
+    /** Returns the notes on subjects of one kind, grouped by subject id and ordered from oldest to newest. */
     async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,

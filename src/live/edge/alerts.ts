@@ -52,7 +52,9 @@ function busy(window: string, queries: number): string {
   return `and on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', window)} >= ${queries}`;
 }
 
-/** Excludes values of at most `factor` times the average of the previous day; without history, it excludes nothing. */
+/**
+ * Excludes values of at most `factor` times the average of the previous day; excludes nothing if there is no history.
+ */
 function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }

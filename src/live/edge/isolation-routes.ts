@@ -1,4 +1,4 @@
-/** `GET /v1/isolation-violations`: live queries that returned documents that an isolation rule does not allow. */
+/** `GET /v1/isolation-violations`: live queries that returned documents forbidden by an isolation rule. */
 
 import type { FastifyInstance } from 'fastify';
 import { onReplica } from '../../core/context.ts';

@@ -52,7 +52,7 @@ export function field(message: unknown, name: string): unknown {
   return (message as Record<string, unknown>)[name];
 }
 
-/** Returns an empty string if the field is missing or not a text. */
+/** Returns an empty string if the field is missing or is not a text. */
 export function text(message: unknown, name: string): string {
   const value = field(message, name);
   return typeof value === 'string' ? value : '';
@@ -94,8 +94,8 @@ function integerValue(value: unknown): AttributeValue {
 export const noAttributes: Attributes = Object.freeze({});
 
 /**
- * Attribute key that would set the prototype of the object that holds the attributes. Objects without a prototype would
- * avoid this, but need several times the memory.
+ * Attribute key that would set the prototype of the attributes object. Objects without a prototype would avoid this,
+ * but need several times the memory.
  */
 export const FORBIDDEN_KEY = '__proto__';
 

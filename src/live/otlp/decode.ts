@@ -1,4 +1,4 @@
-/** Decodes OTLP/HTTP bodies to spans and log records. An unreadable item does not affect other items. */
+/** Decodes OTLP/HTTP bodies into spans and log records. An unreadable item does not affect other items. */
 import type { RejectionCode } from '../../core/errors.ts';
 import type {
   Attributes,
@@ -33,7 +33,8 @@ function count(message: unknown, name: string): number {
 /**
  * Returns an id as lower-case hexadecimal digits. Ids are bytes in protobuf and hexadecimal in JSON.
  *
- * @returns null if the id is missing, has the wrong length, or is all zero, which OpenTelemetry defines as invalid
+ * @returns null if the id is missing, has the wrong length, or consists of zeros, which OpenTelemetry defines as
+ *   invalid
  */
 function hexId(message: unknown, name: string, byteLength: number): string | null {
   const value = field(message, name);
@@ -51,7 +52,7 @@ function nanoseconds(message: unknown, name: string): bigint {
   return value === null || value < 0n ? 0n : value;
 }
 
-/** Reads an enum member, which is encoded as its number or as `prefix` and a word in upper case. */
+/** Reads an enum member, which is encoded as its number, or as `prefix` followed by a word in upper case. */
 function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
   const index =
@@ -224,7 +225,7 @@ class Decoding {
     return attributes;
   }
 
-  /** Defines a lazy attribute: a list or map that is never accessed is not parsed, and not counted as unreadable. */
+  /** Defines a lazy attribute: a list or map that is never accessed is neither parsed nor counted as unreadable. */
   private define(attributes: Record<string, AttributeValue>, key: string, value: ReadValue): void {
     const property = { configurable: true, enumerable: true };
     const set = (read: AttributeValue): AttributeValue => {

@@ -75,7 +75,7 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
 }
 
 /**
- * Finds the pipeline of a span, from the first match of: `recalld.pipeline` on the span or its resource, the
+ * Finds the pipeline of a span. In order of precedence: `recalld.pipeline` on the span or its resource, the
  * `service_names` of the pipelines, a pipeline with the name of the service, the only configured pipeline.
  */
 function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telemetry) => string | null {
@@ -135,7 +135,7 @@ const MAX_BYTES = 48 * 1024 * 1024;
 
 const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this one again later.';
 
-/** Signal for work that continues after the client has disconnected, because its data must still be stored. */
+/** Signal for work that continues after the client has disconnected, because the data must still be stored. */
 const never = new AbortController().signal;
 
 /** The worker thread starts when the first large body arrives. */
@@ -159,7 +159,7 @@ export function createOtlpReader(configured: readonly TracedPipeline[]) {
       read: (content: OtlpContent, pipelines: readonly TracedPipeline[]) => Read,
       inThread: (input: ReadingInput) => Promise<Omit<Read, keyof Found> & { readonly batches: readonly Uint8Array[] }>,
     ) =>
-    /** @throws RecalldError as `contentOf` and `decodeTraces`; overloaded if too many large bodies are waiting */
+    /** @throws RecalldError as in `contentOf` and `decodeTraces`; overloaded if too many large bodies are waiting */
     async (...[body, type, only = null]: OtlpRequest) => {
       const content = contentOf(body, type);
       const pipelines = seenBy(only);

@@ -52,7 +52,7 @@ export function unknownType(contentType: string | undefined): RecalldError {
   );
 }
 
-/** Error for a body that does not match its headers, so that the same request can never succeed. */
+/** Error for a body that does not match its headers: the same request can never succeed. */
 export function malformed(message: string, cause?: unknown): RecalldError {
   return new RecalldError('otlp_malformed', message, { cause });
 }

@@ -125,7 +125,7 @@ type EntityAnalysis =
   | { readonly kind: 'found'; readonly entities: readonly FoundEntity[] }
   | {
       readonly kind: 'failed' | 'timeout' | 'malformed';
-      /** Message for the log. It names the service and the fix, and never contains the text. */
+      /** Log message. It names the service and the fix, and never contains the text. */
       readonly message: string;
     };
 
@@ -136,8 +136,8 @@ type RedactText = (text: string) => Promise<string | null>;
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Creates a function that redacts texts by the built-in rules and then by the service. It never fails open. The service
- * receives only texts that the built-in rules have already redacted.
+ * Creates a function that redacts texts with the built-in rules and then with the service. It never fails open. The
+ * service receives only texts that the built-in rules have already redacted.
  */
 function createRedactText(
   redact: (text: string) => Promise<string> | string,

@@ -48,7 +48,7 @@ const trafficMeasures = [
   'context_repeated_ratio',
 ] as const;
 
-/** Measures that only use queries with complete clicks. */
+/** Measures that use only queries with complete clicks. */
 export const clickMeasures = [
   'click_through_ratio',
   'clicked_query_ratio',
@@ -133,13 +133,13 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
  * caller can yield to other work in between: each takes milliseconds for 10,000 queries.
  *
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
- * - `zero_results_ratio`, `error_ratio`: shares of all queries that returned no results, and that failed or timed out.
- *   Weights are calibrated by the counted arrivals. The bounds reflect the variation between sessions even if every
- *   query was sampled
+ * - `zero_results_ratio`, `error_ratio`: share of all queries that returned no results, and share of all queries that
+ *   failed or timed out. Weights are calibrated by the counted arrivals. The bounds reflect the variation between
+ *   sessions even if every query was sampled
  * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones
  * - `results_per_answer`: mean number of documents, over queries with results
- * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and the share of them that repeats
- *   an earlier document, over queries whose documents all have texts
+ * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and the share of that length that
+ *   repeats an earlier document, over queries whose documents all have texts
  * - `click_through_ratio`: share of the documents shown at ranks 1 to 10 that were clicked
  * - `clicked_query_ratio`: share of queries with a click
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click

@@ -95,7 +95,7 @@ export interface LiveQuery {
   readonly episode: QueryEpisode | null;
   /** Best first. */
   readonly results: readonly RetrievedDocument[];
-  /** Size of the texts of all results; null if a result has no text. The texts themselves are not stored. */
+  /** Total size of the texts of all results; null if any result has no text. The texts themselves are not stored. */
   readonly context: ContextSize | null;
   readonly latencyMs: number | null;
   /** Intermediate stages in order; empty if unknown. */

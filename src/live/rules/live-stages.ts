@@ -59,7 +59,7 @@ export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
 
-/** Limits the measured stages to those with the most samples, because services choose the names. */
+/** Limits the measured stages to those with the most samples, because services choose stage names freely. */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
 export const MIN_TIMED = 20;
@@ -90,7 +90,7 @@ export function measureStages(queries: readonly StagedQuery[]) {
       documents: boundedOf(meanCount(listed)),
       /**
        * Share of queries for which the stage returns nothing although the previous stage returned documents. For the
-       * first stage: all queries for which it returns nothing.
+       * first stage: share of all queries for which it returns nothing.
        */
       emptied: boundedOf(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
       /**
@@ -137,8 +137,8 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile. The bounds of a quantile are the values at the bounds of the share at or below it
- * (Woodruff, Confidence intervals for medians and other position measures, JASA 1952).
+ * Weighted 95th percentile. Its bounds are the quantiles at the two bounds of the share of queries that do not exceed
+ * it (Woodruff, Confidence intervals for medians and other position measures, JASA 1952).
  */
 export function percentile95(
   queries: readonly (CalibratedMember & { readonly value: number })[],

@@ -3,7 +3,7 @@ import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** Minimum number of letters of a text; low, because most queries are short and only changes in the share matter. */
+/** Minimum number of letters in a text; low, because most queries are short and only changes in the share matter. */
 const MIN_LETTERS = 20;
 /** Minimum number of texts with a detected language. */
 const MIN_DETECTED = 30;
@@ -25,7 +25,7 @@ export function languageOrScript(text: string): string | null {
 
 /**
  * Returns the weighted share of the usual language relative to the most frequent other language, with a 95 % confidence
- * interval (Wilson, over Kish's effective sample size). Texts in any further language do not count: errors in detecting
+ * interval (Wilson, over Kish's effective sample size). Texts in any further language do not count: detection errors in
  * short texts spread over many rare languages, whereas users who really write in another language mostly share one. The
  * usual language is the most frequent language at the first measurement.
  *

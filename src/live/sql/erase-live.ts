@@ -1,6 +1,6 @@
 /**
- * Erases live queries, feedback and trace fragments. Remembers erased users and queries for as long as older data about
- * them may still arrive, and erases that data too.
+ * Erases live queries, feedback and trace fragments. Remembers erased users and queries until older data about them can
+ * no longer arrive, and erases such data too.
  */
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
@@ -34,7 +34,7 @@ interface ErasedSubject {
 
 /**
  * Days of arrival (UTC, YYYY-MM-DD) to search for late data; null for all days. Only data from before the erasure is
- * erased, except the data of an erased query id, which is erased whenever the query occurred.
+ * erased, except the data of an erased query id, which is erased no matter when the query occurred.
  */
 type LateDays = readonly string[] | null;
 
@@ -57,8 +57,8 @@ const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
 /**
- * Deletes fragments first. This waits for a concurrent completion of the trace that sets the user, and then finds the
- * completed query.
+ * Deletes fragments first. This waits for any concurrent transaction that completes a trace, so that the query is found
+ * even if that transaction sets its user.
  */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');
@@ -106,7 +106,8 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   }
   return {
     /**
-     * Erased queries, and traces and episodes of erased users. Data about them that arrives later must be erased too.
+     * Erased queries, and the traces and episodes of erased users. Data that arrives later and belongs to them must be
+     * erased too.
      */
     found: [...newIds, ...newTraces, ...newEpisodes],
     queries: queries.length,
@@ -189,8 +190,8 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
 }
 
 /**
- * Removes data derived from queries: baseline queries, examples of topics, and judgments. The words that name a topic
- * come from the texts of its examples, so the next search names the topic again.
+ * Removes data derived from queries: baseline queries, examples of topics, and judgments. Also removes the names of
+ * these topics, because their words come from the texts of the examples; the next search names the topics again.
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;
@@ -305,7 +306,7 @@ export async function forgetErased(pool: Pool, longestRetentionDays: number, now
   await pool.query(`delete from erased_subjects where erased_at < $1::timestamptz`, [before]);
 }
 
-/** Returns for each query whether it or its user was erased after the query occurred. */
+/** Returns, for each query, true if it was erased, or if its user was erased after the query occurred. */
 export async function areErased(pool: Pool, queries: readonly ErasableQuery[]): Promise<readonly boolean[]> {
   const { rows } = await pool.query<{ is_erased: boolean }>(
     `select exists (select from erased_subjects e

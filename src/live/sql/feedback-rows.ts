@@ -25,9 +25,9 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly comment: string | null;
   readonly counted: boolean;
   /**
-   * Set if `queryId` is a span that may not be a live query. The feedback then applies to that query if it exists,
-   * otherwise to the only query of this trace, even if the query arrives later. If null, the feedback applies only to
-   * `queryId`.
+   * Set if `queryId` is a span, which need not be a live query. If it is one, the feedback applies to that query;
+   * otherwise, it applies to the only query of this trace. The query may also arrive later. If null, the feedback
+   * applies only to `queryId`.
    */
   readonly traceId: string | null;
   /** True if a repeat may be an opinion that changed back instead of a retry (see `mayRepeat`). */
@@ -37,7 +37,7 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
 /**
  * Inserts feedback whose (pipeline, id) was not stored today or yesterday.
  *
- * @returns whether each item is new; of duplicates in the list, only the first is new
+ * @returns for each item, true if it is new; among duplicates in the list, only the first is new
  */
 export async function insertFeedback(client: PoolClient, feedback: readonly StoredFeedback[]): Promise<boolean[]> {
   const { rows } = await client.query<RowKey>({

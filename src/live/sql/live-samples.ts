@@ -95,7 +95,7 @@ const READ_OF_SLICE = 50;
 
 /**
  * Weighted histogram of the similarity of live queries to their nearest chunk. The last bin includes its upper end. If
- * a slice has more queries than are read, the weights are scaled by the covered part of the slice.
+ * only part of a slice is read, its weights are scaled up to the whole slice.
  */
 const coverageSql = `
   with slices as (
@@ -184,7 +184,7 @@ export function createTrafficReads(pool: Pool) {
       return {
         low: first.low,
         high: first.high,
-        /** Weight per bin: the sum of the inverse probabilities that its queries are sampled and measured. */
+        /** Weight per bin: the sum, over its queries, of 1 / probability of being sampled and measured. */
         weights,
         queries: rows.reduce((sum, { queries }) => sum + queries, 0),
       };

@@ -37,7 +37,7 @@ const MAX_WAIT_MS = 3;
 /** Maximum number of waiting rows: about 40 MB of queries with vectors. */
 const MAX_WAITING = 10_000;
 
-/** Number of days of feedback that are searched, because users may give feedback long after the answer. */
+/** Number of days to search for feedback: users may give feedback long after the answer. */
 const OPINION_DAYS = 30;
 
 export type LiveTraffic = ReturnType<typeof createLiveTraffic>;
@@ -70,7 +70,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
   });
   const writeFragments = oneAtATime((items: readonly BufferedFragment[]) => insertFragments(pool, items));
   const completeInBatches = oneAtATime((traces: readonly TraceToComplete[]) => completeTraces(pool, traces));
-  /** Completes the queries of these traces. Must run after the data of the traces is committed. */
+  /** Completes the queries of these traces. Must run after the data of the traces has been committed. */
   const completeTracesOf = async (
     arrived: readonly { readonly traceId: string | null; readonly receivedAt: Date }[],
     daysBack: number,
@@ -86,8 +86,8 @@ export function createLiveTraffic(pool: Pool, replica: string) {
   return {
     /**
      * Stores an arrival, and completes its samples with the buffered fragments of their traces. A sample that was
-     * already stored today or yesterday (UTC) is not changed, except that the larger inclusion probability of today
-     * applies.
+     * already stored today or yesterday (UTC) is not changed, with one exception: if it was stored today, the larger
+     * inclusion probability applies.
      *
      * @returns which samples and violations are new, after the commit
      * @throws RecalldError database_unreachable; the client may send everything again
@@ -203,7 +203,7 @@ interface MicroBatch<Item, Result> {
   readonly maxWaitMs?: number;
   /** Maximum waiting weight; further calls are rejected. */
   readonly maxWaiting?: number;
-  /** Maximum number of concurrent batches; default: 1. All batches but the first must be full. */
+  /** Maximum number of concurrent batches; default: 1. While one batch is being written, only full batches start. */
   readonly concurrency?: number;
 }
 
@@ -215,8 +215,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Creates a function that writes items in batches together with items of concurrent callers. A call is never split over
- * two batches; a call larger than `maxItems` is its own batch. If a batch fails, all its calls fail.
+ * Creates a function that writes items in batches together with items of concurrent callers. A call is never split
+ * across batches; a call larger than `maxItems` gets its own batch. If a batch fails, all its calls fail.
  */
 export function createMicroBatch<Item, Result>({
   write,
@@ -253,7 +253,7 @@ export function createMicroBatch<Item, Result>({
       for (const call of calls) call.reject(error);
     } finally {
       inFlight--;
-      // Calls that arrived while a batch was written have waited long enough.
+      // Calls that arrived while a batch was being written have waited long enough.
       void flush();
     }
   };

@@ -11,16 +11,16 @@ import type { Arrivals } from '../rules/sampling/estimate.ts';
 const BATCH_ROWS = 2000;
 /** Maximum number of steps that are read from an episode. */
 const MAX_STEPS = 50;
-/** Number of latest steps among which the longest episodes are searched. */
+/** Number of latest steps that are searched for the longest episodes. */
 const SEARCHED_STEPS = 20_000;
 /** Maximum length of the texts that are read. Longer texts are truncated for measures and pages. */
 const MAX_TEXT = 2000;
 
 /**
- * SQL for the first day of receipt of rows that occurred since a parameter. Rows are partitioned by this day.
- * PostgreSQL skips earlier partitions only if the expression is immutable: subtraction from a `timestamp` is immutable,
- * subtraction from a `timestamptz` is not. Clocks may differ by up to an hour, so a row that occurred just after
- * midnight may have been received the day before.
+ * SQL for the earliest possible day of receipt of rows that occurred at or after the time in a parameter. Rows are
+ * partitioned by day of receipt. PostgreSQL skips earlier partitions only if the expression is immutable: subtraction
+ * from a `timestamp` is immutable, subtraction from a `timestamptz` is not. Clocks may differ by up to an hour, so a
+ * row that occurred just after midnight may have been received the day before.
  */
 export function firstDayOf(since: `$${number}`): string {
   return `(${since}::timestamptz at time zone 'utc' - interval '1 hour')::date`;
@@ -120,7 +120,7 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /** Returns the exact and the estimated number of received queries by outcome. Ignores upstream sampling. */
+    /** Returns the exact and estimated numbers of received queries by outcome. Ignores upstream sampling. */
     async arrivals({ pipeline, from, until }: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>> {
       const rows = await read<Arrivals & { outcome: QueryOutcome }>(
         `with counted as (
@@ -182,9 +182,9 @@ export function createLiveWindows(pool: Pool) {
     /**
      * Yields the samples in the window in order of occurrence, in batches.
      *
-     * @param halvings how often to halve the sampling probability. Reads only sessions whose draw is below
-     *   2^-halvings of their threshold. This is the sample that the halved rate would have selected, and `probability`
-     *   is adjusted, so that estimates stay unbiased. 0 reads all samples.
+     * @param halvings how often to halve the sampling probability. Reads only sessions whose draw is below 2^-halvings
+     *   times their threshold. This is the sample that the halved rate would have selected, and `probability` is
+     *   adjusted, so that estimates stay unbiased. 0 reads all samples.
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
@@ -209,7 +209,7 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /** Returns the documents that the answers to these queries cite, as received since a time. */
+    /** Returns the documents cited by the answers to these queries; reads only citations received since a time. */
     async citations(pipeline: string, queryIds: readonly string[], since: Date) {
       return read<{ readonly queryId: string; readonly documentId: string }>(
         `select distinct query_id, document_id from feedback

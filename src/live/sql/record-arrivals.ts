@@ -33,8 +33,8 @@ export interface LiveSample
   readonly probability: number;
   readonly keepReason: string;
   /**
-   * Data for closing the minute: the random draw of the sampling unit, the sampling probability, and the level at the
-   * arrival of the query.
+   * Data for closing the minute: the random draw of the sampling unit, the sampling probability, and the level when the
+   * query arrived.
    */
   readonly unitHash: number;
   readonly rateProbability: number;
@@ -165,8 +165,8 @@ export type RecordedArrival = Awaited<ReturnType<typeof recordArrivals>>[number]
  * Stores arrivals and their samples, except samples whose (pipeline, id) was stored today or yesterday.
  *
  * @param replica owner of the sampling levels
- * @param countsSamples whether `counts` include the samples; a sample that is already stored is then not counted again
- * @returns which samples and violations of each arrival are new; of duplicates, only the first row is new
+ * @param countsSamples true if `counts` include the samples; a sample that is already stored is then not counted again
+ * @returns which samples and violations of each arrival are new; among duplicates, only the first row is new
  */
 export async function recordArrivals(
   pool: Pool,
@@ -234,7 +234,7 @@ function isolationValues(
   ];
 }
 
-/** Sums counts by key, minus the samples, which are counted from the inserted rows. */
+/** Sums counts by key and subtracts the samples, which are counted from the inserted rows instead. */
 function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample[]): ArrivalCount[] {
   type Sum = { -readonly [Key in keyof ArrivalCount]: ArrivalCount[Key] };
   const sums = new Map<string, Sum>();
@@ -308,7 +308,7 @@ export interface RowKey {
   readonly id: string;
 }
 
-/** Returns for each sent row whether it was inserted; of duplicates, only the first can be. */
+/** Returns, for each sent row, true if it was inserted; among duplicates, only the first can be true. */
 export function areNew(sent: readonly RowKey[], inserted: readonly RowKey[]): boolean[] {
   const fresh = new Set(inserted.map(keyOf));
   return sent.map((row) => fresh.delete(keyOf(row)));
@@ -320,7 +320,7 @@ function keyOf({ pipeline, id }: RowKey): string {
 }
 
 /**
- * Closes the open minutes before `before`: the maximum level of any replica applies to the whole minute. Deletes
+ * Closes the open minutes before `before`: the highest level among the replicas applies to the whole minute. Deletes
  * samples that only a higher rate selected, and stores the final probability of the remaining samples. Halving is exact
  * in binary, so closing in two steps produces the same numbers as closing in one.
  *

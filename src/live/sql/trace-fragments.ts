@@ -92,7 +92,7 @@ async function readFragments(client: PoolClient, traceIds: readonly string[]): P
       order by f.ended_at_unix_nano, f.span_id, f.part`,
     [traceIds, MAX_OF_A_TRACE],
   );
-  // Skips duplicates: a fragment that is sent again after recalld has moved on to the next partition is stored twice.
+  // Skips duplicates: if a fragment is sent again after recalld has moved on to the next partition, it is stored twice.
   const once = new Map(rows.map((row) => [`${row.traceId} ${row.spanId} ${row.part}`, row]));
   return [...once.values()].map((row) => ({
     fragment: toFragment(row),
@@ -148,7 +148,7 @@ export interface BufferedFragment
   readonly receivedAt: Date;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /** Session hash for queries of this trace that have no session; null unless `sessionHash` is set. */
+  /** Value of `sessionHash` in queries of this trace without a session; null if the fragment has no session either. */
   readonly traceHash: string | null;
   /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;
@@ -179,7 +179,8 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
   const ids = rows.map((row) => row.id).toSorted();
   if (ids.length === 0) return;
   await inTransaction(pool, async (client) => {
-    // Serializes transactions per trace, in sorted order, so that each transaction sees everything committed before it.
+    // Serializes transactions per trace, so that each sees everything committed before it. Locks the traces in sorted
+    // order.
     await client.query(
       `select pg_advisory_xact_lock(hashtextextended(id, 7322553)) from unnest($1::text[]) as t (id)`,
       [ids],
@@ -301,7 +302,7 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
       order by pipeline on conflict do nothing`,
     columnsOf(learned, [({ query }) => query.row.pipeline, ({ embedding }) => embedding?.length]),
   );
-  // Draw and inclusion probability do not change, because the new session did not affect them.
+  // The draw and the inclusion probability do not change, because they were determined without the new session.
   await client.query(
     `update live_queries l
         set session_hash = coalesce(c.session_hash, l.session_hash), user_hash = c.user_hash,

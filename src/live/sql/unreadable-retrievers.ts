@@ -6,7 +6,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
 
-/** Time after its last occurrence at which a kind is deleted. */
+/** A kind is deleted if it has not occurred for this long. */
 const REMEMBERED_MS = 30 * DAY_MS;
 
 export interface SeenUnreadable extends UnreadableRetriever {

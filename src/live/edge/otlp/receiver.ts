@@ -82,11 +82,11 @@ function isWithoutType(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
 }
 
-/** gRPC codes, which OTLP uses in failures. */
+/** gRPC codes, which OTLP uses in error responses. */
 const INVALID_ARGUMENT = 3;
 const UNAVAILABLE = 14;
 
-/** @param cleanups receives a cleanup that stops the thread that parses large bodies */
+/** @param cleanups receives a function that stops the parser thread for large bodies */
 export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Meter, cleanups: CleanupStack) {
   const reader = createOtlpReader(
     config.pipelines.map(

@@ -127,9 +127,9 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
 }
 
 /**
- * Returns the episodes with the largest number of useless retrievals. A retrieval is useless if it is repeated, empty,
- * or returns no new document. Reads only the longest episodes, because an episode with a single retrieval has no
- * repeated one. In hash mode, the queries have no texts.
+ * Returns the episodes with the largest number of useless retrievals. A retrieval is useless if it repeats an earlier
+ * one or returns no new document. Reads only the longest episodes, because an episode with a single retrieval repeats
+ * nothing. In hash mode, the queries have no texts.
  */
 async function readWorstEpisodes(context: Context, pipeline: string, { from, until }: TimeRange) {
   const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;

@@ -1,6 +1,6 @@
 /** Detectors of personal data and secrets, and redaction of the entities that a service detected. */
 export interface CustomPattern {
-  /** Lower-case letters, digits and underscores; `employee_id` is replaced by `[EMPLOYEE_ID]`. */
+  /** Lower-case letters, digits and underscores. Matches of `employee_id` are replaced with `[EMPLOYEE_ID]`. */
   readonly name: string;
   /** JavaScript regular expression, matched with the flags g and u against the folded text (`foldText`). */
   readonly regex: string;
@@ -85,7 +85,7 @@ export interface Span {
 }
 
 export interface Detector {
-  /** Lower-case name for counts; its upper case is the placeholder: `email` becomes `[EMAIL]`. */
+  /** Lower-case name for counts. The placeholder is the name in upper case: `[EMAIL]` for `email`. */
   readonly kind: string;
   /** Returns ascending, disjoint spans of a folded text, in linear time. */
   readonly find: (text: string) => Span[];
@@ -94,7 +94,7 @@ export interface Detector {
 export interface Rule {
   /**
    * Has flags `g` and `u`. If it has a group named `value` (and flag `d`), only that group is a match. The pattern must
-   * run in linear time: quantifiers are bounded, or repeat one character class and cannot restart within their own
+   * run in linear time: each quantifier is bounded, or repeats one character class and cannot restart within its own
    * match.
    */
   readonly pattern: RegExp;

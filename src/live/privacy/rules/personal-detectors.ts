@@ -5,7 +5,7 @@ import { type Detector, findByRules, hasDigits, type Rule, type Span } from './d
 const MAX_LOCAL = 64;
 const MAX_DOMAIN = 255;
 
-/** Letters of scripts that separate words by spaces. In other scripts, an address may directly follow a word. */
+/** Letters of scripts that separate words with spaces. In other scripts, an address may directly follow a word. */
 const spacedLetters = '\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}';
 const anyLetters = '\\p{L}\\p{M}';
 /** Characters of RFC 5322 that are common in local parts; the others delimit addresses in URLs and code. */
@@ -45,7 +45,7 @@ function localStart(text: string, at: number): number {
   return start + (lead?.[0].length ?? 0);
 }
 
-/** Returns the end of the domain after its last label that can be a top-level domain; null if there is none. */
+/** Returns the end of the last label in the domain that can be a top-level domain; null if there is none. */
 function domainEnd(text: string, start: number): number | null {
   const stop = reach(text, start, 1, MAX_DOMAIN, domain);
   let end: number | null = null;
@@ -61,7 +61,7 @@ function domainEnd(text: string, start: number): number | null {
 
 /**
  * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over at most `max`
- * characters. All of them must match the same pattern: the first one that matches the character next to `from`.
+ * characters. All of them must match the same pattern: the first pattern that matches the character next to `from`.
  */
 function reach(text: string, from: number, step: 1 | -1, max: number, patterns: readonly RegExp[]): number {
   let index = from;
@@ -82,8 +82,8 @@ const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
 /**
- * Words before a phone number that letters may follow directly, because the script has no spaces or the words have
- * endings.
+ * Words before a phone number. Letters may follow such a word directly, because the script has no spaces or the word
+ * has an ending.
  */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
@@ -129,7 +129,7 @@ const phoneRules: readonly Rule[] = [
     ),
   },
   {
-    // Number with an area code in parentheses that is not a year: (11) 91234-5678.
+    // Number with an area code in parentheses, unless the code could be a year: (11) 91234-5678.
     pattern: new RegExp(
       `${phoneStart}\\((?!(?:19|20)\\d\\d\\))\\d{2,5}\\) ?\\d{3,5}(?:[ -]\\d{3,5}){1,2}${phoneEnd}`,
       'gu',
@@ -152,8 +152,8 @@ const phoneRules: readonly Rule[] = [
 ];
 
 /**
- * Detects phone numbers in international and common national formats, and plain digits after a word such as "call".
- * Formatting distinguishes them from years, prices, dates and ids.
+ * Detects phone numbers in international and common national formats, and plain digits after a word such as "call". The
+ * formatting distinguishes phone numbers from years, prices, dates and ids.
  */
 export const phone: Detector = {
   kind: 'phone',
@@ -174,7 +174,8 @@ const digitRun = /\d+(?:[ -]\d+)*/g;
 
 /**
  * Detects card numbers of 13 to 19 digits that satisfy the Luhn formula (ISO/IEC 7812-1), without separators or in
- * groups separated by single spaces or dashes. A number consists of whole groups and may be surrounded by other groups.
+ * groups separated by single spaces or dashes. A card number consists of whole groups, and other groups may precede or
+ * follow it.
  */
 export const card: Detector = {
   kind: 'card',
@@ -209,7 +210,8 @@ function cardsOfRun(run: string, offset: number): Span[] {
 }
 
 /**
- * Luhn: doubles every second digit from the right, subtracts 9 from results above 9; the sum must be a multiple of 10.
+ * Luhn: doubles every second digit from the right and subtracts 9 from results above 9. The sum must be a multiple of
+ * 10.
  */
 function satisfiesLuhn(digits: string): boolean {
   let sum = 0;
@@ -284,7 +286,7 @@ function remainder97(account: string): number {
 }
 
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-/** Words after which four numbers separated by dots are not an IP address. */
+/** If one of these words comes first, four numbers separated by dots are not an IP address. */
 const numbered = '(?:versions?|ver|v|release|build|firmware|section|chapter|clause|paragraph|§)\\.?';
 
 const addressRules: readonly Rule[] = [

@@ -3,7 +3,7 @@ import { type Detector, findByRules, type Rule, type Span } from './detector.ts'
 const BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 
-/** Detects PEM and PGP private key blocks; without an END line, up to the end of the text. */
+/** Detects PEM and PGP private key blocks. A block without an END line extends to the end of the text. */
 export const privateKey: Detector = {
   kind: 'private_key',
   find: (text) => {
@@ -103,7 +103,7 @@ const secretRules: readonly Rule[] = [
     accepts: looksRandom,
   },
   {
-    // A value after only a space is accepted only if it cannot be a word.
+    // A value that follows only a space is accepted if it cannot be a word.
     pattern: new RegExp(`(?:${passwordWord}|${keyWord})[ \\t]{1,3}${quote}?(?<value>[A-Za-z0-9+/=_]{20,})`, 'dgiu'),
     accepts: looksRandom,
   },
@@ -127,7 +127,7 @@ function isNoWord(value: string): boolean {
 }
 
 /**
- * True if the value has at least six characters, among them letters, and digits or symbols that do not occur in words.
+ * True if the value has at least six characters, including a letter and a digit or symbol that does not occur in words.
  */
 function isPassword(value: string): boolean {
   return value.length >= 6 && /\p{L}/u.test(value) && /[\d!@#$%^&*?+]/.test(value);

@@ -128,18 +128,18 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: ReturnType<typeof
 const UPPER = 0.975;
 
 /**
- * Clicks on the sampled queries divided by the sum of the baseline CTR of every shown rank, each weighted by 1 /
- * inclusion probability, over the ranks that the baseline covers.
+ * Clicks on the sampled queries divided by the expected clicks, which are the sum of the baseline CTR over all shown
+ * ranks. Both are weighted by 1 / inclusion probability, and only ranks that the baseline covers count.
  *
  * This is a standardized ratio, like the standardized mortality ratio: 1 if users click as in the baseline, regardless
  * of how many documents they are shown. The ratio does not separate position bias from the usual relevance of a rank,
  * and it changes if a new page layout makes users view more or fewer ranks. Queries without results do not count; they
  * affect `clickedQueryRate` and the share of queries without results.
  *
- * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is the
- * variance of `sessionRatio` plus, because the baseline is also an estimate, value^2 times the variance of the expected
- * clicks. The quantile is Student's t with one degree of freedom fewer than there are sessions. If sessions show no
- * spread, clicks are treated as independent.
+ * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is that of
+ * `sessionRatio` plus value^2 times the variance of the expected clicks, because the baseline is also an estimate. The
+ * quantile is Student's t with one degree of freedom fewer than there are sessions. If sessions show no spread, clicks
+ * are treated as independent.
  *
  * @param queries queries of the window whose clicks are complete (see `clicksCompleteUntil`); clicks must be attributed
  * as in the baseline
@@ -163,7 +163,7 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
   const bounds = weightedCountInterval(numerator, variance, weight, studentTQuantile(UPPER, sessions - 1));
   return {
     kind: 'coec' as const,
-    /** Clicks divided by expected clicks: 1 for as many as in the baseline at the same ranks; with 95 % bounds. */
+    /** Clicks divided by expected clicks: 1 if users click as in the baseline at the same ranks. With 95 % bounds. */
     value,
     low: Math.min(value, bounds.low / denominator),
     high: Math.max(value, bounds.high / denominator),
@@ -182,7 +182,7 @@ function cumulative(rates: readonly number[]): number[] {
 function clickVariance({ variance, denominator }: SessionRatio, terms: readonly RatioTerm[]): number {
   const spread = variance * denominator ** 2;
   const independent = terms.reduce((sum, { numerator, probability }) => sum + numerator / probability ** 2, 0);
-  // A smaller spread is 0 up to rounding.
+  // A smaller spread is only a rounding error.
   return spread > 1e-9 * independent ? spread : independent;
 }
 

@@ -23,7 +23,7 @@ export type FeedbackBaseline = Exclude<ReturnType<typeof feedbackBaseline>, Insu
 export const MIN_BASELINE_OPINIONS = 50;
 /** Drops of up to 5 percentage points are not reported. */
 const MARGIN = 0.05;
-/** Number of latest opinions that determine whether a drop is over. */
+/** Number of latest opinions that determine whether a drop has ended. */
 const LATEST = 50;
 /** Buckets per window. Detection is delayed by at most one bucket. */
 const BUCKETS = 288;
@@ -131,7 +131,10 @@ function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
   return new Float64Array(bucket.positive + bucket.negative).fill(1, bucket.positive);
 }
 
-/** Returns the span, from the onset of a drop to its last bucket, with the largest sum of log increments of one bet. */
+/**
+ * Returns the time span with the largest sum of log increments of a single bet: from the onset of a drop to its last
+ * bucket.
+ */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };
   for (const bet of steps[0]?.logIncrements.keys() ?? []) {

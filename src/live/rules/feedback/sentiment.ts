@@ -55,7 +55,7 @@ const words: ReadonlyMap<string, -1 | 0 | 1> = new Map([
 ]);
 
 /**
- * Returns 1 for a thumb up, -1 for down, 0 for a retracted thumb, null for an invalid value.
+ * Returns 1 for thumbs up, -1 for thumbs down, 0 for a retracted thumb, null for an invalid value.
  *
  * Words are case-insensitive. Two words may be joined, or separated by a space, hyphen or underscore.
  */
@@ -66,7 +66,7 @@ function thumbOf(value: Feedback['value'], zero: SentimentMapping['thumb_zero'])
   if (value === null) return null;
   const word = value.trim().toLowerCase();
   if (word === '0') return ofZero;
-  // Looks up the unchanged word first, to keep the hyphen in -1.
+  // Looks up the unchanged word first, because the hyphen in -1 must be kept.
   return words.get(word) ?? words.get(word.replaceAll(/(?<=[a-z])[\s-]+(?=[a-z])/g, '_')) ?? null;
 }
 
@@ -144,8 +144,8 @@ const DOMAIN = 'recalld/feedback-id/v1';
  * same id again does not change any count.
  *
  * - A retry has the same content and therefore the same id.
- * - A changed opinion (thumb up, then down) has another value, so it is new feedback. See `OpinionTally` for the one
- *   that counts.
+ * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` explains which of
+ *   the two counts.
  * - An opinion that changes back (up, down, up) has a new id if the sender sets `occurred_at`. Otherwise the third item
  *   has the id of the first and looks like a retry: see `mayRepeat`.
  * - Different spellings of the same value have different ids, but count once because they are the same opinion.
@@ -156,7 +156,7 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
   if (feedback.id !== null) return feedback.id;
   const { pipeline, queryId, kind, documentId, rank, value, comment } = feedback;
   const occurredAt = feedback.occurredAt?.toISOString() ?? null;
-  // JSON separates the parts unambiguously, and distinguishes the number 1 from the string.
+  // JSON separates the parts unambiguously, and distinguishes the number 1 from the string "1".
   const parts = [DOMAIN, pipeline, queryId, kind, documentId, rank, author, value, occurredAt, comment];
   return `derived-${hash(JSON.stringify(parts))}`;
 }
@@ -175,7 +175,7 @@ export function mayRepeat({ id, occurredAt }: Feedback): boolean {
   return id === null && occurredAt === null;
 }
 
-/** Numbers of counted opinions, without neutral ones. */
+/** Numbers of counted opinions, excluding neutral ones. */
 export interface OpinionCounts {
   readonly positive: number;
   readonly negative: number;
@@ -188,8 +188,8 @@ export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
  * Number of opinions in a window with the same kind, sentiment and segments. A user has one opinion of each kind per
  * query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
  * query counts as one user. The latest feedback determines an opinion: latest occurrence, then latest receipt, then
- * greatest id. An opinion is within the cap if any of its feedback was, so that users can still change a counted
- * opinion after reaching the cap.
+ * greatest id. An opinion is within the cap if any of its feedback was within it, so that users can still change a
+ * counted opinion after reaching the cap.
  */
 export interface OpinionTally {
   readonly kind: OpinionKind;

@@ -103,8 +103,8 @@ export function capDays(batch: readonly CapCandidate[]) {
  * kinds in the hour and the day. Items are evaluated in order. A repeated id gets the decision of the first item and
  * does not use up the cap.
  *
- * Concurrent batches do not see the items of each other, so a subject may exceed the cap by the number of items sent
- * within a few milliseconds.
+ * Concurrent batches do not see each other's items, so a subject may exceed the cap by the number of items sent within
+ * a few milliseconds.
  *
  * @param batch items that are not stored yet; stored items keep their decision
  * @param counted counted hours for `capDays(batch)`; missing hours count as 0

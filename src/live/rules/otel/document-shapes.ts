@@ -15,7 +15,7 @@ import {
   readStructure,
 } from './span.ts';
 
-/** A document as it was traced; every field may be missing. */
+/** A document as it was traced; any field may be missing. */
 export interface TracedDocument {
   readonly id: string | null;
   readonly score: number | null;
@@ -153,7 +153,7 @@ function documentsOfColumns(output: Attributes): readonly TracedDocument[] | nul
   });
 }
 
-/** Returns a list of plain values, and unwraps it if it is the only element of another list; null for other values. */
+/** Returns a list of plain values; unwraps a list that is the only element of another list; null for other values. */
 function columnOf(value: Value): readonly AttributeValue[] | null {
   if (!isArray(value)) return null;
   if (!value.some(isArray)) return value;
@@ -194,7 +194,7 @@ const scoreNames = [
   'certainty',
 ];
 
-/** Names of content fields. The fields named last contain little text, but still distinguish documents. */
+/** Names of content fields. The last fields contain little text but still distinguish documents. */
 const contentNames = [
   'document.content',
   'content',
@@ -264,12 +264,14 @@ const calledDocument = /^[A-Z]\w*\(/;
  */
 const haystackDocument = /^Document\(id=([^\s,()]+)(?:, .*)?\)$/s;
 
-/** Matches scores in printed documents. They are removed, because otherwise the text would change with the score. */
+/**
+ * Matches scores in printed documents. The scores are removed, because otherwise the text would change with each score.
+ */
 const printedScores = /[,\s]*\b_?(?:score|similarity|distance)['"]?\s*[:=]\s*[-+\w.]+/gi;
 const haystackScore = /, score: ([-+\d.e]+)(?:, embedding: [^,()]*)?(?:, sparse_embedding: [^,()]*)?\)$/;
 
 /**
- * Parses a text that is a document in JSON or as printed by Python. If such a text were used as the content, the
+ * Parses a text that contains a document in JSON or as printed by Python. If such a text were used as the content, the
  * content would change with the score. If there are no known fields, the content is the JSON of all fields except
  * scores. Truncated JSON results in an empty document that keeps its rank.
  */

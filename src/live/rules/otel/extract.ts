@@ -103,7 +103,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     ],
     /** Number of retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
-    /** Number of spans that are not retrievers and produced neither a fragment nor feedback, like most spans. */
+    /** Number of spans that are not retrievers and produced neither a fragment nor feedback. Most spans do not. */
     ignoredSpans: index.spans.length - used.size,
     /** Number of retriever spans without a pipeline. */
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
@@ -218,7 +218,7 @@ function mayBeEpisode(span: OtlpSpan, index: TraceIndex): boolean {
   return isComplete(span, ancestors) && ancestors.every((one) => episodeScope(one) !== 'chain');
 }
 
-/** Merges lists of documents. Every document gets its best rank. */
+/** Merges lists of documents. Orders the documents by their best rank. */
 function mergedByRank(lists: readonly (readonly RetrievedDocument[])[]): string[] {
   const ranked = lists.flatMap((list) => list.map(({ id }, rank) => ({ id, rank })));
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ id }) => id);

@@ -120,7 +120,7 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  *
  * An annotation `citation` that names a document means that the answer cites the document, for any kind of annotator.
  *
- * The direction of a score under an unknown name is unknown: a `hallucination` of 1 is bad.
+ * Under an unknown name, it is unclear whether a high score is good: a `hallucination` of 1 is bad.
  */
 function readOpinion(annotation: Annotation): Opinion | null {
   const { name, score, label, annotatorKind } = annotation;
@@ -161,7 +161,7 @@ function readAnnotatedDocument(metadata: Attributes | null) {
 }
 
 /**
- * Returns the idempotency key of an annotation with an identifier: a later annotation of the same target, name and
+ * Returns the idempotency key of an annotation with an identifier: a later annotation with the same target, name and
  * identifier replaces it. Returns null without an identifier; the key is then derived from the content. Identifiers are
  * often user names, so only a keyed hash of the key is stored. Citations of several documents are not replaced.
  */

@@ -98,7 +98,7 @@ function readInput(span: OtlpSpan, isCall: boolean): string | null {
   return readFirst(span.attributes, inputs, (value) => readInputText(value, isCall));
 }
 
-/** Returns a JSON-encoded string; null for anything else. */
+/** Decodes a JSON string; null for anything else. */
 function jsonText(value: AttributeValue | undefined): string | null {
   const list = typeof value === 'string' && value.startsWith('"') ? readStructure(`[${value}]`) : null;
   return isArray(list) && list.length === 1 && typeof list[0] === 'string' ? list[0] : null;
@@ -108,7 +108,7 @@ function jsonText(value: AttributeValue | undefined): string | null {
  * Reads the query from an input. An object without a query field is not a query. A JSON number or string is used
  * literally, because users search for years and for quoted phrases.
  *
- * @param isCall true if a list may be the arguments of a call, whose first text is the query
+ * @param isCall true if a list may be the arguments of a call; its first text is then the query
  */
 function readInputText(value: AttributeValue | undefined, isCall: boolean): string | null {
   const input = readStructure(value);
@@ -153,7 +153,7 @@ function messageWithin(value: AttributeValue): AttributeValue {
   return isObject(inner) && !('content' in (value as Attributes)) ? inner : value;
 }
 
-/** Returns the last text of the user. LangChain reports a list of conversations. */
+/** Returns the last text from the user. LangChain reports a list of conversations. */
 function textOfMessages(messages: readonly AttributeValue[]): string | null {
   const [only] = messages;
   if (messages.every(isRolePair)) return readText(messages.findLast(([role]) => isUserRole(role))?.[1]);

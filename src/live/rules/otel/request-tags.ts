@@ -18,8 +18,8 @@ const objects = ['metadata', 'langfuse.trace.metadata', 'langfuse.observation.me
 
 /**
  * Returns the value of each segment key. Searches the attributes of the span, then those of its ancestors, then those
- * of the resource. An attribute with exactly that name takes precedence over the metadata of tracing SDKs. Missing keys
- * are omitted; numbers and booleans become text.
+ * of the resource. An attribute whose name equals the key takes precedence over the metadata of tracing SDKs. Missing
+ * keys are omitted; numbers and booleans become text.
  */
 export function readSegments(around: readonly Attributes[], keys: readonly string[]): Readonly<Record<string, string>> {
   const segments: Record<string, string> = Object.create(null);
@@ -47,7 +47,7 @@ export type Person = ReturnType<typeof readPerson>;
 
 /**
  * `session.id` is from OpenInference and Langfuse, `gen_ai.conversation.id` from OTel GenAI, the others from
- * OpenLLMetry, LangSmith and the AI SDK, whose metadata has the keys of Langfuse.
+ * OpenLLMetry, LangSmith and the AI SDK, which uses the keys of Langfuse in its metadata.
  */
 const sessionNames = [
   'session.id',

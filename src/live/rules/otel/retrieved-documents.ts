@@ -41,10 +41,11 @@ type Documents = readonly TracedDocument[] | null;
  *    event `db.vector.content.query.response` (Spring AI);
  * 5. an empty list, if a result count is 0.
  *
- * Missing fields are filled from the other sources at the same rank, if they have the same length: LangChain reports
- * ids only in the output. If attributes or events were dropped, the longest list is used instead of the first one.
+ * Missing fields are filled from documents at the same rank in other sources whose lists have the same length:
+ * LangChain reports ids only in the output. If attributes or events were dropped, the longest list is used instead of
+ * the first one.
  *
- * @returns null if the span does not report its documents, as opposed to an empty list
+ * @returns null (not an empty list) if the span does not report its documents
  */
 export function readRetrievedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
@@ -161,7 +162,7 @@ function readDocumentList(attributes: Attributes, prefix: string): Documents {
 
 /**
  * Reads events, one per result. Milvus numbers several queries in one span; only the first is read. A distance is not a
- * score: its direction depends on the metric of the store, which the span does not contain.
+ * score: its direction depends on the store's metric, which the span does not report.
  */
 function readResultEvents(span: OtlpSpan): Documents {
   const found = span.events.filter(({ name, attributes }) => {
@@ -177,7 +178,7 @@ function readContentEvent(span: OtlpSpan): Documents {
   return event === undefined ? null : readDocuments(event.attributes['db.vector.query.content']);
 }
 
-/** Adds missing fields from the document at the same rank in another list, unless their contents differ. */
+/** Adds missing fields from the document at the same rank in another list, unless the contents differ. */
 function complete(known: TracedDocument, other: TracedDocument | undefined): TracedDocument {
   if (other === undefined) return known;
   if (known.content !== null && other.content !== null && known.content !== other.content) return known;
@@ -201,8 +202,8 @@ export interface ExtractionOptions {
 }
 
 /**
- * Reads the spans of a tool. Each method returns null if the config has no expression or the span does not match it;
- * the usual places are then read.
+ * Reads the spans of a tool. Each method returns null if the config has no expression or the expression does not match
+ * the span; in that case, the usual places are read.
  */
 export interface RetrievalTool {
   readText(span: OtlpSpan): string | null;

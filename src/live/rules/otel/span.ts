@@ -141,8 +141,8 @@ export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
 const wrappedIds = ['$oid', '$numberLong', '$uuid'];
 
 /**
- * Reads an id: a string of at most 1024 characters without control characters, or a safe integer. Fractions are scores,
- * and rounded integers would be the ids of other documents.
+ * Reads an id: a string of at most 1024 characters without control characters, or a safe integer. Fractions are
+ * rejected because they are scores, and unsafe integers because rounding may turn them into the ids of other documents.
  */
 export function readId(value: Value): string | null {
   if (isObject(value)) return readFirst(value, wrappedIds, (wrapped) => (isObject(wrapped) ? null : readId(wrapped)));

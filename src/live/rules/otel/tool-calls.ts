@@ -1,15 +1,15 @@
-/** Finds the spans that are calls of tools, and the searches among them that no instrumentation traces. */
+/** Finds the spans that are tool calls, and the searches among them that no instrumentation traces. */
 import { type OtlpSpan, readString } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
 import { clean, type UnreadableRetriever } from './unreadable-retriever.ts';
 
 /**
- * Attributes with the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name may also
- * be the tool name.
+ * Attributes that contain the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name
+ * may also be the tool name.
  */
 const nameAttributes = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name'];
 
-/** Attributes that show that a span is the call of a tool, with their values in lower case. */
+/** Attributes that identify a span as a tool call, with their values in lower case. */
 const toolKinds: readonly (readonly [attribute: string, kind: string])[] = [
   ['openinference.span.kind', 'tool'],
   ['langsmith.span.kind', 'tool'],
@@ -20,7 +20,7 @@ const toolKinds: readonly (readonly [attribute: string, kind: string])[] = [
   ['ai.operationId', 'ai.toolcall'],
 ];
 
-/** Attributes that show that a span is the call of a model. */
+/** Attributes that identify a span as a model call. */
 const modelKinds: readonly (readonly [attribute: string, kind: string])[] = [
   ['openinference.span.kind', 'llm'],
   ['gen_ai.operation.name', 'chat'],
@@ -46,9 +46,9 @@ const searchName = /search|retriev|look_?up|knowledge|find_?(doc|chunk|passage|a
 const MAX_TOOLS = 30;
 
 /**
- * Returns the searches of an export that have no retriever span: calls of tools that search or, if there are none,
- * calls of models, because instrumentations of model SDKs trace nothing else. Because a retriever span may be in
- * another export, the hint is useful only for pipelines without live queries.
+ * Returns the searches of an export that have no retriever span: tool calls that search or, if there are none, model
+ * calls, because instrumentations of model SDKs trace nothing else. Because a retriever span may be in another export,
+ * the hint is useful only for pipelines without live queries.
  */
 export function untracedSearches(
   { spans, roleOf, retrieverAround, ancestorsOf }: TraceIndex,

@@ -59,7 +59,8 @@ const mlflowTypes = new Map<string, SpanRole>([
 ]);
 
 /**
- * LangSmith's exporter sets `gen_ai.operation.name` of retrievers to `embeddings`, so its own kind takes precedence.
+ * LangSmith's exporter sets `gen_ai.operation.name` of retrievers to `embeddings`, so `langsmith.span.kind` takes
+ * precedence.
  */
 const langSmithKinds = new Map<string, SpanRole>([
   ['retriever', 'retriever'],
@@ -76,8 +77,7 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
  * Determines the role of a span. In order of precedence: OpenInference's `openinference.span.kind` (whose SDKs also
  * translate spans of other conventions), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`,
  * Langfuse's `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, retrievers of
- * Langfuse's LangChain.js handler, which have the type `span`, and LlamaIndex retrievers of OpenLLMetry, which have
- * none.
+ * type `span` from Langfuse's LangChain.js handler, and LlamaIndex retrievers of OpenLLMetry, which have no type.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
@@ -107,7 +107,7 @@ function isVectorStoreQuery(span: OtlpSpan): boolean {
   return queryOperations.has(operation ?? '');
 }
 
-/** True for a list of LangChain documents, or an empty list of a LangChain retriever. */
+/** True for a list of LangChain documents, or for an empty list from a LangChain retriever. */
 function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
   const output = readString(attributes['langfuse.observation.output']);
   if (output === null) return false;
@@ -117,9 +117,9 @@ function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
 }
 
 /**
- * OpenLLMetry names the spans of LlamaIndex after the class and has no kind for retrievers. A class counts as a
- * retriever, whatever its name, if it returns nodes for a query. Postprocessors do not count, because they return nodes
- * for nodes. In JavaScript, only the span name has the class and the method.
+ * OpenLLMetry names each LlamaIndex span after its class and has no kind for retrievers. A class counts as a retriever,
+ * whatever its name, if it returns nodes for a query. Postprocessors do not count, because they take nodes instead of a
+ * query. In JavaScript, only the span name contains the class and the method.
  */
 function isLlamaIndexRetriever({ attributes, name: spanName }: OtlpSpan): boolean {
   const name = readString(attributes['traceloop.entity.name']);
@@ -148,16 +148,16 @@ const typeName = /^[\w.:$-]{1,100}$/;
 /** The class at the start of a printed exception in most languages. */
 const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Timeout))(?::|\s*$)/;
 
-/** A Python exception as `repr` prints it, and its traceback, from the LangSmith exporter. */
+/** A Python exception as printed by `repr`, followed by its traceback, from the LangSmith exporter. */
 const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call last\):/s;
 
 /**
- * Base classes of exceptions. They do not identify the error: the LangSmith exporter gives every exception the type
- * `Exception`.
+ * Base classes of exceptions. A base class does not identify the error: the LangSmith exporter gives every exception
+ * the type `Exception`.
  */
 const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
 
-/** Maximum length of a message in which a stack is searched. */
+/** Maximum length of a message that is searched for a stack. */
 const MAX_MESSAGE = 20_000;
 
 /**

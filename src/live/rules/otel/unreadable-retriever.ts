@@ -23,7 +23,7 @@ export type UnreadableReason = (typeof unreadableReasons)[number];
 
 export interface UnreadableRetriever {
   readonly pipeline: string;
-  /** Instrumentation that created them; empty if it has no name. */
+  /** Instrumentation that created the spans; empty if it has no name. */
   readonly instrumentation: string;
   readonly reason: UnreadableReason;
   /** Attribute and event names of one of the spans, or the names of the tools; never values. */
@@ -90,7 +90,7 @@ export function clean(name: string): string {
   return name.slice(0, MAX_NAME).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
 }
 
-/** Settings that enable content capture, by the attributes that each instrumentation uses. */
+/** Settings that enable content capture. Attribute names identify the instrumentation. */
 export const contentSettings: readonly {
   readonly instrumentation: string;
   readonly pattern: RegExp;

@@ -21,7 +21,10 @@ export interface Admission {
   readonly waiting: number;
   /** True if the oldest query had waited too long. */
   readonly isOverdue: boolean;
-  /** Time since which a lower level would have sufficed, in milliseconds since the epoch; null while none would. */
+  /**
+   * Time from which a lower level would have sufficed, in milliseconds since the epoch; null if no lower level
+   * suffices.
+   */
   readonly calmSinceMs: number | null;
 }
 

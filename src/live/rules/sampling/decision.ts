@@ -22,9 +22,9 @@ import type { LiveQuery } from '../live-query.ts';
 //   the larger probability and move the sample to the minute of that probability, so that closing that minute covers
 //   both chances.
 
-/** Load of one replica in one minute of one pipeline. */
+/** Load of one replica for one pipeline in one minute. */
 export interface MinuteLoad {
-  /** Whole minutes since the epoch, by arrival, not by `occurred_at`. */
+  /** Minute of arrival (not of `occurred_at`), in whole minutes since the epoch. */
   readonly minute: number;
   /** Expected number of samples before halving: the sum of the rates of the queries that no rule selects. */
   readonly expected: number;
@@ -147,8 +147,8 @@ export interface SamplingPolicy {
 
 /**
  * Query attributes that sampling uses. An attribute that becomes known after ingestion (feedback, a measured
- * similarity) may be set only while unsampled queries are still buffered, so that it would become known for them too.
- * Otherwise, the rule could not select unsampled queries, and a probability of 1 would bias estimates.
+ * similarity) must be set only while unsampled queries are still buffered, because unsampled queries must be able to
+ * get it too. Otherwise, the rule could not select them, and a probability of 1 would bias estimates.
  */
 export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 'segments' | 'upstreamProbability'> {
   readonly outcome: QueryOutcome;

@@ -24,8 +24,8 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
  * never negative. If members were also sampled upstream by independent draws, and values within a session are similar,
  * the true variance is smaller, so the bounds are conservative.
  *
- * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946), which
- * is small if a few heavy clusters dominate the variance.
+ * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946). The
+ * number is small if a few heavy clusters dominate the variance.
  *
  * @param members sampled queries in any order
  * @param values one value for each member
@@ -79,7 +79,7 @@ export interface ClusterMember {
   readonly probability: number;
 }
 
-/** Returns the number of clusters with a member of probability < 1. These clusters determine the variance. */
+/** Returns the number of clusters with a member whose probability is below 1. These clusters determine the variance. */
 export function chanceClusters(members: readonly ClusterMember[]): number {
   return new Set(members.filter(({ probability }) => probability < 1).map(({ cluster }) => cluster)).size;
 }
@@ -153,7 +153,7 @@ function estimate(value: number, { variance, degreesOfFreedom }: ReturnType<type
   };
 }
 
-/** Returns the outcome if there are too few randomly sampled clusters to estimate the variance. */
+/** Outcome if there are too few randomly sampled clusters to estimate the variance. */
 function insufficient(have: number, need: number) {
   return { kind: 'insufficient_data' as const, have, need };
 }
