@@ -64,7 +64,8 @@ export const askGoldenBatchJob = defineJob({
 });
 
 /**
- * Returns null if the run has ended, or if its pipeline is only in the config of another process, which ends the run.
+ * Returns null if the run has ended, or if only another process has its pipeline in the config; that process then ends
+ * the run.
  */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);

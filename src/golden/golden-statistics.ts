@@ -50,7 +50,7 @@ export const goldenTasks = {
   }) => measureReruns(input.keys, input.runs, input.segments),
 } as const;
 
-/** Number of queries that are scored per turn, which takes a few milliseconds for 100 results per query. */
+/** Number of queries that are scored per turn; a turn takes a few milliseconds for 100 results per query. */
 const QUERIES_PER_TURN = 250;
 
 /**
@@ -90,7 +90,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
     /**
-     * Compares pairs of runs over the same queries, by the mean score of each query over the pairs.
+     * Compares pairs of runs over the same queries. Each query counts with its mean score over the pairs.
      *
      * @param pairs at least one
      */
@@ -107,7 +107,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
       if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
       return {
         metric,
-        /** Standard deviation of the differences of the same query between pairs; null if there is one pair. */
+        /** Standard deviation, between pairs, of the difference of the same query; null for a single pair. */
         noise,
       };
     },
@@ -115,7 +115,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
      * Measures retriever noise from runs of the same queries; see `measureReruns` of the rules.
      *
      * @param runs the results of each run
-     * @param settings of all runs
+     * @param settings shared by all runs
      */
     async measureReruns(
       queries: readonly GoldenQuery[],
@@ -132,7 +132,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
   };
 }
 
-/** Computes in the same thread. For commands, which have no other work that this could delay. */
+/** Computes in the same thread. Intended for commands, which have no other work that this could delay. */
 export const statisticsOfCommands = createGoldenStatistics({
   run: async (task, input) => goldenTasks[task](input as never) as never,
 });
@@ -174,7 +174,7 @@ async function scoreInTurns(
 
 /**
  * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. The daemon
- * computes in threads. Calls on threads reject with the reason of `signal` when it aborts, and with RecalldError
- * overloaded if too many calls are already waiting.
+ * computes in threads. Calls that run on threads reject with the reason of `signal` when it aborts, and with
+ * RecalldError overloaded if too many calls are already waiting.
  */
 export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

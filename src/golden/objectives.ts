@@ -25,8 +25,8 @@ const pairs = [
 ] as const;
 
 /**
- * Returns the pairs of windows that can fire for an objective. Even if all queries are bad, the budget is spent only 1
- * / (1 - target) times too fast. A pair whose burn rate is at least that could never fire.
+ * Returns the pairs of windows whose alerts can fire for an objective. Even if all queries are bad, the budget is spent
+ * only 1 / (1 - target) times too fast, so an alert with at least this burn rate could never fire.
  *
  * @param target share of good queries, in (0, 1)
  * @param windowDays number of days that the budget covers
@@ -39,7 +39,7 @@ export function burnRates(target: number, windowDays: number) {
   return {
     /** Burn rates with their windows. A burn rate is a multiple of the rate that spends exactly the error budget. */
     possible: rates.flatMap(({ ratio, ...rate }) => (ratio < 1 ? [rate] : [])),
-    /** One sentence for each pair of windows that could never fire. */
+    /** One sentence for each pair of windows whose alert could never fire. */
     refused: rates
       .filter(({ ratio }) => ratio >= 1)
       .map(({ factor, long, ratio }) => {
@@ -49,7 +49,7 @@ export function burnRates(target: number, windowDays: number) {
   };
 }
 
-/** Rounds away binary rounding errors, as in 14.399999999999999. */
+/** Removes binary rounding errors, as in 14.399999999999999. */
 function round(value: number): number {
   return Number(value.toPrecision(10));
 }

@@ -223,7 +223,7 @@ export const runSummarySchema = z.object({
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
-/** JSON of a metric comparison. A bound of dcg is null if a single query does not suffice to compute it. */
+/** JSON of a metric comparison. A bound of dcg is null for a single query, from which it cannot be computed. */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;
 export type ComparedJson = DeepReadonly<z.infer<typeof comparedSchema>>;

@@ -5,14 +5,14 @@ import type { GoldenSchedule } from './watched-pipeline.ts';
 
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 /**
- * Maximum number of ticks in quiet hours that are skipped. With one tick per minute, they take more than three days.
+ * Maximum number of consecutive ticks in quiet hours that are skipped: more than three days with one tick per minute.
  */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;
 
 export type Timetable = ReturnType<typeof createTimetable>;
 
-/** Computes the longest gap of each schedule only once, because it depends on nothing else. */
+/** Computes the longest gap of each schedule only once, because the gap depends only on the schedule. */
 export function createTimetable(now: Date) {
   const gaps = new Map<string, number>();
   const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {

@@ -12,7 +12,7 @@ import type { QuietHours } from './rules/schedule.ts';
 
 export interface WatchedPipeline extends ProbedPipeline {
   readonly retriever: Retriever;
-  /** Time limit of one attempt at the retriever. */
+  /** Time limit for one attempt to query the retriever. */
   readonly timeoutMs: number;
   readonly golden: readonly GoldenSchedule[];
   readonly checks: readonly GoldenCheck[];
@@ -78,8 +78,8 @@ export interface GoldenSchedule {
   /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
   /**
-   * Number of ticks at which a new version of the set runs alongside the old one before it takes over. If it is 0, the
-   * new version takes over immediately.
+   * Number of ticks at which both the old and a new version of the set run before the new version takes over. If the
+   * number is 0, the new version takes over immediately.
    */
   readonly rotationRuns: number;
   /** How long the query results of the set's runs are kept. */
@@ -107,7 +107,7 @@ export function findPipeline<Named extends { readonly name: string }>(
   );
 }
 
-/** Finds a pipeline in the config or one of its shadows; null if it is no longer in the config. */
+/** Finds a pipeline or a shadow by its pipeline name; null if it is no longer in the config. */
 export function findAskedPipeline(pipelines: readonly WatchedPipeline[], name: string): WatchedPipeline | null {
   const asked = pipelines.flatMap((one) => [one, ...one.shadows.map((shadow) => shadow.asked)]);
   return asked.find((one) => one.name === name) ?? null;

@@ -1,7 +1,7 @@
 /** Deletes the results of old golden runs, which need more space than any other rows and are rarely read again. */
 import type { Pool } from 'pg';
 
-/** Number of runs whose results one statement deletes, so that no statement takes long. */
+/** Maximum number of runs per delete statement, so that no statement takes long. */
 const RUNS_AT_A_TIME = 200;
 
 /**
@@ -43,7 +43,7 @@ const deleteSql = `
  * Deletes the results of runs that started before `before`; scores, comparisons and checks remain.
  *
  * @returns the number of runs whose results were deleted
- * @throws the reason of `signal` when it aborts; what was deleted before stays deleted
+ * @throws the reason of `signal` when it aborts; results that were already deleted stay deleted
  */
 export async function deleteAnswers(
   pool: Pool,

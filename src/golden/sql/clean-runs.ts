@@ -17,16 +17,15 @@ const failedQueries = `
 
 /**
  * Condition: the incident `i` was open during the run `r`, and at least one of its alerts is about more than a changed
- * measure, which alone does not indicate a fault.
+ * measure. A changed measure alone does not indicate a fault.
  */
 const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ? (@.rule != "${MEASURE_CHANGED}")'))
                      and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
                      and (i.closed_at is null or i.closed_at > r.started_at)`;
 
 /**
- * Condition: no query of the run `r` failed, it failed no check, and no incident was open during it. Exceptions that do
- * not count: checks that the baseline `$3` failed too, and incidents that were already open when the baseline started,
- * at `$4`.
+ * Condition: the run `r` has no failed query and no failed check, and no incident was open during the run. Exceptions:
+ * checks that the baseline `$3` also failed, and incidents that were already open when the baseline started, at `$4`.
  */
 export const isCleanBesideBaseline = `
   (${failedQueries}) = 0

@@ -60,7 +60,7 @@ export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
       );
     },
 
-    /** Mean score of each query of the pinned run over the reruns; null if there were no reruns. */
+    /** Mean scores over the reruns, one for each query of the pinned run; null if there were no reruns. */
     async means(runId: string): Promise<MeanScores | null> {
       const rows = await queryRows<{ measure: string; k: number; means: readonly number[] }>(
         pool,
@@ -77,8 +77,8 @@ export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
      * Pins a run and unpins the previous one.
      *
      * @param by the person who pins the run
-     * @param means mean score of each of its queries over the reruns, in the order of the set version; null if there
-     *   were no reruns
+     * @param means mean scores over the reruns, one for each query in the order of the set version; null if there were
+     *   no reruns
      */
     async pin(
       baseline: Omit<GoldenBaseline, 'unpinnedAt' | 'excludedRuns'>,

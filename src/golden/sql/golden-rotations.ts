@@ -19,7 +19,7 @@ export interface GoldenRotation {
   readonly runsNeeded: number;
   readonly startedAt: Date;
   readonly endedAt: Date | null;
-  /** `replaced`: a still newer version was imported before the rotation was completed. */
+  /** `replaced`: an even newer version was imported before the rotation was completed. */
   readonly outcome: 'completed' | 'replaced' | null;
   readonly levels: Levels;
   readonly shifts: CheckShifts;
@@ -40,7 +40,9 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
       return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
     },
 
-    /** Begins a rotation unless one to that version is open. Replaces an open rotation to an older version. */
+    /**
+     * Begins a rotation unless a rotation to the same version is open. Replaces an open rotation to an older version.
+     */
     begin(rotation: Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {

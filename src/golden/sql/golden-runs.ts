@@ -198,7 +198,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return rows[0]?.p95 ?? null;
     },
 
-    /** Returns the sizes of the returned texts, for queries for which the retriever sent the text of every document. */
+    /** Returns the sizes of the returned texts. Omits queries for which the retriever did not send all texts. */
     async contexts(runId: string): Promise<readonly ContextSize[]> {
       return queryRows<ContextSize>(
         pool,
@@ -230,9 +230,9 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns, for the exporter, the state of each pair of pipeline and golden set that has ever had a full run. During
-     * a rotation, this is the state of the old version; afterwards, of the new version. The exporter omits sets that
-     * are no longer in the config.
+     * Returns, for the exporter, the state of each pair of pipeline and golden set that has ever had a full run: during
+     * a rotation, the state of the old version; afterwards, that of the new version. The exporter omits sets that are
+     * no longer in the config.
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
@@ -278,7 +278,7 @@ function runAct(
   };
 }
 
-/** Inserts the run with its batches in one statement, so that no worker sees one without the other. */
+/** Inserts the run with its batches in one statement, so that no worker sees a run without batches. */
 async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
   const { rowCount } = await client.query(
     `with made as (

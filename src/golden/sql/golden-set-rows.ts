@@ -3,7 +3,7 @@ import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import type { NewGoldenSet } from '../rules/golden-set.ts';
 
-/** Number of rows per statement, which takes a few milliseconds. */
+/** Number of rows per statement; a statement of this size takes a few milliseconds. */
 const ROWS = 2000;
 
 /** @throws the reason of the signal, which is checked between statements */

@@ -68,7 +68,7 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
       return hides(name) ? null : readLatest(pool, name);
     },
 
-    /** Returns every version of every set, newest first within a name. */
+    /** Returns every version of every set, sorted by name; the newest version of each set comes first. */
     async list(): Promise<readonly GoldenSetVersion[]> {
       return queryRows<GoldenSetVersion>(
         pool,
@@ -194,7 +194,7 @@ async function readLatest(db: Pool | PoolClient, name: string): Promise<GoldenSe
 }
 
 /**
- * Joins queries and judgments in memory: right after a large import, PostgreSQL has no statistics of the tables, and a
+ * Joins queries and judgments in memory: right after a large import, PostgreSQL has no statistics on the tables, and a
  * join in SQL would take minutes.
  */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
@@ -319,7 +319,7 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   }
 }
 
-/** A judged document with the text that the store had for it, by which its replacement is found after re-chunking. */
+/** A judged document with its text from the store. After re-chunking, this text serves to find the replacement. */
 export interface SeenDocument {
   readonly documentId: string;
   readonly content: string;
@@ -348,7 +348,7 @@ export function createGoldenDocuments(pool: Pool) {
       );
     },
 
-    /** Returns which of these documents the pipeline's manifest marks as deleted or no longer lists. */
+    /** Returns the documents among `ids` that the pipeline's manifest marks as deleted or no longer lists. */
     async withdrawn(pipeline: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ id: string }>(
         `select id from index_documents where pipeline = $1::text and id = any ($2::text[]) and deleted`,

@@ -41,8 +41,8 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Records skipped ticks, and adds those that no other replica has recorded to the total. A tick that has a run, for
-     * example because a restarted scheduler caught up on it, does not count as skipped.
+     * Records skipped ticks. Adds to the total only the ticks that no other replica has recorded. A tick that has a
+     * run, for example because a restarted scheduler caught up on it, does not count as skipped.
      */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,
@@ -79,8 +79,8 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Returns the number of requests for queries of a set that were sent to a pipeline since a time: one per query, or
-     * one per step. For a run in progress, all of its requests count, including those not sent yet.
+     * Returns how many requests the runs of a set have sent to a pipeline since a time: one per query, or one per step.
+     * For a run in progress, all of its requests count, including those not sent yet.
      */
     async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ requests: number }>(

@@ -183,7 +183,7 @@ export async function readLatestSentinels(db: pg.Pool) {
   );
   return rows.map(({ endedAt, hasFailed, completedStartedAt, completedAt, ...row }) => ({
     ...row,
-    /** The latest sentinel that completed or is void; if it has a reason, it failed. */
+    /** The latest completed or void sentinel. It failed if it has a reason. */
     ended: endedAt && { finishedAt: endedAt, hasFailed },
     /** The latest sentinel that completed, which means that the retriever responded. */
     completed: completedStartedAt && completedAt && { startedAt: completedStartedAt, finishedAt: completedAt },

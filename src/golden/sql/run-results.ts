@@ -211,9 +211,9 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
 }
 
 /**
- * Reads the results of all queries of a run, or of one query, in order of arrival. Lists are read as JSON, which parses
- * many times faster than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes faster.
- * Scores are finite, because they were received as JSON.
+ * Reads the results of all queries of a run, or of one query, in order of arrival. Lists are read as JSON, which can be
+ * parsed many times faster than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes
+ * faster. Scores are finite, because they were received as JSON.
  */
 export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
   const rows = await queryRows<
@@ -268,10 +268,10 @@ const historySql = `
      and s.k = (select max(k) from golden_run_scores where run_id = newest.id and segment = 'all')
    order by newest.started_at, newest.id, s.measure`;
 
-/** Number of runs that `lastReturned` reads: the runs of a month for a set that runs four times a day. */
+/** Number of runs that `lastReturned` reads: a month of runs for a set that runs four times a day. */
 const SEARCHED_RUNS = 120;
 
-/** The parameters of a function without the first one, the pool. */
+/** All parameters of a function except the first, which is the pool. */
 export type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
 
 export function createRunReads(pool: pg.Pool) {
@@ -307,8 +307,8 @@ export function createRunReads(pool: pg.Pool) {
     },
 
     /**
-     * Returns, for each document id, the newest of the recent full runs of a pipeline in which one of these queries
-     * returned the document; any query counts if `queryIds` is null.
+     * Returns, for each document id, the newest of a pipeline's recent full runs that returned the document for one of
+     * these queries. If `queryIds` is null, any query counts.
      */
     async lastReturned(
       pipeline: string,

@@ -4,7 +4,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/** Size of a block in bytes, and maximum length of a line. A file with longer lines has no judgments or results. */
+/** Size of a block in bytes, and maximum length of a line. Files of judgments or results have no longer lines. */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -17,7 +17,7 @@ export class Block {
   /** Decoded text of an ASCII block. Slicing this text is faster than decoding each slice. */
   private text: string | null = null;
 
-  /** @throws RecalldError `file_malformed` with its line, unless the block is UTF-8 text */
+  /** @throws RecalldError `file_malformed` with the line that is not UTF-8 text */
   constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
@@ -44,7 +44,7 @@ export class Block {
  */
 export type BlockHandler = (block: Block, line: number) => number;
 
-/** Reuses the memory of blocks, because first use of new memory costs more than reading the file. */
+/** Reuses the memory of blocks, because the first use of new memory costs more than reading the file. */
 export class BlockBuffers {
   private readonly free: Buffer[] = [];
 

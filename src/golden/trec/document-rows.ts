@@ -10,7 +10,7 @@ const EXACT_RANK = 9;
 /** Usual line length in bytes and maximum number of rows, for the initial size of the arrays, which grow if needed. */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
-/** Positions of the ids of a line in a block: from each start up to each end. */
+/** Positions of a line's two ids in a block. Each end is exclusive. */
 export interface LineIds {
   readonly queryStart: number;
   readonly queryEnd: number;
@@ -33,9 +33,9 @@ export function newResult(): FoundResult {
 }
 
 /**
- * Reads the columns of a TREC result after the query id if they have the usual form: five columns, each after a single
- * space or tab. Most lines of a large run have this form. This single loop over the bytes takes 40 % less time than
- * finding the columns first.
+ * Reads the columns that follow the query id in a TREC result, if they have the usual form: five columns, each after a
+ * single space or tab. Most lines of a large run have this form. This single loop over the bytes takes 40 % less time
+ * than finding the columns first.
  *
  * @param at end of the query id
  * @param blank the separator besides the tab: a space, or the tab again if ids may contain spaces
@@ -166,7 +166,7 @@ export class DocumentRows {
   }
 
   /**
-   * Adds results of a run from `start` on, as long as their lines belong to the query of the previous row and have the
+   * From `start` on, adds results of a run up to the first line that does not have the query of the previous row or the
    * usual form; see `readUsualResult`.
    *
    * @param scores set for each row, like `ranks`
@@ -291,7 +291,7 @@ export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean 
 /** True inside a word, which contains no separator, line end or control character. */
 export const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
-/** Numbers the distinct documents of one query, even in different files. Its buffers are reused for the next query. */
+/** Numbers the distinct documents of one query across files. Its buffers are reused for the next query. */
 export class DocumentSet {
   private owners: DocumentRows[] = [];
   private rows = new Int32Array(256);
@@ -340,7 +340,7 @@ export class DocumentSet {
     }
   }
 
-  /** Returns the first row with a document. */
+  /** Returns the first row with the document of this number. */
   rowOf(number: number): number {
     return this.rows[number] ?? 0;
   }

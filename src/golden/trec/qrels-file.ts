@@ -90,7 +90,7 @@ export async function readJudgments(
 /** Returns the first lines of a block that are neither empty nor comments. */
 function headOf(block: Block, path: string, firstLine: number): SourceLine[] {
   const end = block.bytes.length <= HEAD_BYTES ? block.bytes.length : block.bytes.lastIndexOf(LINE_FEED, HEAD_BYTES);
-  // If the first line alone exceeds the limit, only this line is used.
+  // If the first line alone exceeds the limit, the whole block is used.
   const text = block.slice(0, end <= 0 ? block.bytes.length : end);
   const lines = text.split('\n', HEAD_LINES).map((line, index) => ({
     file: path,
@@ -179,7 +179,7 @@ function tabLines(reading: LineReading): BlockHandler {
       }
       for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Flushes the batch before this line, so that rows stay in file order.
+      // Flushes the earlier lines first, so that rows stay in file order.
       texts.flush();
       judgments.add(block, line, idsIn(starts, ends, query, document), found);
     }

@@ -3,7 +3,7 @@ import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type LineIds, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** Average moves per row above which insertion sort stops: in the first attempt, and for almost sorted scores. */
+/** Maximum average number of moves per row in an insertion sort: in a first attempt, and for almost sorted scores. */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
@@ -17,9 +17,9 @@ export class ResultTable {
   private order = new Int32Array(256);
   private grades = new Float64Array(256);
   private readonly set = new DocumentSet();
-  /** 1 for each judged document of the query that is already ranked. */
+  /** 1 for each judged document that is already in the ranking of the query. */
   private taken = new Uint8Array(256);
-  /** Scores of the query being sorted, each with the index of its row in its lowest bits. */
+  /** Scores of the query being sorted. The lowest bits of each score contain the index of its row. */
   private keys = new Float64Array(256);
   private unsorted = new Int32Array(256);
 
@@ -137,7 +137,10 @@ export class ResultTable {
       duplicates,
       /** Number of results with the same score as the previous, different document. */
       scoreTies,
-      /** Number of neighbors by score whose ranks have the same order; `ranksDisagree`: the reverse order. */
+      /**
+       * Number of neighbor pairs in score order whose ranks have the same order; for `ranksDisagree`, the reverse
+       * order.
+       */
       ranksAgree,
       ranksDisagree,
     };
@@ -207,7 +210,7 @@ export class ResultTable {
 
   /**
    * Sorts by score. The lowest bits of each score are replaced with the index of its row, so that a plain array of
-   * doubles is sorted, without a callback per comparison.
+   * doubles can be sorted without a callback per comparison.
    *
    * @returns false if some scores differ only in those bits
    */
@@ -243,5 +246,5 @@ export class ResultTable {
   }
 }
 
-/** Which of the two 32-bit words of a double has its lowest bits. */
+/** Index (0 or 1) of the 32-bit word that contains the lowest bits of a double. */
 const LOW_WORD = new Uint32Array(Float64Array.of(1).buffer)[0] === 0 ? 0 : 1;

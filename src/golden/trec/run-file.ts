@@ -28,15 +28,16 @@ const ROOM_BYTES = 60;
 interface RunSink {
   readonly length: number;
   add(block: Block, ids: LineIds, score: number, rank: number): void;
-  /** Adds the lines from `start` on that it can read faster, and returns the start of the first other line. */
+  /** From `start` on, adds the lines that it can read faster. Returns the start of the first other line. */
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
 
 /**
- * Reads a run with contiguous queries: `query-id Q0 document-id rank score tag`, in which the tag may be missing, or
- * the columns that the first line names. The separator (spaces and tabs, or only tabs, so that ids may contain spaces),
- * the number of columns and the header are detected once per file. As in trec_eval, scores determine the order; a run
- * without scores is ordered by rank. Empty lines and lines that start with `#` are skipped.
+ * Reads a run in which the lines of each query are contiguous. The columns are `query-id Q0 document-id rank score
+ * tag`, with or without the tag, or those that the first line names. The separator (spaces and tabs, or only tabs, so
+ * that ids may contain spaces), the number of columns and the header are detected once per file. As in trec_eval,
+ * scores determine the order; a run without scores is ordered by rank. Empty lines and lines that start with `#` are
+ * skipped.
  *
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: other columns, a rank that is not a whole
  * number, a score that is not a finite decimal number, an ambiguous file, text that is not UTF-8, no result. Errors of
@@ -53,8 +54,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // The caller measures the progress of `goOn` by this length. It drops to 0 when a batch ends, but never within
-  // `goOn`.
+  // The caller counts the lines that `goOn` adds by the growth of this length. The length drops to 0 when a batch ends,
+  // but never within `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;

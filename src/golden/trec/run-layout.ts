@@ -32,8 +32,8 @@ export function isTrecLayout({ columns, headerLine }: RunLayout): boolean {
 export const TREC_LINE: string = TREC_COLUMNS.join(' ');
 
 /**
- * Detects the columns of a run and their separator from its first lines: TREC with or without a tag, or the columns
- * that a header names.
+ * Detects the columns and the separator of a run from its first lines: TREC with or without a tag, or the columns that
+ * a header names.
  *
  * @param lines without empty lines and comments, starting with the first line of the file
  * @returns null if the file has no lines
@@ -57,8 +57,8 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   if (other !== undefined) {
     const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
     if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
-    // If lines contain both spaces and tabs as separators, these align the columns. Otherwise, tabs separate the
-    // columns, because an id on a later line may contain a space.
+    // If a line has a space next to a tab, both only align the columns. Otherwise, tabs separate the columns, because
+    // an id on a later line may contain a space.
     if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
@@ -138,7 +138,7 @@ function fits(text: string, layout: RunLayout): boolean {
   return problemOf(cellsOf(text, layout.separator), layout) === null;
 }
 
-/** Returns the cells of the line that are read. */
+/** Returns the cells that are read from a line: query, document, rank and score. */
 function readOf(text: string, layout: RunLayout): readonly string[] {
   const cells = cellsOf(text, layout.separator);
   return [layout.query, layout.document, layout.rank ?? -1, layout.score ?? -1].map((column) => cells[column] ?? '');
@@ -157,7 +157,7 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
   return `The line is ambiguous: ${readings.join('; ')}. Write all six columns "${TREC_LINE}" on every line.`;
 }
 
-/** True if the score column has a whole number and the tag a fraction, so that columns may be shifted. */
+/** True if the score is a whole number and the tag a fraction, which suggests that the columns are shifted. */
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 

@@ -203,7 +203,10 @@ class Partition {
     this.count++;
   }
 
-  /** Adds the results of the queries `first`, `first + step` and so on to the table; those of a query in file order. */
+  /**
+   * Adds the results of the queries `first`, `first + step` and so on to the table. Keeps the file order within each
+   * query.
+   */
   addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
     if (this.count === 0) return;
     const columns = table.fill(

@@ -1,6 +1,6 @@
 /**
  * Steps of judged queries in a run file: lines with the query id `q1#2` are the results of step 2 of the query `q1`, if
- * the judgments have `q1` and not `q1#2`.
+ * the judgments contain `q1` but not `q1#2`.
  */
 import { RecalldError } from '../../core/errors.ts';
 import { quoted } from '../../core/text/source-line.ts';
@@ -13,8 +13,8 @@ import {
 } from '../../math/ir/ranking.ts';
 
 /**
- * Matches at most nine digits, so that a step is a safe integer, and no leading zeros, because `q1#1` and `q1#01` would
- * otherwise be the same step.
+ * Matches at most nine digits, so that a step is a safe integer. Matches no leading zeros, because `q1#1` and `q1#01`
+ * would otherwise be the same step.
  */
 const STEP = /^(.+)#([1-9]\d{0,8})$/s;
 
@@ -65,12 +65,12 @@ export class RunSteps {
   }
 
   /**
-   * Yields each query with steps, with the rankings of its steps in order. A step without results does not appear in a
-   * run file; this does not change any score.
+   * Yields each query that has steps, and the rankings of its steps in order. A step without results does not appear in
+   * a run file; this does not change any score.
    *
    * @param answered 1 for each judged query that has results under its own id
-   * @throws RecalldError file_malformed if a query has results both of its own and of steps, or if a query id could be
-   *   a step, but another such id of the same query is judged as a query
+   * @throws RecalldError file_malformed if a query has both results under its own id and results of steps, or if `q1#2`
+   *   is read as a step although another id of this form, such as `q1#1`, is a judged query
    */
   *queries(answered: Uint8Array, ids: readonly string[], qrelsPath: string): Generator<readonly [number, Ranking[]]> {
     const judgedLikeSteps = new Map(ids.flatMap((id) => (STEP.test(id) ? [[STEP.exec(id)?.[1], id] as const] : [])));

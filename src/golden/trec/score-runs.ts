@@ -36,20 +36,20 @@ export interface EvaluationCounts {
   readonly judgedDocuments: number;
   /** Number of judgments with a grade of 0 or more whose document the run returned for the query. */
   readonly judgedDocumentsFound: number;
-  /** Number of queries in the run without judgments, which are ignored. */
+  /** Number of unjudged queries in the run, which are ignored. */
   readonly ignoredUnjudgedQueries: number;
   /** Number of judged queries for which the run has results of steps, with query ids such as `q1#2`. */
   readonly queriesWithSteps: number;
-  /** Number of results of judged queries that repeat a document of the same ranking. */
+  /** Over all judged queries: number of results that repeat a document of the same ranking. */
   readonly duplicateDocuments: number;
   /**
-   * Number of results of judged queries with the same score as the previous, different document. Their order was
+   * Over all judged queries: number of results with the same score as the previous, different document. Their order was
    * determined by document id, not by the retriever.
    */
   readonly scoreTies: number;
 }
 
-/** If documents are returned for another query than the one for which they are judged, how the two query ids differ. */
+/** The difference if documents are returned for a query other than the one for which they are judged. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why no result of a run is judged. */
@@ -61,9 +61,9 @@ export interface RunMismatch extends IdDifference {
 export interface TrecScores {
   readonly path: string;
   readonly counts: EvaluationCounts;
-  /** Likely cause of a mismatch; null if at least one judged document is found, or if none is judged. */
+  /** Likely cause of a mismatch; null if at least one judged document is found, or if no document is judged. */
   readonly mismatch: RunMismatch | null;
-  /** Number of neighbors by score whose ranks have the same order (`agree`) or the reverse order (`disagree`). */
+  /** Numbers of neighbor pairs in score order whose ranks have the same (`agree`) or the reverse order (`disagree`). */
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query; null if no document is repeated. */
   readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
@@ -156,7 +156,7 @@ async function readJudgedQueries(qrelsPath: string, relevanceLevel: number) {
     judgments,
     judgedDocuments,
     queriesWithoutRelevant,
-    /** Every judged query, in code-point order whatever the order in the file. */
+    /** Every judged query, in code-point order regardless of the order in the file. */
     ids,
     /** Index in `ids` by query id. */
     places: new Map(ids.map((id, place) => [id, place])),
@@ -269,7 +269,7 @@ function scorer(
   };
 }
 
-/** Scores the queries with results of steps, after all results of steps have been read. */
+/** Scores the queries that have results of steps, once all results of steps have been read. */
 function scoreSteps(
   { judgments, ids }: JudgedQueries,
   qrelsPath: string,
@@ -311,7 +311,7 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/** Returns the repeated document of the query whose id sorts first, so that the order of lines does not matter. */
+/** Returns the repeated document of the query that sorts first by id, so that the order of lines does not matter. */
 function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
@@ -343,7 +343,7 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
   const [run] = scores as [TrecScores];
   return {
     run,
-    /** Every judged query, in code-point order of the ids whatever the order in the files. */
+    /** Every judged query, in code-point order of the ids regardless of the order in the files. */
     queryIds,
     metrics: request.keys.map((key, i) => {
       const values = run.columns[i] ?? new Float64Array(queryIds.length);

@@ -60,7 +60,10 @@ export class JudgmentTable {
     return grades;
   }
 
-  /** Fills `set` with the documents of a query and room for `more`. Returns the first row that repeats one, or -1. */
+  /**
+   * Fills `set` with the documents of a query, and leaves room for `more` documents. Returns the first row that repeats
+   * a document, or -1.
+   */
   listIn(set: DocumentSet, query: QueryRows, more = 0): number {
     const { ranges } = query;
     set.empty(countOf(query) + more);
@@ -73,7 +76,7 @@ export class JudgmentTable {
     return -1;
   }
 
-  /** Returns the first line that judges a document for its query a second time, or null. */
+  /** Returns the first line that judges a document a second time for the same query, or null. */
   firstRepeat(): { readonly line: number; readonly queryId: string; readonly documentId: string } | null {
     const set = new DocumentSet();
     let first: readonly [row: number, queryId: string] | null = null;
