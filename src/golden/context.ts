@@ -33,7 +33,7 @@ declare module '../core/context.ts' {
   interface Hooks {
     /** Evaluates the checks of the given pipelines immediately, because their inputs have changed. */
     evaluateChecks(pipelines?: readonly string[]): Promise<void>;
-    /** Replays a run's queries with the shadows, or evaluates a shadow run. */
+    /** Sends a run's queries to the shadows, or evaluates a shadow run. */
     followWithShadows(run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void>;
     /** Enqueues the job that resumes a run, at most once a minute per run. */
     resume(run: GoldenRun): Promise<void>;

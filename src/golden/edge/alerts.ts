@@ -87,8 +87,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Does not fire while the critical alerts fire: if an outage begins during a run, only some of its queries fail
-      // too.
+      // Does not fire while the critical alerts fire: an outage that begins during a run also fails only some of its
+      // queries.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,

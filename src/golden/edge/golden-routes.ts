@@ -242,7 +242,7 @@ function unknownSet(name: string, version: number | undefined, versions: readonl
   return new RecalldError('golden_set_unknown', sentence);
 }
 
-/** Signal that is not aborted when the caller disconnects, for work that must continue then. */
+/** Signal for work that must continue after the caller disconnects; it never aborts. */
 const never = new AbortController().signal;
 
 /** @throws RecalldError run_unknown, run_not_completed, baseline_has_failures */

@@ -27,7 +27,9 @@ export interface ExcludedRun {
   readonly reason: string;
 }
 
-/** Minimum number of runs, including the pinned run, that measure the noise. The spread of fewer would be a guess. */
+/**
+ * Minimum number of runs, including the pinned run, that measure the noise. The spread of fewer runs would be a guess.
+ */
 export const MIN_CLEAN_RUNS = 3;
 
 /** A mean further from the median than this number of robust standard deviations is an outlier. */

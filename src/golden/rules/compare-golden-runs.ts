@@ -36,7 +36,7 @@ export const noStatistics: BaselineStatistics = { noise: {}, means: null, accept
 export interface RunDifference extends MetricComparison {
   readonly key: RunMetricKey;
   readonly segment: string;
-  /** Number of the candidate's queries that are not compared: a label is stale, or the baseline's set differs. */
+  /** Number of the candidate's queries that are not compared because a label is stale or the baseline's set differs. */
   readonly excluded: number;
 }
 
@@ -54,8 +54,8 @@ export interface StoredComparison extends ComparedRuns {
 /**
  * Compares a run with another run, metric by metric, over all queries and over each segment.
  *
- * Compares queries that are in both sets with the same id, text and judgments. Excludes the queries in `stale`: one of
- * their judged documents is no longer in the store, which lowers their scores through no fault of the retriever. Also
+ * Compares the queries that have the same id, text and judgments in both sets. Excludes the queries in `stale`: each
+ * has a judged document that is no longer in the store, which lowers its score through no fault of the retriever. Also
  * excludes cutoffs that one of the runs does not have.
  *
  * @param known noise and accepted differences of the baseline

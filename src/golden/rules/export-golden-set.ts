@@ -120,7 +120,7 @@ function csvRow(cells: readonly string[]): string {
   return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
 }
 
-/** Maximum number of characters in a line, which is below the reader's limit in bytes even if all are multi-byte. */
+/** Maximum number of characters in a line, below the reader's limit in bytes even if all characters are multi-byte. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
 /** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */

@@ -92,11 +92,11 @@ const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_
 /**
  * Adds a row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids` or, if there are
  * none, `reference_contexts` (before 0.2 `contexts`), each of which answers the query. A context is identified by its
- * text without the prefix `<1-hop>`, which multi-hop queries have.
+ * text without the prefix `<1-hop>`, which the contexts of multi-hop queries have.
  *
  * @returns whether a model wrote the query, and whether its documents are identified by ids
- * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or unreadable
- *   ids
+ * @throws RecalldError file_malformed for a conversation, a row without a query or without a list of contexts, or
+ *   unreadable ids
  */
 export function addRagasRow({ value, place }: Placed, byText: QueriesByText) {
   const row = fieldsOf(value) ?? {};
@@ -170,9 +170,9 @@ export interface RatedDocument extends Placed {
 
 /**
  * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are
- * clicks over expected clicks: a document without clicks gets grade 0, a document with fewer clicks than expected at
- * its ranks gets grade 1, and a document with at least as many gets grade 2. Other fractions, such as ratings from a
- * model, require `--relevance-threshold`.
+ * clicks divided by expected clicks: a document without clicks gets grade 0, a document with fewer clicks than expected
+ * at its ranks gets grade 1, and a document with at least as many as expected gets grade 2. Other fractions, such as
+ * ratings from a model, require `--relevance-threshold`.
  *
  * @param ofClicks true if the list states that it was derived from user behavior
  * @throws RecalldError file_malformed
@@ -318,7 +318,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
 }
 
 /**
- * Detects the format of another tool; returns null unless the file clearly has one.
+ * Detects the format of another tool; returns null unless the file clearly has such a format.
  *
  * @param extension with its dot, in lower case
  * @param head the first kilobytes of the file
@@ -343,7 +343,10 @@ export function foreignFormatOf(extension: string, head: string, names: readonly
   return isOld && (names.includes('ground_truth') || names.includes('evolution_type')) ? 'ragas' : null;
 }
 
-/** True for a table with only columns that recalld knows, because it means the same in recalld's own table format. */
+/**
+ * True for a table with only columns that recalld knows, because such a table has the same meaning in recalld's own
+ * format.
+ */
 function isPlainTable(names: readonly string[]): boolean {
   return (
     names.length > 2 && names.every((name) => roleOfColumn(name) !== null) && plainName(names[2] ?? '') !== 'rating'

@@ -5,7 +5,7 @@ const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 const MISSING = /^(?:nan|none|null|nil|undefined|<na>|#?n\/?a|-|\?)?$/i;
 
-/** True if the text is a spelling of a missing value, such as `nan` from pandas and `None` from Python. */
+/** True if the text is a spelling of a missing value, such as `nan` from pandas or `None` from Python. */
 export function isMissing(text: string): boolean {
   return MISSING.test(text.trim());
 }
@@ -16,7 +16,9 @@ export function decimalOf(text: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** Describes what is wrong with a grade that `readGrade` cannot read, and the fix; completes `Line 3 of FILE ...`. */
+/**
+ * Describes what is wrong with a grade that `readGrade` cannot read, and how to fix it; completes `Line 3 of FILE ...`.
+ */
 export function gradeTextProblem(text: string): string {
   const shown = `has the grade ${quoted(text)}, which is `;
   if (/^[+-]?\d+$/.test(text)) return `${shown}too large; use 0, 1, 2, ...`;

@@ -36,7 +36,7 @@ const MAX_PAIRS = 200;
 /**
  * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix or the like.
  *
- * @param judged at least one id, like `returned`; no id is in both
+ * @param judged at least one id, like `returned`; the two lists share no id
  * @returns the pair with the most common difference; if there is none, the first ids of both sides and no difference
  */
 export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
@@ -46,14 +46,14 @@ export function describeIdDifference(judged: readonly string[], returned: readon
   );
 }
 
-/** Returns `differ in case and the prefix "kb/"`, or that the ids have no common form. */
+/** Returns text such as `differ in case and the prefix "kb/"`, or `have nothing in common`. */
 export function differenceInWords(differences: readonly string[]): string {
   if (differences.length === 0) return 'have nothing in common';
   const [last = '', ...others] = differences.toReversed();
   return `differ in ${others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`}`;
 }
 
-/** Returns both ids as a message shows them: in quotes, with escapes for invisible characters. */
+/** Returns both ids for use in a message: in quotes, with escapes for invisible characters. */
 export function shownIds(judged: string, returned: string): readonly [string, string] {
   // Composed and decomposed accents look the same, as do ordinary and non-breaking spaces.
   const unseen =
@@ -152,7 +152,7 @@ function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): I
   return null;
 }
 
-/** Minimum length of the part that two ids share; a shorter shared part may be chance. */
+/** Minimum length of the part that two ids share; a shorter shared part may be due to chance. */
 const MIN_COMMON = 4;
 
 interface Part {
@@ -166,7 +166,7 @@ const affixOf = ({ id, side, kept }: Part): string =>
   side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
 
 /**
- * Returns the parts of the ids that remain without a prefix or suffix, by canonical form. A prefix or suffix ends at a
+ * Returns what remains of each id without a prefix or suffix, by canonical form. A prefix or suffix ends at a
  * separator, or between letters and digits.
  */
 function partsOf(ids: readonly string[]): Map<string, Part> {

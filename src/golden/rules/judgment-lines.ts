@@ -4,9 +4,9 @@ import { roleOfColumn } from './column-roles.ts';
 import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
 
 /**
- * Parses `{"_id", "text", "metadata"?}`, or the equivalent with the keys of TREC topics; other keys are ignored, as
- * BEIR does. Metadata values that are short texts, numbers or truth values become tags; `onSkip` is called for every
- * other value.
+ * Parses `{"_id", "text", "metadata"?}`, or the equivalent with the keys of TREC topics; other keys are ignored, as in
+ * BEIR. Metadata values that are short texts, numbers or truth values become tags; `onSkip` is called for every other
+ * value.
  *
  * @throws RecalldError `file_malformed` if there is no id or no text
  */
@@ -48,7 +48,10 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
   return { id, text, tags: {} };
 }
 
-/** Splits columns. Removes CSV quotes if all columns have them; otherwise, from columns with doubled quotes inside. */
+/**
+ * Splits columns. Removes CSV quotes from every column if all columns have them; otherwise, only from columns with
+ * doubled quotes inside.
+ */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
   const isOfCsv = cells.every((cell) => QUOTED.test(cell));

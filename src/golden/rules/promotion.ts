@@ -5,7 +5,7 @@ import type { TaggedText } from './golden-set.ts';
 import { queryKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 
-/** Why a query was chosen, in the order of the round robin. */
+/** Reasons to choose a query, in round-robin order. */
 export const choiceReasons = [
   'judged_bad',
   'negative_feedback',
@@ -21,15 +21,15 @@ export type ChoiceReason = (typeof choiceReasons)[number];
 const NEAR = 0.8;
 /** Minimum number of equal live queries for a query to count as frequent. */
 const FREQUENT = 2;
-/** Minimum grade, from 0 to 3, that means that a document contains an answer or a part of one. */
+/** Minimum grade, from 0 to 3, of a document that contains an answer or a part of one. */
 const RELEVANT_GRADE = 2;
 
 /**
  * Groups queries with equal tags and with texts that are equal except for case and punctuation. Drops near-duplicates
- * of golden queries, and of other live queries. Then takes turns among six groups: queries with no relevant graded
- * document, with negative feedback, without a similar golden query, with positive feedback, with clicks, and that are
- * frequent. Each turn chooses the most frequent query of its group; in the first group, the query with the worst
- * grades. Queries that are in none of these groups are not chosen.
+ * of golden queries, and of other live queries. Then takes turns among six groups of queries: no relevant graded
+ * document, negative feedback, no similar golden query, positive feedback, clicks, high frequency. Each turn chooses
+ * the most frequent query of its group; in the first group, it chooses the query with the worst grades. Queries that
+ * are in none of these groups are not chosen.
  */
 export function chooseQueries(
   candidates: readonly CandidateQuery[],
@@ -178,8 +178,8 @@ function tallyOf(feedback: readonly CandidateFeedback[]) {
  *
  * Suggests grades by the first rule that applies:
  *
- * - A person graded the document on the page *Judge*: one less than that grade, but at least 0, because a golden
- *   document counts as relevant from grade 1 on. A model's grade suggests nothing.
+ * - A person graded the document on the page *Judge*: one less than that grade, but at least 0, because golden
+ *   documents with grade 1 or higher count as relevant. A model's grade suggests nothing.
  * - Users judged the document (feedback of the kind `relevance`): 2 if more users found it relevant than not, 0 if
  *   fewer did.
  * - Users clicked the document: 2 if the results got positive feedback and no negative feedback, otherwise 1.

@@ -31,8 +31,8 @@ export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessag
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter((answer) => !isAnswered(answer));
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
-  // If another run has found the retriever down, this run sends no queries, so all of its failures have the code
-  // `not_asked`.
+  // If another run has found that the retriever is down, this run sends no queries, so all of its failures have the
+  // code `not_asked`.
   const first = asked[0] ?? failed[0];
   if (first === undefined) return null;
   // Groups failures by code, because messages with the same code may contain different numbers.
@@ -60,7 +60,7 @@ export function describeFailure({ message, queries, others, notAsked, total }: R
   return `${message.replace(/\.$/, '')} (${how.join('; ')}).`;
 }
 
-/** Returns the config option because of which the response could not be read; null for every other failure. */
+/** Returns the config option that makes the response unreadable; null for every other failure. */
 export function misreadingOption(code: string): string | null {
   if (code === 'no_result_list') return 'retriever.results.list';
   return code === 'missing_id' ? 'retriever.results.id' : null;
@@ -93,12 +93,14 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
 /** Number of ids compared on each side; more ids would not change the result. */
 const COMPARED_IDS = 5000;
 /**
- * Minimum number of similar ids for a warning, and the minimum share of the compared judged documents that they must
- * be. Fewer similar ids may be due to chance.
+ * Minimum number of similar ids for a warning, and their minimum share of the compared judged ids. Fewer similar ids
+ * may be due to chance.
  */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
-/** Detects judged ids that the retriever never returns, or returns in another form: scores drop without an error. */
+/**
+ * Detects judged ids that the retriever never returns or returns in another form. They lower scores without an error.
+ */
 function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const returned = new Set(answers.flatMap(({ documents }) => documents.map(({ id }) => id)));

@@ -6,7 +6,7 @@ import type { MetricSummary } from '../../math/stats/descriptive.ts';
 /** Ranks of a query's judged documents in one stage, which are stored instead of the full list. */
 export interface AnsweredStage {
   readonly name: string;
-  /** True if the stage ran in parallel with others, whose results were then merged. */
+  /** True if the stage is one of several parallel stages whose results were then merged. */
   readonly isSide: boolean;
   /** Number of distinct documents. */
   readonly documents: number;
@@ -23,14 +23,14 @@ export const ANSWER = 'answer';
 export interface StageStep {
   /** `words and vectors` for two parallel stages. */
   readonly name: string;
-  /** Relevant documents that the step passes on; for the final results, relevant documents in the first k. */
+  /** Relevant documents that the step passes on; for the final results, relevant documents in the top k. */
   readonly recall: MetricSummary;
   /**
-   * Relevant documents that the previous step had and neither this step nor a later one has; for the first step,
-   * documents that it never finds.
+   * Relevant documents that the previous step had but neither this step nor a later one has; for the first step,
+   * relevant documents that no step finds.
    */
   readonly lost: MetricSummary;
-  /** Queries that gained or lost a hit in the first k; null for the first step, and after parallel stages. */
+  /** Queries that gained or lost a hit in the top k; null for the first step, and after parallel stages. */
   readonly moved: MovedQueries | null;
   /** p95 of the stage's own time, over the responses that report it; null if no response does. */
   readonly latencyP95Ms: number | null;
@@ -38,7 +38,7 @@ export interface StageStep {
 }
 
 export interface MovedQueries {
-  /** Queries that have no relevant document among the first k before this step, but have one after it. */
+  /** Queries that have no relevant document in the top k before this step, but have one in the top k after it. */
   readonly in: number;
   readonly out: number;
   /** Change of the hit rate in this step, with its interval (Newcombe). */
@@ -71,10 +71,10 @@ export const BATCH_QUERIES = 50;
 
 /** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
 export interface RunSettings {
-  /** Cut-offs of every measure; the largest cut-off is requested from the retriever. */
+  /** Cutoffs of every measure; the largest cutoff is requested from the retriever. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Additional measures beyond the measures of every run; absent in runs from before recalld supported gains. */
+  /** Measures in addition to those of every run; absent in runs that predate the support for gains. */
   readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;
@@ -83,7 +83,7 @@ export interface RunSettings {
   readonly errorBudget: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Absent in runs from before recalld supported unanswerable queries. */
+  /** Absent in runs that predate the support for unanswerable queries. */
   readonly noAnswer?: NoAnswerLimits;
   /** Separator after the document id in chunk ids, in results and judgments; if absent, ids are compared unchanged. */
   readonly chunkSeparator?: string;
@@ -101,16 +101,16 @@ export const gainMeasures = ['cg', 'dcg'] as const satisfies readonly Measure[];
 
 export type GainMeasure = (typeof gainMeasures)[number];
 
-/** Cut-offs for a golden set that is run manually and is not in the config. */
+/** Cutoffs for a golden set that is run manually and is not in the config. */
 export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
 
 export interface QueryAnswer {
   readonly queryId: string;
   readonly outcome: QueryOutcome;
   readonly documents: readonly RetrievedDocument[];
-  /** Size of the texts of all documents; absent if the retriever returns no texts, and when read from storage. */
+  /** Size of the texts of all documents; absent if the retriever returns no texts, and in results read from storage. */
   readonly context?: ContextSize;
-  /** Stages that the response reports; absent if it reports none, and when read from storage. */
+  /** Stages that the response reports; absent if it reports none, and in results read from storage. */
   readonly stages?: readonly AnsweredStage[];
   readonly latencyMs: number | null;
   readonly attempts: number;
@@ -131,10 +131,10 @@ export interface SegmentScore extends MetricSummary {
   readonly k: number;
 }
 
-/** Share of failed queries from which on a run reports retriever errors. */
+/** Minimum share of failed queries at which a run reports retriever errors. */
 export const ERRORS_SHARE = 0.05;
 
-/** Share of failed queries from which on a run reports an outage. */
+/** Minimum share of failed queries at which a run reports an outage. */
 export const OUTAGE_SHARE = 0.5;
 
 export function failureSentence(runId: string | null, reason: string | null): string {
@@ -188,7 +188,7 @@ export interface GoldenRun extends NewRun {
   readonly noAnswer: NoAnswerResults | null;
   /** Measures of the retriever's stages; null if the retriever reports none, or if the run did not complete. */
   readonly stages: RunStages | null;
-  /** When its results were deleted after the retention time (`keep_answers`); null while they exist. */
+  /** When the run's results were deleted after the retention time (`keep_answers`); null while they exist. */
   readonly answersDeletedAt: Date | null;
 }
 
@@ -197,7 +197,7 @@ export interface RunLabels {
   readonly probed: number | null;
   /** Number of superseded documents: their judgments are out of date. */
   readonly stale: number | null;
-  /** Number of documents that are missing without a replacement: retrieval became worse. */
+  /** Number of documents that are missing without a replacement: their loss makes retrieval worse. */
   readonly lost: number | null;
   /** Number of queries whose relevant documents are all superseded. */
   readonly deadQueries: number | null;

@@ -9,7 +9,7 @@ export interface QuietHours {
 }
 
 /**
- * True if the time is within one of the quiet hours, from `from` (inclusive) to `to` (exclusive).
+ * True if the time is within one of the ranges, from `from` (inclusive) to `to` (exclusive).
  *
  * Quiet hours follow the local time of the time zone: when clocks go back, the repeated hour is quiet twice; when
  * clocks go forward, the skipped hour does not occur.
@@ -20,10 +20,10 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
   return hours.some(({ from, to }) => (from < to ? minute >= from && minute < to : minute >= from || minute < to));
 }
 
-/** Returns the latest midnight in a time zone at or before an instant; without one, the start of the day. */
+/** Returns the start of an instant's day in a time zone: midnight, or the first minute if clocks skip midnight. */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);
-  // Searches backwards by minutes, because no day is longer than 25 hours and clocks change by whole minutes.
+  // Searches the last 26 hours by minutes, because no day is longer than 25 hours and clocks change by whole minutes.
   const minute = Math.floor(at.getTime() / MINUTE_MS);
   const isToday = (candidate: number): boolean => dayOf(timezone, new Date(candidate * MINUTE_MS)) === today;
   return new Date(firstWhere(minute - 26 * 60 + 1, minute, isToday) * MINUTE_MS);
@@ -84,9 +84,9 @@ export interface BudgetRequest {
 /**
  * True if a run fits into the remaining daily budget.
  *
- * For a set with a sentinel, the queries of one full run are reserved in case the sentinel fails, if the limit allows
- * for a second full run. Scheduled runs and sentinels must not use this reserve; a full run that a failed sentinel
- * starts may. A manual run is never refused, but its queries count toward the limit.
+ * For a set with a sentinel, the part of the limit beyond one full run is reserved in case the sentinel fails, up to
+ * the queries of another full run. Scheduled runs and sentinels must not use this reserve; a full run that a failed
+ * sentinel starts may. A manual run is never refused, but its queries count toward the limit.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

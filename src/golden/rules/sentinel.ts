@@ -11,7 +11,7 @@ import { classifyDifference } from './verdict.ts';
  * per day fails by chance at this level.
  */
 const SENTINEL_ALPHA = 0.01;
-/** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
+/** Minimum drop in nDCG at the largest cutoff that justifies a full run. */
 const SENTINEL_DROP = 0.05;
 
 type SentinelVerdict =
@@ -56,13 +56,13 @@ export function evaluateSentinel(
  *
  * The queries must be able to show a drop. A query with score s can drop by at most s. A fault that removes the
  * documents of a share f of the queries lowers the mean of the sentinel by f times that mean, so queries that always
- * score 0 detect nothing. If a score varies between runs, a drop of the same size stays unnoticed. Queries are
- * therefore ordered by the mean minus the standard deviation of their scores over the last full runs. Ties, such as
- * many queries that always score 1, are broken by a hash of the id, so that neighbors in the file are not chosen
- * together.
+ * score 0 detect nothing. If a score varies between runs, a drop that is no larger than this variation stays unnoticed.
+ * Queries are therefore ordered by the mean minus the standard deviation of their scores over the last full runs. Ties,
+ * such as many queries that always score 1, are broken by a hash of the id, so that neighbors in the file are not
+ * chosen together.
  *
  * Because a fault may affect a single segment, the segments take turns, smallest first: each adds its best query that
- * is not chosen yet. Queries without a segment form an additional segment.
+ * has not been chosen yet. Queries without a segment form an additional segment.
  *
  * The same set, history and settings yield the same choice.
  *

@@ -26,7 +26,7 @@ export async function askInSteps(
 
 /**
  * Merges the results of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document contains the
- * number of its step, so that the ranking of each step can be restored. The latency is the latency of the slowest step,
+ * number of its step, so that the ranking of each step can be restored. The latency is that of the slowest step,
  * because the latencies in a run are those of single requests. Stages are omitted, because their ranks are valid only
  * within the request of one step.
  */
@@ -79,7 +79,7 @@ export function rankingsOf(documents: readonly RetrievedDocument[]): (readonly R
   return rankings;
 }
 
-/** Returns the documents among the first k of the query, or of any of its steps. */
+/** Returns the documents in the top k of the query or of any of its steps. */
 export function returnedWithin(documents: readonly RetrievedDocument[], k: number): ReadonlySet<string> {
   return new Set(rankingsOf(documents).flatMap((ranking) => ranking.slice(0, k).map(({ id }) => id)));
 }

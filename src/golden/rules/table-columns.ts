@@ -63,7 +63,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
       const role = tableRoleOf(name);
       const base = names.indexOf(name.replace(/\.\d+$/, ''));
       if (base !== -1 && base !== index && tableRoleOf(names[base] ?? '') !== null) {
-        // If two columns have the same name, pandas renames the second one in this way.
+        // pandas adds such a suffix to the second of two columns with the same name.
         throw malformed(header, twoColumns(names[base] ?? '', name));
       }
       if (role === null || chosen.roles.has(role)) unknown.push(index);

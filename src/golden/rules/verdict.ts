@@ -4,13 +4,13 @@ import { mcnemarExact, type TestPlan } from '../../math/stats/paired-tests.ts';
 export interface ComparisonSettings {
   /** Significance level of the two-sided test, in (0, 1). */
   readonly alpha: number;
-  /** Smallest difference that matters, >= 0; null uses `defaultMinEffect` of each measure. */
+  /** Smallest difference that matters, >= 0; if null, `defaultMinEffect` of each measure applies. */
   readonly minEffect: number | null;
 }
 
 /**
- * Criteria for the comparisons that are stored with each run. Checks apply their own significance level and drop to the
- * stored differences instead.
+ * Criteria for the comparisons that are stored with each run. Checks instead apply their own significance level and
+ * minimum drop to the stored differences.
  */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
@@ -35,7 +35,7 @@ export function testPlan({ alpha }: ComparisonSettings): TestPlan {
 
 /**
  * `no_change`: no query changed, or a change that matters is ruled out. `inconclusive`: a change that matters is
- * neither shown nor excluded.
+ * neither shown nor ruled out.
  */
 export const comparisonVerdicts = ['regression', 'improvement', 'no_change', 'inconclusive'] as const;
 
@@ -47,20 +47,20 @@ export interface MeasuredDifference {
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Two-sided p of the difference under the hypothesis that nothing changed. */
+  /** Two-sided p-value of the difference under the hypothesis that nothing changed. */
   readonly p: number;
   /** Number of queries with a higher score. */
   readonly wins: number;
   /** Number of queries with a lower score. */
   readonly losses: number;
   /**
-   * `reruns` compares with the mean of the runs that the baseline was pinned with, and uses the noise between these
+   * `reruns` compares with the mean of the runs with which the baseline was pinned, and uses the noise between these
    * runs. All other methods compare only with the pinned run.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
 
-/** Tolerance for differences that miss the minimum effect only by rounding. */
+/** Tolerance for differences that miss the minimum effect only because of rounding. */
 const ROUNDING = 1e-12;
 
 /**
@@ -87,10 +87,10 @@ export function classifyDifference(measured: MeasuredDifference, settings: Compa
 }
 
 /**
- * True if chance does not explain how many more queries score lower than higher, or higher than lower: exact, two-sided
- * sign test (McNemar's test for hits). Always false if the run is compared with the mean of reruns that varied: `wins`
- * and `losses` count against the pinned run alone, and if that run is unusual, nearly all queries differ in the same
- * direction.
+ * True if chance does not explain the imbalance between queries that score lower and queries that score higher: exact,
+ * two-sided sign test (McNemar's test for hits). Always false if the run is compared with the mean of reruns that
+ * varied: `wins` and `losses` count against the pinned run alone, and if that run is unusual, nearly all queries differ
+ * in the same direction.
  */
 export function isOneSided(
   { wins, losses, ciMethod, ciLow, ciHigh }: Omit<MeasuredDifference, 'measure'>,
@@ -101,9 +101,9 @@ export function isOneSided(
 }
 
 /**
- * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, so that
- * metrics that measure nearly the same thing, or that cannot change, do not reduce the power. `unjudged` decides only
- * if it is the only metric.
+ * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, because
+ * metrics that measure nearly the same thing or cannot change would reduce the power. `unjudged` decides only if it is
+ * the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],
@@ -141,7 +141,7 @@ export function confirmRegression(history: readonly ComparedRun[], runs: number)
   const consecutive = regressed.size;
   const isUnconfirmed = last.verdict === 'regression' && consecutive < runs;
   return {
-    /** `unconfirmed_regression` if the last run regressed, but not yet enough consecutive runs. */
+    /** `unconfirmed_regression` if the last run regressed, but too few consecutive runs have regressed. */
     verdict: isUnconfirmed ? ('unconfirmed_regression' as const) : last.verdict,
     /** Consecutive regressions at the end of the history; 0 if the last run is not a regression. */
     consecutive,

@@ -319,7 +319,7 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   }
 }
 
-/** A judged document with its text from the store. After re-chunking, this text serves to find the replacement. */
+/** A judged document with its text from the store. After re-chunking, this text identifies the replacement. */
 export interface SeenDocument {
   readonly documentId: string;
   readonly content: string;

@@ -273,8 +273,8 @@ async function acceptedOf(
 }
 
 /**
- * Asks the user about each proposal: `y` accepts it, `a` this and all further ones, `q` quits, and other input rejects
- * it.
+ * Asks the user about each proposal: `y` accepts it, `a` accepts it and all further ones, `q` quits, and any other
+ * input rejects it.
  */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

@@ -106,7 +106,7 @@ export function cancelCommand(signal: AbortSignal): CommandUnknownOpts {
 }
 
 /**
- * Runs a golden set until the run ends. If it is interrupted, marks the run as cancelled.
+ * Runs a golden set until the run ends. If the command is interrupted, marks the run as cancelled.
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, or the reason of the signal
  */
@@ -167,7 +167,7 @@ async function queueGoldenRun(
   return run;
 }
 
-/** Maximum number of characters shown of a text from a service. */
+/** Texts from services are truncated after this number of characters. */
 const MAX_TEXT = 2000;
 
 function debugQuery(settings: CommandSettings, name: string, set: string, id: string) {

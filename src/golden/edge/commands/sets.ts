@@ -170,8 +170,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds two hints: a warning if no pipeline uses the set, and `power`, which states for each check of
- * each pipeline that runs the set which drops it can detect.
+ * Imports a set and adds two hints: a warning if no pipeline uses the set, and `power`, which states the drops that
+ * each check can detect, for each pipeline that runs the set.
  *
  * @throws RecalldError as withCommandStore, and for files that cannot be read
  */
@@ -183,7 +183,7 @@ export async function importNamedSet(
   const { format } = options;
   const { config, signal } = settings;
   const uses = usesOf(config, options.set);
-  // Reads the file before the store is opened, so that an unreadable file fails fast.
+  // Reads the file before the store is opened, so that the command fails fast if the file is unreadable.
   const file = format === 'review' ? null : await readGoldenSet(path, readOptions(format, options), signal);
   return withCommandStore(settings, async ({ db }) => {
     const report =

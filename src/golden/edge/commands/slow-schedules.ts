@@ -1,4 +1,4 @@
-/** Warns in `recalld config check` if the interval of a golden schedule is shorter than recent runs. */
+/** Warns in `recalld config check` if the interval of a golden schedule is shorter than the duration of recent runs. */
 import { type CommandSettings, readIfThere, withCommandStore } from '../../../app/commands/command-store.ts';
 import { duration, plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
@@ -8,7 +8,7 @@ import { overrunSeconds } from '../../rules/schedule.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 
-/** Number of runs of which the median duration is taken. More runs are read, because cancelled runs do not count. */
+/** Number of runs whose median duration is computed. More runs are read, because cancelled runs do not count. */
 const COUNTED = 5;
 const RECENT = 10;
 

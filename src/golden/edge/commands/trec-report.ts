@@ -16,7 +16,9 @@ export function mismatchJson({ mismatch }: TrecScores) {
   return mismatch && { ...mismatch, differences: [...mismatch.differences] };
 }
 
-/** The order counts as reversed if this many times more neighbors disagree than agree on the order by rank. */
+/**
+ * The order counts as reversed if at least this many times as many neighbors contradict the order by rank as follow it.
+ */
 const REVERSED = 9;
 
 /** Returns sentences that explain the counts, most important first. */

@@ -59,7 +59,7 @@ function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {
   return ranks;
 }
 
-/** @param change column that compares the documents with another ranking; null for no such column */
+/** @param change column that compares the documents with another ranking; null to omit this column */
 export function rankedTable<Row extends Omit<RankedDocument, 'otherRank'>>(
   caption: string,
   rows: readonly Row[],

@@ -28,7 +28,7 @@ const PAGE_SIZE = 25;
 
 type QueryTableData = Awaited<ReturnType<typeof readQueryTable>>;
 
-/** @param isFailing true if the queries that dropped most are shown first */
+/** @param isFailing true to show the queries with the largest drops first */
 export async function readQueryTable(
   context: Context,
   run: GoldenRun,

@@ -6,7 +6,7 @@ import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts'
 const chosenPipelines = 'pipeline in (${pipeline:sqlstring})';
 const chosenSets = `${chosenPipelines} and golden_set in (\${golden_set:sqlstring})`;
 
-/** The latest completed full run of each selected pipeline and golden set that ended within the time range. */
+/** For each selected pipeline and golden set, the latest completed full run that ended within the time range. */
 const latestRuns = `
 select distinct on (pipeline, golden_set) *
 from golden_runs

@@ -56,7 +56,9 @@ function floors(measure: GoldenMeasure): PromQuery {
   };
 }
 
-/** Maps each measure to the measure over the union of all steps that has the same value for a query with one step. */
+/**
+ * Maps a measure to its counterpart over the union of all steps. For a query with one step, both have the same value.
+ */
 const unionOf: Readonly<Partial<Record<GoldenMeasure, GoldenMeasure>>> = {
   recall: 'union_recall',
   hit_rate: 'all_found',
@@ -92,7 +94,7 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
 
 /**
  * Graphs the lowest score among a pipeline's golden sets, one graph per pipeline. Shows the lowest mean with the lowest
- * lower bound and the lowest upper bound, because the latter decides whether a check is critical.
+ * lower bound and the lowest upper bound, because the upper bound decides whether a check is critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
