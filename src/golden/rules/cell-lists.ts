@@ -1,4 +1,4 @@
-/** Parses lists in table cells, which may be JSON, printed by Python, or written by hand. */
+/** Parses lists in table cells. A list may be JSON, printed by Python, or written by hand. */
 import { parseExactJson } from '../../core/text/json.ts';
 
 /** Parses a list of ids in JSON or Python notation, as pandas writes it; returns null for any other text. */

@@ -9,7 +9,7 @@ export type ColumnRole =
   | 'no_answer'
   | 'iteration';
 
-/** Column names by role, in lower case, without spaces, `_` and `-`. */
+/** Column names by role, in lower case, without spaces, `_` or `-`. */
 const names: Readonly<Record<ColumnRole, readonly string[]>> = {
   query: ['query', 'question', 'text', 'userinput', 'querytext'],
   query_id: ['queryid', 'qid'],
@@ -38,7 +38,7 @@ const roles = new Map(
   Object.entries(names).flatMap(([role, known]) => known.map((name) => [name, role as ColumnRole] as const)),
 );
 
-/** Returns the name in lower case without spaces, `_` and `-`, so that variants of a column name are equal. */
+/** Returns the name in lower case without spaces, `_` or `-`, so that variants of a column name are equal. */
 export function plainName(name: string): string {
   return name.replaceAll(/[\s_\-\uFEFF]+/g, '').toLowerCase();
 }
@@ -48,7 +48,7 @@ export function roleOfColumn(name: string): ColumnRole | null {
   return roles.get(plainName(name)) ?? null;
 }
 
-/** True if a column has no name; pandas names such columns after their position. */
+/** True if a column has no name, or a name that pandas derived from its position. */
 export function isUnnamed(name: string): boolean {
   return /^(unnamed: ?\d+(\.\d+)*(_level_\d+)?)?$/i.test(name.trim());
 }

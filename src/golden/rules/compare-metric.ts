@@ -67,9 +67,9 @@ const MIN_EQUAL = 6;
  *   decides instead of the queries: the difference is taken from the mean of the reruns, `p` is 2 Phi(-|difference| /
  *   sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same results has sd 0, so
  *   any difference is a change.
- * - If the variance is unknown because the index was rebuilt, `p` is at least the p, and the interval at least as wide
- *   as the interval, of a normal distribution with the variance from `acceptedDropVariance`: no paired test can tell a
- *   drop from a shift that a rebuild causes in all queries.
+ * - If the variance is unknown because the index was rebuilt, a normal distribution with the variance from
+ *   `acceptedDropVariance` sets the minimum of `p` and of the width of the interval: no paired test can tell a drop
+ *   from a shift that a rebuild causes in all queries.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
@@ -236,12 +236,12 @@ function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | nul
 }
 
 /**
- * Returns the two-sided p that an unchanged retriever shows a difference of at least this size, given the noise of its
- * reruns; 0 if the reruns did not differ.
+ * Returns the two-sided probability that an unchanged retriever shows a difference of at least this size, given the
+ * noise of its reruns; 0 if the reruns did not differ.
  *
- * This p is the larger of two values: p with the variance from `noisyVariance`, and p with sd^2 / n plus the upper 95 %
- * bound of the shared variance. Runs are compared with one baseline for months, so with a noise estimate that is too
- * low by chance, run after run would look like a change.
+ * The result is the larger of two values: p with the variance from `noisyVariance`, and p with sd^2 / n plus the upper
+ * 95 % bound of the shared variance. Runs are compared with one baseline for months, so with a noise estimate that is
+ * too low by chance, run after run would look like a change.
  */
 export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   const noisy = noisyVariance(test, noise);
@@ -255,7 +255,7 @@ export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   );
 }
 
-/** Upper 95 % bound of the shared variance, from chi-square with one degree of freedom fewer than reruns. */
+/** Upper 95 % bound of the shared variance, from chi-square with `reruns` - 1 degrees of freedom. */
 function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
   const freedom = reruns - 1;
   return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);

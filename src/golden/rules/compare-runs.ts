@@ -27,8 +27,8 @@ const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
 /**
- * Returns advice on the size of the set; empty if it is large enough. It contains a warning below 100 queries, and the
- * number of queries that would detect the minimum effect of each metric.
+ * Returns advice on the size of the set; empty if it is large enough. The advice warns about sets of fewer than 100
+ * queries, and states how many queries would detect the minimum effect of each metric.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
@@ -83,7 +83,7 @@ export interface SegmentComparison {
 }
 
 export interface RunComparison extends SegmentComparison {
-  /** One comparison per segment. p is not adjusted for their number, and the verdict on `all` ignores them. */
+  /** One comparison per segment. p is not adjusted for the number of segments; the verdict on `all` ignores them. */
   readonly segments: readonly SegmentComparison[];
 }
 

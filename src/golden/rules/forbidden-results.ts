@@ -23,7 +23,7 @@ export interface ForbiddenResult {
 }
 
 export interface ForbiddenResults extends ForbiddenCounts {
-  /** Documents that a second request returned again, by query in the order of the set, then by rank. */
+  /** Documents that a second request returned too, sorted by query in the order of the set, then by rank. */
   readonly confirmed: readonly ForbiddenResult[];
 }
 
@@ -64,7 +64,7 @@ export function forbiddenResults(
   });
 }
 
-/** Evaluates only isolation rules on document ids, because results of golden runs are stored without their fields. */
+/** Evaluates only the isolation rules that use document ids, because golden runs store no fields of documents. */
 function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: GoldenQuery['tags']): boolean {
   return isolation.some(
     (rule) => typeof (evaluateRule(rule, { segments, results: [{ id, score: null }] }) ?? '') === 'object',
@@ -75,7 +75,8 @@ function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: 
  * Rejects forbidden documents that contradict their query.
  *
  * @param forbidden patterns, each with the first place that names it
- * @throws RecalldError file_malformed if the query judges a forbidden document relevant, or lacks the tag of a pattern
+ * @throws RecalldError file_malformed if a forbidden document is judged relevant to the query, or if the query lacks
+ *   the tag of a pattern
  */
 export function refuseContradictions(
   { judgments, tags }: GoldenQuery,
@@ -103,7 +104,7 @@ export function refuseContradictions(
 
 /**
  * Drops forbidden documents that a second request for the same query does not return, because the retriever may have
- * been in a transient state at the first request, such as an index swap.
+ * been in a transient state, such as an index swap, at the first request.
  *
  * @param again results of the second request, at least for the queries for which a forbidden document was returned
  */
@@ -134,7 +135,7 @@ export function confirmForbidden(
 /** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** Maximum number of unanswerable queries with documents that are stored with a run. */
+/** Maximum number of unanswerable queries with documents to store per run. */
 export const MAX_NAMED = 50;
 
 /**

@@ -7,7 +7,7 @@ import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { goldenLimits } from './golden-set.ts';
 import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 
-/** Why a generated query reveals its source, so that no real user would write it. */
+/** How a generated query reveals its source; no real user would write such a query. */
 export const queryProblems = ['quotes_chunk', 'points_at_text', 'unfit_length'] as const;
 
 export type QueryProblem = (typeof queryProblems)[number];
@@ -51,9 +51,9 @@ const ITERATIONS = 15;
 const MAX_CLUSTERS = 50;
 
 /**
- * Orders all rows so that the first n rows, for any n, contain each cluster about in proportion to its size. Within a
- * cluster of m rows, the row at index i of a random order gets the key (i + u) / m, with one u per cluster, uniform in
- * [0, 1); the rows are sorted by these keys (systematic sampling, Madow 1949). The clusters, about sqrt(rows / 2) of
+ * Orders all rows so that, for any n, the first n rows represent each cluster roughly in proportion to its size. Within
+ * a cluster of m rows, the row at index i of a random order gets the key (i + u) / m, with one u per cluster, uniform
+ * in [0, 1); the rows are sorted by these keys (systematic sampling, Madow 1949). The clusters, about sqrt(rows / 2) of
  * them, come from spherical k-means. The same seed yields the same order.
  */
 export function stratifiedOrder(rows: Matrix, seed: number): number[] {

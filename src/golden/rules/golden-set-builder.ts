@@ -50,7 +50,7 @@ const STEP = 2000;
 /** Number of ids that are kept as examples; this many suffice to show how two kinds of ids differ. */
 const SOME_IDS = 200;
 
-/** Matches a whole number that a tool wrote as a fraction, or that a spreadsheet rounded. */
+/** Matches a whole number to which a tool added `.0`, or that a spreadsheet rounded. */
 const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
 const LONGEST_DOUBTFUL = 24;
 
@@ -63,7 +63,7 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
-  /** Query ids in judgments that no query has, to describe how they differ from the ids of the queries. */
+  /** Query ids that occur in judgments but not in queries, to describe how they differ from those of the queries. */
   readonly #unknownQueries = new Set<string>();
 
   /** `digest` maps text to a hex hash of at least 16 digits, from which queries without an id get their ids. */
@@ -74,9 +74,9 @@ export class GoldenSetBuilder {
 
   /**
    * Adds a query and returns the id for its judgments. A query without an id gets `q-` and 16 digits of the hash of its
-   * text and tags, so that its id stays the same in every version.
+   * text, steps and tags, so that its id stays the same in every version.
    *
-   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or for a rejected repeat
+   * @throws RecalldError `file_malformed` for an invalid id, text or tag, or for a rejected repeat
    */
   addQuery(draft: QueryDraft, place: SourcePlace, repeat: RepeatPolicy): string {
     const query = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
@@ -110,10 +110,10 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Adds a judgment. Negative grades and judgments of unknown queries are counted and skipped; a repeated judgment counts
-   * once.
+   * Adds a judgment. Negative grades and judgments of unknown queries are counted and skipped; a repeated judgment
+   * counts once.
    *
-   * @throws RecalldError `file_malformed` for an id or grade out of bounds, or a document with two grades
+   * @throws RecalldError `file_malformed` for an invalid id or grade, or a document with two grades
    */
   addJudgment(queryId: string, documentId: string, grade: number, place: SourcePlace): void {
     const query = this.#trimmedId('query id', queryId, place);
@@ -146,7 +146,7 @@ export class GoldenSetBuilder {
    * Adds a document that must never be returned for a query: its id, or an id prefix followed by `*`. A repeated
    * pattern counts once.
    *
-   * @throws RecalldError `file_malformed` for an id out of bounds, or too many patterns for one query
+   * @throws RecalldError `file_malformed` for an invalid id, or too many patterns for one query
    */
   addForbidden(queryId: string, pattern: string, place: SourcePlace): void {
     const query = this.#trimmedId('query id', queryId, place);
@@ -191,7 +191,7 @@ export class GoldenSetBuilder {
    * @param source name of the file or folder, for error messages
    * @param isUnjudged true to return queries without judgments too
    * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or only judgments of other queries,
-   *   and `file_malformed` if a relevant document is forbidden, or its query unanswerable
+   *   and `file_malformed` if a relevant document is forbidden, or if its query is unanswerable
    */
   finish(source: string, isUnjudged = false) {
     const steps = this.finishInSteps(source, isUnjudged);
@@ -259,7 +259,7 @@ export class GoldenSetBuilder {
     };
   }
 
-  /** Counts the skipped judgments of an unanswerable query. @throws RecalldError file_malformed for a relevant one */
+  /** Counts the skipped judgments of an unanswerable query. @throws RecalldError file_malformed if one is relevant */
   #skipJudgments(entry: Entry, noAnswer: SourcePlace): void {
     for (const [documentId, grade] of entry.judgments) {
       const place = entry.judgedAt?.get(documentId) ?? entry.place;
@@ -272,7 +272,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Describes how the query ids of judgments differ from those of queries; if they do not, why rows were skipped. */
+  /** Describes how the query ids of judgments differ from those of queries or, if all match, why rows were skipped. */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();
@@ -374,7 +374,7 @@ function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): 
   return { id, text, steps, tags: Object.fromEntries(tags) };
 }
 
-/** Returns a string that is equal exactly for equal text, steps and tags; the order of the tags does not matter. */
+/** Returns equal strings if and only if text, steps and tags are equal; the order of the tags does not matter. */
 export function queryKey(query: TaggedText): string {
   const tags = Object.entries(query.tags).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
   const { steps = [] } = query;

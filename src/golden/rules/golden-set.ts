@@ -120,7 +120,7 @@ export interface QueryOrigin {
   readonly queryId: string;
   readonly kind: 'live' | 'generated';
   readonly pipeline: string;
-  /** Hash of the live query's id, by which an erasure finds the text; null for generated queries. */
+  /** Hash of the live query's id, with which an erasure finds the text; null for generated queries. */
   readonly liveQueryHash: string | null;
   readonly userHash: string | null;
   readonly askedAt: Date | null;
@@ -138,14 +138,14 @@ export interface NewGoldenSet {
   readonly note?: string;
   /** Name in the audit log; default: import. */
   readonly act?: 'import_golden_set' | 'accept_labels';
-  /** Where queries that no person wrote come from; queries that the set already has may be omitted. */
+  /** Origins of the queries that no person wrote; may omit queries that the set already has. */
   readonly origins?: readonly QueryOrigin[];
 }
 
 /** The text that replaces an erased query text in old versions. */
 export const ERASED_TEXT = '[erased]';
 
-/** Selects queries by id, or by import order: `from` inclusive, from 0, and `to` exclusive. */
+/** Selects queries by id, or by index in import order, from 0: `from` is inclusive, `to` exclusive. */
 export type QuerySelection = { readonly ids: readonly string[] } | { readonly from: number; readonly to: number };
 
 /** `questions`: one query per line without judgments, which only measures the stability of results. */
@@ -169,15 +169,15 @@ export interface ReadGoldenSetOptions {
   readonly qrelsPath?: string | undefined;
   /** Tables: the columns that the user named. */
   readonly columns?: ColumnChoices | undefined;
-  /** Minimum grade of a relevant document, which gets grade 1; grades may then be fractions. */
+  /** Documents with at least this grade get grade 1, others 0; grades in the file may then be fractions. */
   readonly relevanceThreshold?: number | undefined;
-  /** Tables: the separator of several documents in one cell. */
+  /** Tables: the separator between several documents in one cell. */
   readonly documentsSeparator?: string | undefined;
   /** Skips judgments whose document id equals the query id. */
   readonly skipOwnDocument?: boolean | undefined;
 }
 
-/** The text, steps and tags, which identify a query without an id. */
+/** The text, steps and tags, which together identify a query that has no id. */
 export interface TaggedText {
   readonly text: string;
   /** Omitted or empty for a query with one retrieval. */
@@ -187,7 +187,7 @@ export interface TaggedText {
 
 /** A query as written in a file: not yet trimmed or checked. */
 export interface QueryDraft extends TaggedText {
-  /** Query id; null if the file has none, in which case the id is derived from text and tags. */
+  /** Query id; null if the file has none, in which case the id is derived from text, steps and tags. */
   readonly id: string | null;
 }
 
@@ -210,7 +210,7 @@ export function goldenSetOf(segment: string): string | null {
   return segment.startsWith(PREFIX) ? segment.slice(PREFIX.length) : null;
 }
 
-/** Name of the segment that contains the queries of segments beyond the maximum. */
+/** Name of the segment that merges all segments beyond the maximum number. */
 export const OTHER_SEGMENT = 'other';
 
 export interface Segment {

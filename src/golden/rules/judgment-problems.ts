@@ -9,7 +9,7 @@ export const NEAR_TEXT = 0.9;
 /**
  * Finds duplicates, contradictions and queries without a relevant document. Duplicates have the same tags, and their
  * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). Two equal queries
- * contradict each other if one judges a document relevant and the other judges it irrelevant.
+ * contradict each other if a document is judged relevant to one and irrelevant to the other.
  */
 export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {
   const duplicates: {

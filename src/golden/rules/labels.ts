@@ -40,9 +40,9 @@ const MAX_PARTS = 5;
 /**
  * Returns the chunks that may replace a missing text, best first. If some chunks have the same text as the missing
  * document, returns only those chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing
- * text's three-word sequences. If no chunk does, the document may have been split: returns the chunks of whose text at
- * least 0.8 comes from the missing text, longest first. Returns nothing if no chunk is similar enough, because a
- * proposal would be a guess.
+ * text's three-word sequences. If no chunk does, the document may have been split: returns the chunks that have
+ * at least 0.8 of their sequences in common with the missing text, longest first. Returns nothing if no chunk is
+ * similar enough, because a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -87,7 +87,7 @@ export type DocumentFate = 'superseded' | 'lost';
 
 /**
  * If at least this share of all judged documents disappears and their texts are unknown, the index was re-chunked or
- * renamed.
+ * its documents got new ids.
  */
 const NEARLY_ALL = 0.8;
 
@@ -221,7 +221,7 @@ export interface Acceptance {
   readonly to: readonly string[];
 }
 
-/** Returns the accepted proposals that are still made, each with only its accepted chunks that are still proposed. */
+/** Returns the proposals that were accepted, each with only its accepted chunks, and the unknown acceptances. */
 export function matchAcceptances(proposals: readonly LabelProposal[], acceptances: readonly Acceptance[]) {
   const byLabel = new Map(proposals.map((proposal) => [key(proposal.queryId, proposal.from), proposal]));
   const accepted: LabelProposal[] = [];
@@ -234,7 +234,7 @@ export function matchAcceptances(proposals: readonly LabelProposal[], acceptance
   }
   return {
     accepted,
-    /** Proposals that were accepted but are no longer made, because the set or the store has changed. */
+    /** Acceptances of proposals or chunks that are no longer proposed, because the set or the store has changed. */
     unknown,
   };
 }

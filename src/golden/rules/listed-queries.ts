@@ -85,7 +85,7 @@ function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<str
 
 export type ChangedQuery = ReturnType<typeof changedQueries>[number];
 
-/** Returns the queries in both runs whose score by `key` changed, most regressed first, ties by id. */
+/** Returns the queries that both runs contain and whose score by `key` changed, most regressed first, ties by id. */
 export function changedQueries(
   baseline: ComparedSide,
   candidate: ComparedSide,

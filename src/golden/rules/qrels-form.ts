@@ -97,7 +97,7 @@ function objectOf(line: SourceLine): Fields {
 }
 
 /**
- * Detects the format from the first lines of a file, at least one, excluding empty lines and comments.
+ * Detects the format from the first lines of a file (at least one), without its empty lines and comments.
  *
  * @throws RecalldError file_malformed if no format fits, or if several formats fit
  */
@@ -152,7 +152,7 @@ function headerForm(
   choices: ColumnChoices,
 ): QrelsForm {
   const columns = cells.map((name, index) => readingOf(name, index, place, choices));
-  // If no column is named as an id, a column `query` becomes the id.
+  // If no column has the name of a query id, the column `query` becomes the id.
   const hasId = columns.some(({ readAs }) => readAs === 'query_id');
   const found = columns.map((column) =>
     column.readAs === 'query' && !hasId ? { ...column, readAs: 'query_id' as const } : column,

@@ -18,8 +18,8 @@ const TYPICAL = 5;
 
 /**
  * Clusters the live queries with spherical k-means (about 25 queries each, at most 64 clusters). A golden query belongs
- * to the cluster of the most similar live query. A live query is covered if a golden query is at least as similar to it
- * as the median pair of its cluster. The median cosine is taken over at most 200 random pairs per cluster, so that the
+ * to the cluster of the most similar live query. A live query is covered if its cosine with a golden query is at least
+ * the median cosine of its cluster. The median is taken over at most 200 random pairs per cluster, so that the
  * threshold fits the cosines of the embedding model. Clusters with a single query use the median over all clusters.
  *
  * The same input yields the same result.
@@ -67,7 +67,7 @@ export function measureRepresentativeness(input: {
       covered: size === 0 ? 0 : covered / size,
       /** Number of golden queries in the cluster. */
       golden: goldenLabels.filter((own) => own === label).length,
-      /** Cosine from which on two queries of the topic count as similar. */
+      /** Minimum cosine at which two queries of the topic count as similar. */
       minCosine: bounds[label] ?? 1,
       /** Indexes of the topic's most typical live queries, at most 5. */
       typical: rows
@@ -100,8 +100,8 @@ export function measureRepresentativeness(input: {
      */
     represented,
     /**
-     * Weight of each golden query. The golden queries of a cluster together weigh as much as its share of live traffic.
-     * The weights sum to 1, or are all 0 if no golden query is in a cluster.
+     * Weight of each golden query. The weights of a cluster's golden queries add up to the cluster's share of the
+     * represented live traffic. All weights sum to 1, or are all 0 if no golden query is in a cluster.
      */
     goldenWeights: Float64Array.from(goldenLabels, (label) => {
       const topic = topics[label];

@@ -20,7 +20,7 @@ export interface OverlapPair {
   readonly to: readonly SegmentScore[];
 }
 
-/** Mean of each metric over the overlapping runs, by version, over all queries. */
+/** By version, the mean of each metric over the overlapping runs and over all queries. */
 export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
@@ -78,12 +78,12 @@ export function describeLevels(levels: Levels, key: string): string {
  *
  * A score threshold shifts by the difference between the mean scores of the two versions, so that its distance from the
  * scores stays the same. The threshold for the upper bound of the interval shifts by the difference between the upper
- * bounds if that is lower, because a larger set has a narrower interval. With several overlapping runs, the lowest
- * difference counts, so that the new threshold is not stricter than the old one for any of these runs.
+ * bounds if that difference is lower, because a larger set has a narrower interval. With several overlapping runs, the
+ * lowest difference counts, so that the new threshold is not stricter than the old one for any of these runs.
  *
  * A regression check shifts if the new version scores lower against the baseline than the old version, and the old
- * version showed no regression. After the new version has taken over, only a further drop counts. The new version may
- * score lower without a new drop if the queries that it shares with the baseline dropped by more than all queries did.
+ * version showed no regression. After the new version has taken over, only a further drop counts. The new version can
+ * score lower without a new drop: the queries that it shares with the baseline may have dropped more than most.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

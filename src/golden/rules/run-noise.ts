@@ -16,7 +16,7 @@ export interface RerunNoise {
   readonly reruns: number;
   /** Standard deviation of the difference between the means of two runs: sqrt(2) times that of one mean. */
   readonly standardDeviation: number;
-  /** Part of the variance that all queries of a run share, >= 0. A paired test cannot tell it from a real drop. */
+  /** Variance that all queries of a run share, >= 0. A paired test cannot tell its effect from a real drop. */
   readonly sharedVariance: number;
   /** Number of queries over which the noise was measured. */
   readonly queries: number;
@@ -72,7 +72,7 @@ export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
 export type Reruns = ReturnType<typeof measureReruns>;
 
 /**
- * Measures the noise of every metric over all queries and over each segment, and the mean scores, from reruns.
+ * From reruns, measures the noise of every metric over all queries and over each segment, and computes mean scores.
  *
  * A metric is `isConstant` only if no other metric varied either, because a hit rate that stayed the same while ranks
  * changed may still vary later.
@@ -124,11 +124,11 @@ export interface Expected {
 const CONFIDENCE_OF_NOISE = 0.95;
 
 /**
- * Upper bound of the variance of the difference between one run of n queries and the mean of K reruns, (W / n + S) (1 +
- * 1 / K). W is the variance of a query's score between runs, computed with the upper 95 % Poisson bound for the number
- * of queries whose scores vary. If this metric stayed the same while others varied, W assumes that a score that varies
- * differs by 1 in one run. S is the variance that queries share: V - W / n of the reruns, where the upper 95 % bound
- * (chi-square) of the variance of their means is used as V. The result is exactly 0 if every rerun scored the same.
+ * Returns an upper bound of the variance of the difference between one run of n queries and the mean of K reruns: (W /
+ * n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 % Poisson bound for
+ * the number of queries whose scores vary. If only other metrics varied, W assumes that each varying score differs by 1
+ * in one run. S is the variance that queries share: V - W / n of the reruns, with the upper 95 % bound (chi-square) of
+ * the variance of their means as V. The result is exactly 0 if every rerun scored the same.
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;
@@ -144,11 +144,11 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
 
 /**
  * Upper bound of the variance of the difference between a run of n queries and the mean of the reruns. Uses the larger
- * one of the variance of the reruns and the variance of accepted days, because reruns can be alike by chance.
+ * of two variances, that of the reruns and that of accepted days, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
  * @returns null if the variance is unknown: if the index generation differs from the baseline's, or if the scores vary
- *   from day to day by more than between reruns and by at least `minEffect`, which indicates unnoticed rebuilds. With
+ *   more from day to day than between reruns, and by at least `minEffect`, which indicates unnoticed rebuilds. With
  *   such an index, only the paired test can determine whether scores changed. If all reruns scored the same, half of
  *   `minEffect` is enough, because then only the days show how much scores vary, and a few days say little about the
  *   largest drop.
@@ -177,7 +177,7 @@ function poissonBound(count: number): number {
   return next * (1 - 1 / (9 * next) + normalQuantile(CONFIDENCE_OF_NOISE) / (3 * Math.sqrt(next))) ** 3;
 }
 
-/** Minimum number of days or generations from which a variance is estimated. */
+/** Minimum number of days or generations for an estimate of the variance. */
 const MIN_ACCEPTED = 5;
 /**
  * Maximum number of days or generations. Only the first ones after the baseline are used, because scores may drift with
@@ -278,14 +278,14 @@ export interface DropCheck {
   readonly runs: number;
 }
 
-/** The regression check in the example config, which is assumed if the config has none. */
+/** The regression check of the example config, assumed for a config without regression checks. */
 export const usualCheck = { drop: 0.02, alpha: 0.005, runs: 2 } as const;
 
-/** Maximum drop for which is searched, in standard deviations above the drop that the check needs. */
+/** Maximum drop that is searched for, in standard deviations above the drop that the check needs. */
 const REACH = 12;
 
 /**
- * Returns the smallest drop in the true mean that the check reports within `runs` runs with a probability of 0.8, while
+ * Returns the smallest drop in the true mean that the check reports within `runs` runs with a probability of 0.8, if
  * index and model are the same as at the baseline.
  *
  * A run shows a drop if its mean is below the mean of the K reruns by at least `drop`, and by at least z standard

@@ -54,7 +54,7 @@ export function segmentsToScore(
     members: everything.members.filter((row) => !dead.has(queries[row]?.id ?? '')),
   };
   const hasDead = dead.size > 0 && alive.members.length > 0;
-  // If all queries of a set only have forbidden documents, there is nothing to score.
+  // If all queries of a set have only forbidden documents, there is nothing to score.
   if (queries.length === 0) return { segments: [], overflow: 0 };
   return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
@@ -115,7 +115,7 @@ export function runMetricKeys(cutoffs: readonly number[], measures: readonly Mea
 }
 
 /**
- * Scores every judged query; a query that has not been run, has no results or failed scores 0 in every measure. Uses
+ * Scores every judged query; a query scores 0 in every measure if it failed, has no results or has not been run. Uses
  * the order of the retriever; a repeated document counts once, at its first rank. The steps of a query are scored as
  * `math/ir/union.ts` defines.
  *

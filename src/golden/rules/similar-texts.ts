@@ -55,8 +55,10 @@ interface NearPair {
 
 /**
  * Returns all pairs of texts whose word sets have a Jaccard similarity of at least `threshold`, ordered by the index of
- * the second text, then of the first. Compares only pairs that share one of their rarest words: if all words are ordered in the same way, two sets with that similarity have a word in common among the first |A| - ceil(threshold |A|) + 1 words of each set A (prefix
- * filter, Chaudhuri, Ganti and Kaushik 2006). A text without words is similar to no other text.
+ * the second text, then of the first. Compares only pairs that share one of their rarest words: if the words of all
+ * sets are in the same order, two sets with that similarity have a word in common among the first |A| - ceil(threshold
+ * |A|) + 1 words of each set A (prefix filter, Chaudhuri, Ganti and Kaushik 2006). A text without words is similar to
+ * no other text.
  *
  * @param threshold in (0, 1]
  */

@@ -1,6 +1,6 @@
 /**
  * Measures how many of a golden set's relevant documents each retriever stage keeps and loses. Each share is computed
- * per query, as a share of its relevant documents like recall, and then averaged over the queries.
+ * per query, over its relevant documents (like recall), and then averaged over the queries.
  */
 
 import type { GoldenQuery } from '../../core/model.ts';
@@ -50,7 +50,7 @@ export interface StagedQuery {
 
 /**
  * Returns the judged queries with their ranks by stage, without queries that have no relevant document. Document ids in
- * `answers` and `stagesOf` must have the form of those in the judgments.
+ * `answers` and `stagesOf` must have the same form as in judgments.
  */
 export function stagedQueries(
   queries: readonly GoldenQuery[],
@@ -96,8 +96,8 @@ export function summarizeStages(queries: readonly StagedQuery[], k: number): Run
 }
 
 /**
- * Returns, for each query, which share of its relevant documents each step loses; the last step is the final results.
- * Failed queries lose no documents in any step.
+ * Returns, for each query, the share of its relevant documents that each step loses; the last step is the final
+ * results. Failed queries lose no documents in any step.
  */
 export function lossesByStep(
   queries: readonly StagedQuery[],

@@ -176,7 +176,7 @@ async function summarizeStages({ context, run, side, signal }: Conclusion): Prom
   return context.statistics.summarizeStages(queries, Math.max(...cutoffs), signal);
 }
 
-/** Returns the fingerprints of the components that determine the results, which excludes the judge of live queries. */
+/** Returns the fingerprints of the components that determine the results; the judge of live queries does not. */
 async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record<string, string>> {
   const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(

@@ -120,7 +120,7 @@ function measureContexts(contexts: readonly ContextSize[]) {
   ];
 }
 
-/** @param like a measure with the same range of values, which determines the interval method */
+/** @param like a measure with the same range of values; it determines the interval method */
 function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg') {
   return { measure, ...valueOf(summarize(values, like)) };
 }
@@ -149,5 +149,5 @@ async function measureStability({ db }: Context, run: EndedRun) {
 
 /** Maximum number of queries in the list of the most changed results. */
 const MIN_NAMED = 5;
-/** Number of queries per turn, which takes a few milliseconds of the main thread. */
+/** Number of queries per turn; a turn takes a few milliseconds of the main thread. */
 const QUERIES_PER_TURN = 500;

@@ -12,7 +12,7 @@ export interface PinRequest {
   readonly reruns: readonly GoldenRun[] | null;
   readonly by: string;
   readonly now: Date;
-  /** Pins the run even if some of its queries failed; they count as 0 in the baseline. */
+  /** Pins the run even if some of its queries failed; failed queries count as 0 in the baseline. */
   readonly withFailures?: boolean;
 }
 

@@ -30,9 +30,9 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answersAsIn, queriesOfRun, readForbiddenResults } from './stored-runs.ts';
 
 /**
- * Returns the versions of a set to run at a tick: the latest version and, during a rotation, before it the version
- * whose scores are exported. If the set has a schedule, a version that has never completed on the pipeline begins a
- * rotation. Without a schedule, the rotation would never end.
+ * Returns the versions of a set to run at a tick: during a rotation, first the version whose scores are exported, then
+ * the latest version; otherwise only the latest. If the set has a schedule, a version that has never completed on the
+ * pipeline begins a rotation. Without a schedule, the rotation would never end.
  */
 export async function versionsToRun(
   context: Context,
@@ -107,10 +107,10 @@ export async function overlappingRuns(
 }
 
 /**
- * Lets the new version take over once enough ticks have a completed run of both versions. From then on, scores of the
- * new version are exported. Thresholds shift with the mean score of the set, so that an unchanged retriever gets the
- * same verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift would hide a wrong
- * import. The change is recorded as a deployment, with the mean scores of both versions on the overlapping runs.
+ * Lets the new version take over once enough ticks have completed runs of both versions. From then on, the scores of
+ * the new version are exported. Thresholds shift with the mean score of the set, so that an unchanged retriever gets
+ * the same verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift would hide a
+ * wrong import. The change is recorded as a deployment, with the mean scores of both versions on the overlapping runs.
  */
 export async function advanceRotation(
   context: Context,
@@ -163,7 +163,7 @@ export async function advanceRotation(
   );
 }
 
-/** Scores the new version with the old judgments of the queries in both versions; null if no such judgment changed. */
+/** Scores the new version with the old judgments of the queries that it kept; null if no such judgment changed. */
 async function scoresAsBefore(
   context: Context,
   from: GoldenRun,
@@ -196,7 +196,7 @@ export async function readCheckHistory(
   return { history, before: last === undefined ? [] : await runs.checks(last.runId) };
 }
 
-/** Evaluates the checks of the run that is exported next with the shifted thresholds. */
+/** Applies the shifted thresholds to the checks of the run that is exported next. */
 async function reevaluateChecks(
   runs: GoldenRuns,
   checks: readonly GoldenCheck[],

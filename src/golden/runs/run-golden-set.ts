@@ -216,7 +216,7 @@ async function answerOpenQueries(
   );
 }
 
-/** Why and for what a run starts. `manualRun` is the reason of a full run that a user starts. */
+/** Reason for a run, and its purpose. `manualRun` is for a full run that a user starts. */
 export type RunReason = Pick<NewRun, 'trigger' | 'scheduledFor' | 'purpose' | 'cause' | 'queryIds'>;
 
 export const manualRun: RunReason = {
@@ -260,7 +260,7 @@ export async function latestVersion(sets: GoldenSets, name: string): Promise<Gol
   return set;
 }
 
-/** @returns null if the tick already has a run, or a run started by a sentinel is still in progress */
+/** @returns null if the tick already has a run, or if a run that a sentinel started is still in progress */
 export async function createGoldenRun(
   { db, clock, newRunId }: Context,
   pipeline: WatchedPipeline,

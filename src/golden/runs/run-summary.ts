@@ -62,7 +62,7 @@ function withRatio(results: NoAnswerResults) {
   return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
-/** Like `summarizeRun`, but includes the scores so far of a run in progress. */
+/** Like `summarizeRun`, but for a run in progress, also returns its scores so far. */
 export async function summarizeRunSoFar(
   context: Context,
   run: GoldenRun,

@@ -28,7 +28,7 @@ import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 
 /**
- * Compares two runs over the queries that are in both set versions, except the queries in `stale`.
+ * Compares two runs over the queries that both set versions contain, except the queries in `stale`.
  *
  * @param side the queries of the candidate and their results, if the caller has them; null to read them
  * @returns null if the runs share no query or no cutoff, or if the results of the baseline were deleted
@@ -113,7 +113,7 @@ function withNamingOf({ settings: { chunkSeparator } }: GoldenRun, { settings }:
   return chunkSeparator === undefined ? settings : { ...settings, chunkSeparator };
 }
 
-/** Returns the forbidden documents that a run returned; null if the set forbids none, or the run did not test them. */
+/** Returns the forbidden documents that a run returned; null if the set forbids none or the run had no such test. */
 export async function readForbiddenResults(
   runs: GoldenRuns,
   { id, forbidden }: GoldenRun,
@@ -232,8 +232,8 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
 
 /**
  * Compares all measures of the queries, at the largest cutoff that all runs have; nDCG decides the verdict. Excludes
- * queries with a stale label in any of the runs. If the results of one run are compared by document instead of by
- * chunk, those of all runs are.
+ * queries with a stale label in any of the runs. If one run is compared by document instead of by chunk,
+ * all runs are.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */

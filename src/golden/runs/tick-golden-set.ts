@@ -11,7 +11,7 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { createGoldenRun, latestVersion, manualRun, type RunReason } from './run-golden-set.ts';
 
-/** Maximum number of consecutive failed sentinels that are read to find out since when sentinels have failed. */
+/** Maximum number of consecutive failed sentinels that are read to find out when sentinels began to fail. */
 const MAX_IN_A_ROW = 300;
 
 /**

@@ -19,7 +19,8 @@ import { findReplacements } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 
 /**
- * Checks a golden set. Results that need a store, an embedder or live queries give the reason if these are missing.
+ * Checks a golden set. If the store, the embedder or live queries are missing, each result that needs them states the
+ * reason.
  *
  * @param since start of the live traffic to compare with
  */
@@ -75,7 +76,7 @@ export async function checkLatestVersion(
   };
 }
 
-/** True if the set has a problem to fix. Its size, number of results and coverage of live traffic are only advice. */
+/** True if the set has a problem to fix. Findings on size, number of results or live coverage are only advice. */
 export function hasProblems({ check, answers }: Pick<CheckedSet, 'check' | 'answers'>): boolean {
   if (answers.kind === 'answers' && answers.warnings.ids !== null) return true;
   const { labels, problems } = check;

@@ -101,7 +101,7 @@ function quoteCount(text: string): number {
   return count;
 }
 
-/** Returns the delimiter that yields the most known column names; in a tie, the most columns. */
+/** Returns the delimiter that yields the most known column names or, in a tie, the most columns. */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters
     .map((delimiter) => {

@@ -75,7 +75,7 @@ export interface GenerateRequest {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/** If the retriever returned no source chunk of this many queries, it evidently uses other ids than the store. */
+/** If the retriever returned no source chunk for this many queries, its ids evidently differ from the store ids. */
 const NEVER_RETRIEVED = 20;
 
 /**
@@ -196,15 +196,15 @@ export interface Chunk {
 /** The outcome of a query, or why the retriever failed. */
 type FilterVerdict = 'kept' | 'not_retrieved' | 'near_duplicate' | QueryProblem | { readonly message: string };
 
-/** The source chunk must be among this number of top results of the retriever. */
+/** The source chunk must be among this many of the retriever's top results. */
 const ROUND_TRIP = 10;
 const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
  * Returns a filter that drops a query if it reveals its source (see `queryProblem`), if it is nearly the same as a
- * known query (Jaccard similarity of words of at least 0.8 or, with an embedder, a cosine above 0.92), or if the
- * pipeline's retriever does not return the source chunk among the first 10 results. If the embedder fails, cosines are
+ * known query (Jaccard similarity of the words at least 0.8 or, with an embedder, cosine above 0.92), or if the
+ * retriever of the pipeline does not return the source chunk in its top 10 results. If the embedder fails, cosines are
  * not compared. The verdict on a query depends on which queries were accepted before it.
  */
 function createQueryFilter(

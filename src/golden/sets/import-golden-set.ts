@@ -43,7 +43,7 @@ export class SourceFiles {
     return sourceLines(path, this.seeing(role));
   }
 
-  /** Returns a function that must be passed every byte of a file in order; it throws when the signal aborts. */
+  /** Returns a function to which all bytes of a file must be passed in order; it throws when the signal aborts. */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });
@@ -233,7 +233,7 @@ export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, nam
 const MEANING_VERSION = 2;
 
 /**
- * Imports values in the form of JSONL lines, in batches, and yields to the event loop in between. The same queries in
+ * Imports values shaped like JSONL lines, in batches, and yields to the event loop in between. The same queries in
  * the same order have the same content hash, however their JSON was written.
  *
  * @throws RecalldError file_malformed with the index of the query, golden_set_empty; nothing is stored in these cases

@@ -20,7 +20,7 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Maximum number of golden queries. Embedding those of larger sets would cost more than the measure is worth. */
+/** Maximum number of golden queries. Embedding more queries would cost more than the measure is worth. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */

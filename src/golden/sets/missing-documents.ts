@@ -55,7 +55,7 @@ export async function findLostDocuments(
     anchors.set(id, findAnchors(text, candidates));
   }
   return {
-    /** Candidate replacement chunks by the id of the lost document; empty if none is similar enough. */
+    /** Possible replacement chunks by id of the missing document; empty if no chunk is similar enough. */
     anchors,
     /** Ids of lost documents without a stored text, which cannot be searched for. */
     unknown,
@@ -97,10 +97,9 @@ async function fatesOf(
 }
 
 /**
- * Looks up the judged documents of a set in the store, and determines why those that the store does not have are
- * missing. Stores the texts of the documents that the store has, so that a later run can distinguish a lost document
- * from one that has a new id. Rejects only with the reason of `signal`; if the store fails, the result is `unknown`,
- * with the reason.
+ * Looks up the judged documents of a set in the store, and determines why any are missing. Records the texts of the
+ * documents that the store has, so that a later run can distinguish a lost document from one that has a new id.
+ * Rejects only with the reason of `signal`; if the store fails, the result is `unknown`, with the reason.
  */
 export async function probeStoredLabels(
   context: Context,

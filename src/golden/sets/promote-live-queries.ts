@@ -32,7 +32,7 @@ export async function promoteLiveQueries(
     promoted.push(await withJudgments(query, pipeline, signal));
   }
   return {
-    /** Number of live queries with a stored text from which these were chosen. */
+    /** Number of live queries with a stored text; `promoted` was chosen from these. */
     candidates: candidates.length,
     promoted,
   };

@@ -41,7 +41,7 @@ async function evaluate(qrels: readonly string[], run: readonly string[]): Promi
 }
 
 describe('recalld eval of a run with steps', () => {
-  it('scores the union of the first k documents of each step of a judged query', async () => {
+  it('scores the union of the top k documents of each step of a judged query', async () => {
     const report = await evaluate(QRELS, [...STEPS, result('q2', 'd2', 1)]);
     expect(report.per_query).toEqual({
       q1: { 'union_recall@1': 0.5, 'union_recall@2': 1, 'all_found@2': 1, 'mrr@5': 1 },

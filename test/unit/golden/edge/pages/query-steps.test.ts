@@ -35,7 +35,7 @@ function pageOf(parts: Partial<QueryPageData> = {}): string {
 }
 
 describe('the page of a query with steps', () => {
-  it('lists the first k documents of each step, and marks those that an earlier step returned', () => {
+  it('lists the top k documents of each step, and marks those that an earlier step returned', () => {
     const text = pageOf();
     const [, first = '', second = ''] = /Step 1([\s\S]*?)Step 2([\s\S]*?)Before/.exec(text) ?? [];
     expect(first).toContain('which company made the PET');
