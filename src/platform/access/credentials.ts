@@ -316,7 +316,7 @@ export type ConsoleSessions = ReturnType<typeof createConsoleSessions>;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The key exists only while the browser sends its cookie, so a dump of the database cannot be decrypted. */
+/** The key is derived from the session cookie and never stored, so a dump of the database cannot be decrypted. */
 function sealingKey(token: string): Buffer {
   return Buffer.from(hkdfSync('sha256', token, '', 'recalld id token', 32));
 }

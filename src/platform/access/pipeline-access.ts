@@ -1,4 +1,4 @@
-/** How each route treats an API key that is limited to pipelines. */
+/** How each route treats an API key that is limited to certain pipelines. */
 import type { FastifyRequest } from 'fastify';
 import type { Context } from '../../core/context.ts';
 
@@ -21,7 +21,7 @@ export type PipelineAccess = keyof typeof pipelineAccess;
 /** Returns the context of a request: everything, or only what belongs to the pipelines of its API key. */
 export type ContextOf = (request: FastifyRequest) => Context;
 
-/** Returns the valid API key of a call; null without one. A server without the API has no API keys. */
+/** Returns the valid API key of a call; null if there is none. A server without the API has no API keys. */
 export function validKeyOf({ apiKey }: Pick<FastifyRequest, 'apiKey'>) {
   return typeof apiKey === 'object' ? apiKey : null;
 }

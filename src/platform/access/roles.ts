@@ -21,7 +21,7 @@ export function grantingGroups(groups: readonly string[], { admin, read }: Roles
   return [...new Set(groups)].filter((group) => admin.includes(group) || read.includes(group));
 }
 
-/** Number of groups that the message about a missing role lists. */
+/** Maximum number of groups listed in the message about a missing role. */
 const MAX_LISTED = 20;
 
 /**

@@ -12,7 +12,7 @@ import type { OidcConfig, SignInConfig } from './config.ts';
 import { assertHasRole, grantingGroups, type User } from './roles.ts';
 
 const FIELD = 'server.oidc';
-/** Accepted difference between the clocks of the provider and of recalld. */
+/** Accepted difference between the provider's clock and recalld's clock. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 /** Maximum length of a user's name; longer names are cut. */
@@ -108,7 +108,7 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
     /** Problem found by the last discovery; null if the discovery succeeded. */
     problem: (): string | null => problem,
 
-    /** Returns the URL of the provider to which the browser is sent. @throws RecalldError sign_in_unavailable */
+    /** Returns the URL at the provider to which the browser is sent. @throws RecalldError sign_in_unavailable */
     async begin(): Promise<SignInAttempt & { readonly url: string }> {
       const attempt = {
         state: oidc.randomState(),
@@ -233,7 +233,7 @@ function explainFailure(error: unknown): RecalldError {
   return fail(`The provider sent an invalid response${code === '' ? '' : ` (${code})`}. ${again}`);
 }
 
-/** Returns the error of a request, which openid-client wraps. */
+/** Returns the RecalldError that an error from openid-client wraps; null if it wraps none. */
 function recalldErrorIn(error: unknown): RecalldError | null {
   if (error instanceof RecalldError) return error;
   return error instanceof Error && error.cause !== undefined ? recalldErrorIn(error.cause) : null;

@@ -16,7 +16,7 @@ function cronProblem(expression: string): string | null {
   if (readCronExpression(expression) === null)
     return 'is not a cron expression with five fields, or six with seconds; for an hourly schedule, write "0 * * * *"';
   const [dayOfMonth, , weekday] = expression.trim().split(/ +/).slice(-3);
-  // In Unix cron either field may match; other programs require both.
+  // In Unix cron, it is enough if either field matches; other programs require both to match.
   if (dayOfMonth !== '*' && weekday !== '*') {
     return 'sets both a day of the month and a weekday, which cron programs interpret differently; write * for one of them';
   }

@@ -19,7 +19,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type DashboardSettings, postgresSource, prometheusSource, runbookUrl, sql } from './promql.ts';
 
-/** Selects all pipelines that have metrics. It has no "All" option, because SQL queries need the pipeline names. */
+/** Selects all pipelines that have metrics. No `allValue` is set, because SQL queries need the pipeline names. */
 const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';
 const sets =
   'label_values(recalld_golden_run_last_attempt_timestamp_seconds{job=~"$job", pipeline=~"$pipeline"}, golden_set)';
@@ -162,7 +162,7 @@ export function labelVariable(
   return variable.label(label).datasource(prometheusSource).query(query).refresh(VariableRefresh.OnTimeRangeChanged);
 }
 
-/** Makes a variable multi-select, with all values by default. */
+/** Makes a variable multi-select; by default, all values are selected. */
 export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true).includeAll(true).current({ text: 'All', value: '$__all' });
 }

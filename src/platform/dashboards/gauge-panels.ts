@@ -20,7 +20,7 @@ export interface GaugeGraph {
   readonly description?: string;
   /** How to read the panel, in addition to its description. */
   readonly note?: string;
-  /** Labels that do not get separate series, such as a constant label. */
+  /** Labels that do not divide the graph into series, such as a constant label. */
   readonly without?: readonly string[];
   /**
    * Draws bounds as lines, because the panel may have several series, and a band would join bounds of different series.
@@ -34,7 +34,7 @@ export interface GaugeGraph {
 const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
 
 /**
- * Draws a graph of each gauge, with one series for each value of every label that is neither selected nor fixed. Draws
+ * Draws a graph of each gauge, with one series per combination of the labels that are neither selected nor fixed. Draws
  * bounds as a band if there is only one series. Omits metrics that this version does not export.
  */
 export function gaugeGraphs(specs: readonly GaugeGraph[]): Builder<Panel>[] {

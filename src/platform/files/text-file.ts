@@ -91,8 +91,8 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // A pipe or a terminal is written directly; `writeText` refuses a folder, and an existing file unless `replace`
-        // is set.
+        // A pipe or a terminal is written to directly; `writeText` refuses a folder, and an existing file unless
+        // `replace` is set.
         await writeText(path, text, replace);
         continue;
       }
@@ -146,7 +146,7 @@ export async function* sourceLines(
   yield* linesOf(chunks(path), path, see);
 }
 
-/** Like sourceLines, for a source other than a file; `name` replaces the path. */
+/** Like sourceLines, but for a source other than a file; `name` replaces the path. */
 export async function* linesOf(
   source: AsyncIterable<Buffer>,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Limits on connections that have not sent a valid key yet, limits on pipelined requests, and an orderly shutdown, in
- * which running requests complete and new requests are refused, so that clients retry on another replica.
+ * Limits on connections that have not sent a valid key yet, limits on pipelined requests, and an orderly shutdown:
+ * running requests complete, and new requests are refused so that clients retry on another replica.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -73,7 +73,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
   });
 
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Fastify opens a second server for the name localhost, whose connections are first seen here.
+    // Fastify opens a second server for the name localhost; the connections of that server are first seen here.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
       // Sends no more responses to a client that does not read them.

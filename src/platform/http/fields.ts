@@ -38,7 +38,7 @@ export const identifier = bounded(MAX_ID_LENGTH, controlInId).refine((value) => 
   error: 'is empty',
 });
 
-/** Equivalent to `identifier`, but much cheaper, because each query contains dozens of ids. */
+/** Equivalent to `identifier`, but much cheaper; each query contains dozens of ids. */
 export function isIdentifier(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= MAX_ID_LENGTH && isClean(value, false);
 }
@@ -89,7 +89,7 @@ export const segmentsSchema = shortTexts(MAX_SEGMENTS, MAX_SEGMENT_VALUE).transf
 
 /**
  * Accepts nearly the same values as `segmentsSchema` at a fraction of the cost. Refuses null values and objects that
- * are not plain, some of which the schema accepts.
+ * are not plain, although the schema accepts some of them.
  */
 export function areSegments(value: unknown): value is Readonly<Record<string, string>> {
   return areShortTexts(value, MAX_SEGMENTS, MAX_SEGMENT_VALUE);
@@ -136,7 +136,7 @@ export function wireSchema(schema: z.ZodType): Record<string, unknown> {
  * Parses part of a request by its schema.
  *
  * @param what names that part in messages
- * @throws RecalldError body_unreadable with the first invalid field; its value is not repeated
+ * @throws RecalldError body_unreadable that names the first invalid field, but not its value
  */
 export function parseRequest<Schema extends z.ZodType>(
   value: unknown,

@@ -1,4 +1,4 @@
-/** Parses the items of a large JSON body with one list, a few at a time, so that other requests are served in between. */
+/** Parses a large JSON body with one list, a few items at a time, so that other requests are served in between. */
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';
@@ -44,7 +44,7 @@ class ListSplitter {
     return items;
   }
 
-  /** @throws RecalldError body_unreadable for a body that ended too early or has trailing text */
+  /** @throws RecalldError body_unreadable for a body that ends too early or has trailing text */
   end(): void {
     if (this.phase !== 'tail' || this.text.trim() !== '}') throw this.unreadable();
   }

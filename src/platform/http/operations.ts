@@ -79,7 +79,7 @@ declare module 'fastify' {
   }
 }
 
-/** Returns the path of the route, or an empty text. Cached, because Fastify allocates an object for each access. */
+/** Returns the path of the route, or an empty text; cached, because Fastify allocates an object for each access. */
 export function routeOf(request: FastifyRequest): string {
   request.route ??= request.routeOptions.url ?? '';
   return request.route;

@@ -1,7 +1,7 @@
 /**
- * Reads, inflates and counts all request bodies, within the memory budget for all running requests. A body is read
- * after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are parsed.
- * Large bodies stay in the pieces in which they arrived, if the route requests it.
+ * Reads and inflates all request bodies, and counts them against the memory budget for all running requests. A body is
+ * read after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are
+ * parsed. If the route requests it, a large body stays in the pieces in which it arrived.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -100,7 +100,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
   };
 
   // The unread rest of a body is drained, so that the sender reads the response. If the rest is long, the connection is
-  // closed instead, because a rest in pieces of one byte takes a second per megabyte.
+  // closed instead, because draining pieces of one byte takes a second per megabyte.
   const giveBack = (request: FastifyRequest): void => {
     const own = request.heldBytes;
     if (own !== null) budget.giveBack(own.bytes, own.isKeyless);
@@ -142,7 +142,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
 
 /**
  * Collects the pieces of a body. Listens to both streams until they are destroyed, because either may fail after the
- * other, and even after its end.
+ * other has failed, and even after it has ended.
  *
  * @param hold reserves the bytes of each piece before the piece is stored, and may throw
  */

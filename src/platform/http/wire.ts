@@ -77,7 +77,7 @@ export interface Endpoint {
   readonly tag: EndpointTag;
   /** Required scope; null if the endpoint needs no authentication. */
   readonly scope: ApiScope | null;
-  /** How the endpoint treats an API key that is limited to pipelines. */
+  /** How the endpoint treats an API key that is limited to certain pipelines. */
   readonly pipelines: PipelineAccess;
   readonly body: z.ZodType | null;
   readonly query?: z.ZodObject;

@@ -104,8 +104,8 @@ export function duration(seconds: number): string {
 type Expression = string;
 
 /**
- * Adds the group labels to every `by` and `on` in an expression, so that deployments stay separate. Rules are written
- * without these labels, with `by ()` and `on ()` if there are no others, so that no rule can omit them.
+ * Adds the group labels to every `by` and `on` in an expression, so that deployments stay separate. A rule names only
+ * its other labels, or writes `by ()` or `on ()` if it has none, so that no rule can forget the group labels.
  */
 export function withGroupLabels(expr: Expression, groupLabels: readonly string[]): Expression {
   return expr.replaceAll(/\b(by|on) \(([\w, ]*)\)/g, (_, word: string, labels: string) => {
@@ -127,7 +127,7 @@ export function selectorVariable(variable: string, groupLabels: readonly string[
   return `{{ ${variable} := printf "{${all.map((label) => `${label}=%q`).join(',')}}" ${values} }}`;
 }
 
-/** For annotations: `then` if the series exists, with the query result as `.`; if it does not, `otherwise`. */
+/** For annotations: if the series exists, shows `then` with the query result as `.`; if not, shows `otherwise`. */
 export function ifSeries(variable: string, metric: string, then: string, otherwise = ''): string {
   const or = otherwise === '' ? '' : `{{ else }}${otherwise}`;
   return `{{ with query (print "${metric}" ${variable}) }}${then}${or}{{ end }}`;
@@ -202,7 +202,7 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum by (${labels.join(', ')}) (rate(${selector(name, matchers)}[${window}]))`;
 }
 
-/** Observations per second in a histogram over all replicas, below a bucket's limit or in total. */
+/** Observations per second over all replicas: all in a histogram, or only those up to the limit of a bucket. */
 export function observedBy<Name extends MetricsOfType<'histogram'>>(
   labels: readonly LabelOf<Name>[],
   name: Name,

@@ -282,7 +282,7 @@ export type StoredMetric = {
   [Name in MetricName]: (typeof metricCatalogue)[Name]['source'] extends 'stored' ? Name : never;
 }[MetricName];
 
-/** Names of the metrics of a type, as a union. */
+/** Union of the names of all metrics with a given type. */
 export type MetricsOfType<Type extends MetricDefinition['type']> = {
   [Name in MetricName]: (typeof metricCatalogue)[Name]['type'] extends Type ? Name : never;
 }[MetricName];

@@ -5,7 +5,7 @@ export interface MetricDefinition {
   readonly labels: readonly string[];
   /** `stored`: made from the latest database rows. `process`: counted by the process. */
   readonly source: 'stored' | 'process';
-  /** True if API keys that are limited to pipelines may read the metric, because it contains no pipeline data. */
+  /** True if API keys limited to certain pipelines may read the metric, because it contains no pipeline data. */
   readonly isShared?: boolean;
   /** Upper bounds of histogram buckets. */
   readonly buckets?: readonly number[];

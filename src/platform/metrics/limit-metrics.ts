@@ -1,9 +1,9 @@
-/** Metrics for an API key that is limited to pipelines. */
+/** Metrics for an API key that is limited to certain pipelines. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { metricCatalogue } from './catalogue.ts';
 import type { MetricDefinition } from './definition.ts';
 
-/** Number of lines that are filtered per turn of the event loop, which takes 1 to 2 ms. */
+/** Number of lines filtered per turn of the event loop, so that a turn takes 1 to 2 ms. */
 const LINES_PER_TURN = 5000;
 
 /** Metrics that contain no pipeline data. Other metrics without a pipeline label are hidden. */
@@ -12,7 +12,7 @@ export const sharedMetrics: readonly string[] = Object.entries<MetricDefinition>
 );
 
 /**
- * Returns the samples of the pipelines and their shadows, and the shared metrics, in the Prometheus text format.
+ * Returns the shared metrics, and the samples of the pipelines and their shadows, in the Prometheus text format.
  *
  * @param parts the complete metrics text, split at line ends
  */

@@ -25,7 +25,7 @@ export function sample<Name extends StoredMetric>(name: Name, labels: LabelsOf<N
   return { name, labels, value };
 }
 
-/** Samples that depend only on an immutable object, so they are serialized once. */
+/** Samples that depend only on an immutable object and are therefore serialized once. */
 export interface KeptGauges {
   /** Object that identifies the samples: the same object means the same samples. */
   readonly of: object;

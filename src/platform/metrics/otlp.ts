@@ -37,7 +37,7 @@ const scopeOf = ({ version }: Reporter) => ({ name: 'recalld', version });
 const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
- * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that a backend that writes to
+ * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that a backend writing to
  * Prometheus produces the series that rules and dashboards use. A counter that is stored in the database gets no start
  * time, because it is older than the process.
  */
@@ -99,7 +99,7 @@ function histogramPoints({ name, values }: MetricReading, time: object): object[
   });
 }
 
-/** An event about a span, such as an evaluation. */
+/** An event, such as an evaluation, that concerns a span. */
 interface SpanEvent {
   readonly name: string;
   readonly at: Date;

@@ -8,18 +8,18 @@ import { type MetricName, type MetricsOfType, metricCatalogue } from './catalogu
 import type { MetricDefinition } from './definition.ts';
 import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter.ts';
 
-/** Number of series that are serialized per turn of the event loop, which takes 1 to 2 ms. */
+/** Number of series serialized per turn of the event loop, so that a turn takes 1 to 2 ms. */
 const SERIES_PER_TURN = 2000;
 
 interface Lines {
   readonly byName: ReadonlyMap<string, Buffer>;
-  /** Metrics with samples that are omitted because they are not finite. */
+  /** Metrics with omitted samples, whose values are not finite. */
   readonly dropped: readonly GaugeSample['name'][];
 }
 
 /**
  * Serializes stored gauges in the Prometheus text format 0.0.4. Serializes the samples in `kept` once, and caches the
- * text as long as the object that identifies the samples exists. Yields to the event loop in between.
+ * text for the lifetime of the object that identifies the samples. Yields to the event loop regularly.
  *
  * @param onDropped called for each sample that is omitted because it is not finite
  * @returns the parts of the text, in order
@@ -140,7 +140,7 @@ export interface MetricReading {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
-  /** True if the metric is made from database rows, not counted by this process. */
+  /** True if the metric is made from database rows instead of counted by this process. */
   readonly isStored: boolean;
   readonly values: readonly {
     readonly value: number;
@@ -282,8 +282,8 @@ function registerCatalogue(
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Measures, ten times a second, how late a timer fires, which is how long other work had to wait. Each delay is
- * recorded once, no matter how long it was. Does not keep the process alive.
+ * Measures ten times a second how late a timer fires; other work had to wait equally long. Each delay is recorded once,
+ * no matter how long it was. Does not keep the process alive.
  *
  * @param record also receives each delay
  * @returns a function that stops the measurement

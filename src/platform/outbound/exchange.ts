@@ -21,7 +21,7 @@ import { getProxyForUrl } from 'proxy-from-env';
 import { codeOf, RecalldError } from '../../core/errors.ts';
 
 interface ConnectionFailure {
-  /** Failure code; `timeout` if the network reported the timeout. */
+  /** Failure code; `timeout` if the network reported a timeout. */
   readonly code: string;
   /** Description of the problem, worded to follow the service name. */
   readonly problem: string;
@@ -148,7 +148,7 @@ export interface ExchangeRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Time limit for the whole attempt: lookup, connection, request, and the response to its last byte. */
+  /** Time limit for the whole attempt: lookup, connection, request, and response up to its last byte. */
   readonly timeoutMs: number;
 }
 

@@ -50,7 +50,7 @@ export type JsonAnswer =
   /** `status` is the HTTP status; null if there was no response. */
   | (FailedCall & { readonly status: number | null });
 
-/** A failure of a call to a service, which is returned and never thrown. */
+/** A failed call to a service. The failure is returned and never thrown. */
 export interface FailedCall {
   readonly kind: 'failed';
   readonly code: string;

@@ -29,7 +29,7 @@ export function retryDelayMs(
   return Math.min(MAX_RETRY_DELAY_MS, askedMs + jitterMs);
 }
 
-/** Converts seconds or an HTTP date into milliseconds from `now`; 0 if it is missing or invalid. */
+/** Converts seconds or an HTTP date into milliseconds from `now`; 0 for a missing or invalid value. */
 function parseRetryAfterMs(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   const text = retryAfter.trim();
@@ -45,8 +45,8 @@ const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
  * Sends a request. Retries failed connections, 429 and 5xx after a back-off with full jitter that honors Retry-After.
- * Does not retry responses that a retry would not change, or timeouts, so that a hanging service costs only one
- * timeout. Rejects with the reason of `signal` as soon as it aborts.
+ * Does not retry responses that a retry would not change. Does not retry timeouts, so that a hanging service costs only
+ * one timeout. Rejects with the reason of `signal` as soon as it aborts.
  *
  * @returns the result with the latency of the last attempt
  */

@@ -1,4 +1,4 @@
-/** Parses postgres:// URLs as libpq does, including TLS by `sslmode`. */
+/** Parses postgres:// URLs as libpq does, including the TLS mode in `sslmode`. */
 import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { Client, type PoolConfig } from 'pg';
@@ -172,7 +172,7 @@ function systemAuthorities(): string[] {
   return getCACertificates?.('system') ?? [...tls.rootCertificates];
 }
 
-/** Errors from a server that does not respond, for which the fallback would fail too. */
+/** Errors from a server that does not respond, so that the fallback would fail too. */
 const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /** True if the fallback may succeed after this error. */

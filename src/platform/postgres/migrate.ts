@@ -15,7 +15,7 @@ import { inTransaction } from './transaction.ts';
 /** Privileges of the daemon's role, which only the owner of the tables can grant. */
 const grants = path.resolve(import.meta.dirname, '../../../deploy/postgres/grants.sql');
 
-/** SQLSTATE of a nonexistent role. */
+/** SQLSTATE for a nonexistent role. */
 const UNDEFINED_OBJECT = '42704';
 
 /**
@@ -47,7 +47,7 @@ export interface MigrationReport {
   readonly version: number;
 }
 
-/** Name prefix of a migration that the previous version is not compatible with: `0013.do.breaking-drop-scores.sql`. */
+/** Name prefix of a migration with which the previous version is incompatible: `0013.do.breaking-drop-scores.sql`. */
 const BREAKING = 'breaking-';
 
 /**
@@ -64,7 +64,7 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     } catch (cause) {
       if (codeOf(cause) !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
-      // The pause lets the sessions continue that were waiting behind this migration.
+      // The pause lets other sessions continue that were waiting behind this migration.
       await delay(patience.pauseMs * attempt);
     }
   }
@@ -110,7 +110,7 @@ export async function compareSchema(pool: pg.Pool) {
   return {
     /** Number of migrations missing from the database. */
     pending: Math.max(0, newest - current),
-    /** Migrations, by number and name, that a newer recalld applied and with which this version is compatible. */
+    /** Numbers and names of the migrations that a newer recalld applied; this version is compatible with them. */
     newer,
   };
 }

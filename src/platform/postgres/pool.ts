@@ -1,6 +1,6 @@
 /**
- * This process's connection pools: one for the primary, and one for a replica that serves reads that may lag. While the
- * replica is unreachable, the primary answers these reads.
+ * This process's connection pools: one for the primary, and one for a replica, which serves reads whose results may
+ * lag. While the replica is unreachable, the primary answers these reads.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
@@ -49,7 +49,7 @@ interface PoolSettings {
  * Creates a pool that survives broken connections: a running query fails, a broken idle connection is logged, and the
  * next query opens a new connection. Every query has a timeout on the server, and another timeout in the client in case
  * the server does not respond, so that a stuck database causes an error instead of a hang. A process that freezes
- * within a transaction loses the transaction and its locks, so that other processes continue.
+ * within a transaction loses the transaction and its locks, so that other processes can continue.
  */
 export function createPool(settings: PoolSettings): Pool {
   const { connection, size, logger, name = 'recalld', queryLimitMs = 60_000, idleLimitMs = 15_000 } = settings;

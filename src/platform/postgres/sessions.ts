@@ -10,7 +10,7 @@ import { nameOfServer, readOnly, unreachable } from './outage.ts';
 export type SessionKind = 'direct' | 'pooled';
 
 /**
- * Number of times that two sessions are compared. Other load on a pooler may hide, in a single comparison, that the
+ * Number of times that two sessions are compared. In a single comparison, other load on a pooler may hide that the
  * sessions share a server process.
  */
 const ROUNDS = 3;
@@ -77,8 +77,8 @@ function unsuitable(connection: PoolConfig, field: string): RecalldError {
 /**
  * Resolves if the search path contains an existing schema.
  *
- * @throws RecalldError search_path_wrong if it contains none, or if recalld's tables are in a schema that it does not
- * contain
+ * @throws RecalldError search_path_wrong if the path contains none, or if it lacks the schema that contains recalld's
+ * tables
  */
 export async function assertSchemaPath(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ role: string; path: string; current: string | null; others: string[] }>(
@@ -108,7 +108,7 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
 }
 
 /**
- * Resolves if the database accepts writes. Otherwise closes the connection, so that the next connection may reach the
+ * Resolves if the database accepts writes. Otherwise closes the connection, so that the next connection can reach the
  * primary after a failover.
  *
  * @throws RecalldError database_read_only, and `pg` errors if the database does not respond

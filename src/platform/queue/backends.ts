@@ -69,7 +69,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** The deployment to which a queue belongs, identified by its database. */
+/** The deployment to which a queue belongs; a deployment is identified by its database. */
 export interface QueueOwner {
   /** Id of the deployment, stored in the database so that it survives a restore. */
   readonly id: string;
@@ -315,7 +315,10 @@ function wake(connection: { readonly status: string; connect(): Promise<unknown>
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
 }
 
-/** Number of attempts to reach each cluster node, one after the other, and the wait before them. */
+/**
+ * Maximum duration of a cluster's reconnect attempt, as a multiple of `answerLimitMs`. An attempt waits first, and then
+ * tries to reach each node, one after the other.
+ */
 const MAX_ATTEMPTS = 10;
 
 /**

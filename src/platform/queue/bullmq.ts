@@ -23,8 +23,8 @@ export interface QueueSettings extends Partial<Pick<BackendOptions, 'lostAfterMs
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
   /**
-   * The deployment to which the jobs belong. A store with another owner is refused. If omitted, the owner is not
-   * checked.
+   * The deployment to which the jobs belong. A store with another owner is refused. If this is omitted, the owner
+   * is not checked.
    */
   readonly owner?: QueueOwner;
 }
@@ -258,7 +258,7 @@ function unreachable(cause: unknown): RecalldError {
 }
 
 /**
- * Interval at which the same problem is logged again, because every connection reports it at every reconnect attempt.
+ * Minimum time between log lines about one problem, because every connection reports it at every reconnect attempt.
  */
 const QUIET_MS = 30_000;
 

@@ -3,7 +3,7 @@
  */
 import { messageOf } from '../../core/errors.ts';
 
-/** Thrown after all pipelines were processed if a job failed for some of them. `errors` has one error per failure. */
+/** Thrown when a job has processed all pipelines and failed for some of them. `errors` has one error per failure. */
 export class PipelinesFailedError extends AggregateError {
   /** Names of the failed pipelines, unique and sorted. */
   readonly pipelines: readonly string[];
@@ -59,8 +59,8 @@ const CONCURRENCY = 4;
  * one; several items may belong to one pipeline. docs/decisions/0024 defines a failure: `work` throws if it could not
  * do its work and did not record the reason.
  *
- * @throws PipelinesFailedError after all items were tried. If the job timed out, it also names the pipelines that were
- * not processed.
+ * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
+ * pipelines that were not processed.
  * @throws the reason of `signal` if it aborts for another reason, after the running work has ended
  */
 export async function forEachPipeline<
@@ -91,7 +91,7 @@ export async function forEachPipeline<
 /**
  * Runs a job's steps in order, and continues after a failed step. No step starts after `signal` has aborted.
  *
- * @throws the error of the failed step, after all steps were run; if several steps failed, one PipelinesFailedError or
+ * @throws the error of the failed step, after all steps have run; if several steps failed, one PipelinesFailedError or
  * AggregateError with all errors
  */
 export async function attemptEach(steps: readonly (() => Promise<unknown>)[], signal: AbortSignal): Promise<void> {

@@ -37,8 +37,8 @@ export function defineJob<Schema extends z.ZodType, Deps>(
 const CRON_JOB_RETAIN_SECONDS = 600;
 
 /**
- * Defines a scheduled job without a payload. A process runs at most one instance at a time. A failed job is not
- * retried, because the next tick does the same work.
+ * Defines a scheduled job without a payload. A process runs at most one instance of it at a time. A failed job
+ * is not retried, because the next tick does the same work.
  */
 export function defineCronJob<Deps>(
   job: Pick<JobDefinition<Deps>, 'name' | 'does' | 'timeoutMs'> & {
@@ -73,8 +73,8 @@ export interface JobQueue {
   /** Returns the latest retained jobs that failed permanently, up to `limit` per queue. */
   failures(limit: number): Promise<readonly FailedJob[]>;
   /**
-   * Returns the problems that make the store unsafe for jobs, as sentences, such as that it may evict jobs or is full.
-   * Logs when they begin and end. Rejects with RecalldError queue_unreachable.
+   * Returns the problems that make the store unsafe for jobs, as sentences; for example, it may evict jobs, or it is
+   * full. Logs when problems begin and end. Rejects with RecalldError queue_unreachable.
    */
   problems(): Promise<readonly string[]>;
   /** Names of the jobs that run in this process. */

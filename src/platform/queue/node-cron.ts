@@ -22,7 +22,7 @@ export function createSchedule(logger: Logger) {
     checkedAt = now;
   }, CHECK_INTERVAL_MS).unref();
   return {
-    /** @param tick receives the scheduled time, which is equal on every replica, not the time of the wake-up */
+    /** @param tick receives the scheduled time (equal on every replica), not the time of the wake-up */
     every(cron: Cron, tick: (plannedAt: Date) => void): void {
       let last = latestOccurrence(cron, new Date());
       const waker = createWaker(cron.expression, logger, (date) => {
@@ -51,7 +51,7 @@ export function createSchedule(logger: Logger) {
 type Waker = ReturnType<typeof createWaker>;
 
 /**
- * Wakes in every minute, at the seconds in the expression, because daylight saving time shifts clocks by whole minutes.
+ * Wakes up every minute, at the seconds in the expression, because daylight saving time shifts clocks by whole minutes.
  */
 function createWaker(expression: string, logger: Logger, wake: (date: Date) => void) {
   const fields = expression.trim().split(/ +/);

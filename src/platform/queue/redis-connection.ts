@@ -1,5 +1,5 @@
 /**
- * Connections to the configured Redis (one server, sentinels or a cluster), and its inspection for `recalld doctor`.
+ * Connects to the configured Redis (one server, sentinels or a cluster), and inspects it for `recalld doctor`.
  */
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
@@ -8,7 +8,7 @@ import { bytes } from '../../core/format.ts';
 import { readTls } from '../outbound/json-api.ts';
 import type { RedisQueueConfig } from './config.ts';
 
-/** Config of a Redis connection, with an optional prefix of all keys. */
+/** Config of a Redis connection, with an optional prefix for all keys. */
 export type RedisSettings = Pick<RedisQueueConfig, 'url' | 'tls' | 'topology'> & { readonly prefix?: string };
 
 export type RedisConnection = Redis | Cluster;
@@ -52,7 +52,7 @@ export function createRedisConnection(
         // connection permanently.
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
-        // After a failover the former master refuses writes; reconnecting queries the sentinels again. ioredis's
+        // After a failover, the former master refuses writes; a reconnect queries the sentinels again. ioredis's
         // failover detector would permanently end a connection that is being opened.
         reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
       }),
@@ -73,8 +73,8 @@ export function createRedisConnection(
 }
 
 /**
- * Creates a direct connection to the first sentinel, because the errors of a sentinel are lost when connecting through
- * it. The connection is not connected yet. Returns null if there are no sentinels.
+ * Creates a direct connection to the first sentinel, because a connection through a sentinel loses the sentinel's
+ * errors. The connection is not opened yet. Returns null if there are no sentinels.
  */
 export function createSentinelConnection(settings: RedisSettings, manner: RetryPolicy): Redis | null {
   const { topology } = settings;
@@ -96,7 +96,7 @@ export function createSentinelConnection(settings: RedisSettings, manner: RetryP
 
 /**
  * Prevents late TLS errors from ending the process. A handshake that fails because of the server certificate can fail
- * again when the server responds to the refusal. ioredis listens only to the first error, and an error without a
+ * again when the server responds to the refusal. ioredis listens only for the first error, and an error without a
  * listener ends the process. Applies to duplicates too, because BullMQ duplicates connections.
  */
 function guarded<Connection extends RedisConnection>(connection: Connection): Connection {
@@ -168,7 +168,7 @@ function readUrl(text: string) {
   };
 }
 
-/** Returns false for a login with a lone `%`, which a URL may contain but which cannot be decoded. */
+/** Returns false for a login that cannot be decoded because it contains a lone `%`, which a URL may contain. */
 function isDecodable(text: string): boolean {
   try {
     const { username, password } = new URL(text);

@@ -224,7 +224,7 @@ export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
  *
  * @param limit in bytes
  * @param refusal error message for refused work
- * @returns a function that runs work and reserves its bytes; rejects with RecalldError overloaded above the limit
+ * @returns a function that reserves bytes while it runs work; it rejects with RecalldError overloaded above the limit
  */
 export function createByteLimit(
   limit: number,

@@ -1,7 +1,7 @@
 /**
  * Console sessions. A session is a random cookie whose hash is stored in the database. Every form has a token that only
- * the holder of the cookie can have. If no key is needed, or a proxy signs users in, the cookie only binds forms to the
- * browser.
+ * the holder of the cookie can obtain. If no key is needed, or a proxy signs users in, the cookie only binds forms to
+ * the browser.
  */
 import { randomBytes } from 'node:crypto';
 import fastifyCookie from '@fastify/cookie';

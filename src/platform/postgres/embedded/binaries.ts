@@ -58,8 +58,8 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * Returns the programs in a platform package's folder. Adds the library links that an install without scripts omits,
- * and missing execute permissions.
+ * Returns the programs in a platform package's folder. Adds missing execute permissions, and the library links that an
+ * install without scripts omits.
  * @throws RecalldError `embedded_database_failed` if a program is missing or the folder cannot be repaired.
  */
 export async function binariesOf(packageFolder: string): Promise<PostgresBinaries> {
@@ -124,14 +124,14 @@ async function versionOf(packageFolder: string): Promise<string> {
   throw new Error('package.json has no version');
 }
 
-// If recalld runs as root, its programs may be below a folder such as /root that the database user may not enter.
+// If recalld runs as root, its programs may be below a folder, such as /root, that the database user cannot enter.
 // recalld then copies them once to a temporary folder. (Open file descriptors do not help: PostgreSQL finds its
 // libraries and data by the resolved path of its program.)
 
 /**
  * Returns the programs at a path from which the account can run them.
  * @param places folders for a copy; the first that works is used.
- * @throws RecalldError `embedded_database_failed` if the account can run them from no folder.
+ * @throws RecalldError `embedded_database_failed` if there is no folder from which the account can run them.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,

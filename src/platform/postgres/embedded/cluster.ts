@@ -25,7 +25,7 @@ export interface ClusterSetup {
 
 /**
  * Ensures that the data folder has a cluster that these programs can run.
- * @throws RecalldError `data_dir_unusable` if the path has other files or a cluster with another major version;
+ * @throws RecalldError `data_dir_unusable` if the path contains other files or a cluster with another major version;
  * `embedded_database_failed` if initdb fails.
  */
 export async function ensureCluster(setup: ClusterSetup): Promise<void> {

@@ -158,7 +158,7 @@ export function clusterOf(dataDir: string): string {
 export async function prepareDataDir(dataDir: string): Promise<string> {
   const path = resolve(dataDir);
   try {
-    // When recalld runs as root, the database runs as another user. On some systems that user must be able to traverse
+    // When recalld runs as root, the database runs as another user. On some systems, that user must be able to traverse
     // the folder.
     await makeFolder(path, isRoot() ? 0o711 : 0o700);
     if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });

@@ -25,9 +25,9 @@ export interface GuardedProgram {
 }
 
 /**
- * The guardian script. The watcher blocks in `read`, which returns at the end of the pipe. `wait` returns when the
+ * The guardian script. The watcher blocks in `read`, which returns when the pipe is closed. `wait` returns when the
  * program ends by itself; the watcher is then killed, so that it never signals a reused process id. Signals to the
- * whole process group or control group are ignored, because the owner stops the program when it is ready.
+ * whole process group or control group are ignored, because the owner decides when the program stops.
  */
 const script = `
 trap '' HUP INT TERM
@@ -54,7 +54,7 @@ export async function startGuarded(program: GuardedProgram) {
   child.stdin?.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve) => {
     child.once('exit', (code) => {
-      // If only the guardian was killed, its watcher still waits for the end of the pipe.
+      // If only the guardian was killed, its watcher still waits for the pipe to close.
       child.stdin?.destroy();
       resolve(code);
     });
@@ -171,7 +171,7 @@ export async function isRunning(pid: number, startTime: string | null): Promise<
   return startTime === null || state.startTime === null || startTime === state.startTime;
 }
 
-/** Sends a signal. Ignores a process that has ended or belongs to another user. */
+/** Sends a signal. Has no effect if the process has ended or belongs to another user. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -58,7 +58,7 @@ const progressIntervalMs = 10_000;
 // A backend whose postmaster was killed ends when its current statement ends, or earlier.
 const leftBackendsLimitMs = 120_000;
 
-/** Settings for every start. The settings are not written to the cluster, so that a newer recalld may change them. */
+/** Settings for every start. The settings are not written to the cluster, so that a newer recalld can change them. */
 function settings(port: number): Record<string, string | number> {
   return {
     listen_addresses: host,
@@ -198,7 +198,7 @@ function serverOf(postgres: GuardedProcess, port: number, log: ServerLog, cluste
   );
   const stop = async () => {
     const ended = await postgres.end(stopLimits.fastMs);
-    // Also handles a guardian that was killed without its server.
+    // Also stops the server if only its guardian was killed.
     await endPostmaster(cluster, ended ? stopLimits : { ...stopLimits, fastMs: 0 });
     if (!ended && !(await postgres.end(stopLimits.immediateMs))) postgres.kill();
   };
@@ -234,7 +234,7 @@ async function readPostmasterFile(cluster: string) {
     text,
     pid: Math.abs(Number.parseInt(lines[0] ?? '', 10)),
     port: Number.parseInt(lines[3] ?? '', 10),
-    /** True if the server accepts connections, or accepted connections when it crashed. */
+    /** True if the server accepts connections, or did so until it crashed. */
     ready: (lines[7] ?? '').startsWith('ready'),
   };
 }
@@ -247,8 +247,8 @@ export async function runningPostmaster(cluster: string): Promise<number | null>
 }
 
 /**
- * Stops the server of a cluster with a fast shutdown. If that takes too long, uses an immediate shutdown, after which
- * the next start recovers from the write-ahead log. Committed data is preserved either way.
+ * Stops a cluster's server by a fast shutdown. If that takes too long, uses an immediate shutdown, after which the next
+ * start recovers from the write-ahead log. Committed data is preserved either way.
  * @returns the process id of a server that did not stop, or null.
  */
 export async function endPostmaster(
