@@ -16,7 +16,7 @@ export interface CoveragePeriod {
 export interface CoveredQuery {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Hash of the session id; without a session, hash of the trace id or of the query id. */
+  /** Hash of the session id, of the trace id if there is no session, or of the query id if there is neither. */
   readonly sessionHash: string;
   readonly userHash: string | null;
   readonly segments: Readonly<Record<string, string>>;

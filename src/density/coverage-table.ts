@@ -97,8 +97,8 @@ export function coverageTable(pool: Pool) {
 
     /**
      * Records an admission decision and applies it to the queries without a row. Rejects the queries of sessions whose
-     * random number is not below the admission probability, and queues the other queries, each with this probability.
-     * Retries and replicas reject the same queries.
+     * random number is not below the admission probability, queues the other queries, and stores this probability with
+     * each query. Retries and replicas reject the same queries.
      *
      * @returns the number of rejected queries; null if another decision was made in the meantime
      */

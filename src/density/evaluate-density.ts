@@ -34,7 +34,7 @@ import type { StoredDensityState } from './watch-table.ts';
 const MAX_COMPARED_QUERIES = 1_000;
 
 /**
- * Investigates a new alert over the period in which its size was measured: how much traffic is uncovered, in which
+ * Investigates a new alert over the period in which the drop was measured: how much traffic is uncovered, in which
  * regions, and whether the queries are new. If the queries resemble the baseline, or if golden scores dropped, the
  * store may have lost content: chunks that baseline queries found are then looked up.
  *
@@ -102,7 +102,9 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
   return regionTable(regions, baseline.regionShares);
 }
 
-/** Compares one query per session since the drop with the baseline queries; null if there are none. */
+/**
+ * Compares the queries since the drop, one per session, with the baseline queries; null if there are too few of either.
+ */
 async function compareQueries(
   context: Context,
   { storeMean }: StoredBaseline,

@@ -15,7 +15,7 @@ const MAX_DOCUMENTS = 3;
 
 export type NamedComplaint = Extract<Awaited<ReturnType<typeof findComplaints>>, { kind: 'topics' }>['topics'][number];
 
-/** Searches the sampled live queries of a pipeline that have a vector. Stores nothing. */
+/** Searches a pipeline's sampled live queries that have a vector. Stores nothing. */
 export async function findComplaints({ reads, compute }: Context, pipeline: string, since: Date, signal: AbortSignal) {
   const table = reads.density.complaints;
   const read = await table.rated(pipeline, since, MAX_QUERIES);
@@ -83,9 +83,9 @@ const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedd
 export function complaintsTable(pool: Pool) {
   return {
     /**
-     * Selects up to `most` random queries with negative feedback, and as many without, among the queries that have a
-     * vector. Weights each query by the number of queries that it represents (Efraimidis and Spirakis 2006; a hash of
-     * the id serves as the random number).
+     * From the queries that have a vector, selects up to `most` random queries with negative feedback and up to `most`
+     * without it. Weights each query by the number of queries that it represents (Efraimidis and Spirakis 2006; a hash
+     * of the id serves as the random number).
      */
     async rated(
       pipeline: string,

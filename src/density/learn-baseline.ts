@@ -25,7 +25,7 @@ import type {
 import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
-/** Number of times that the period may be doubled to reach the required number of sessions. */
+/** Maximum number of times that the period is doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
 /**
  * Maximum number of queries in a baseline. More would not improve percentiles, and their vectors would not fit into the
@@ -39,8 +39,8 @@ const SEED = 1;
 const MAX_REPLAY_MS = DAY_MS;
 
 /**
- * Builds a baseline from the queries measured so far. The first baseline may be provisional; only one of page grade
- * replaces it.
+ * Builds a baseline from the queries measured so far. The first baseline may be provisional; only a baseline of page
+ * grade replaces it.
  *
  * @returns null if the store did not respond
  */
@@ -137,7 +137,7 @@ async function effectOfChange(
     return now === null ? [] : [{ before: score, now }];
   });
   if (stored === null || pairs.length === 0) return {};
-  // A score from which the query's mean cosine was subtracted is not comparable with one from which it was not.
+  // Scores are comparable only if the query's mean cosine was subtracted from both or from neither.
   if ((stored.storeMean.length === 0) !== (storeMean.length === 0)) return {};
   const { scores } = stored.baseline;
   const densityOfScores = (values: readonly number[]): number =>
@@ -197,8 +197,8 @@ function tooLittle(progress: BaselineProgress) {
 }
 
 /**
- * Retains the worst-covered query of each session in the tail; if there are more than `MAX_TAIL`, a random sample of
- * them.
+ * Retains the worst-covered tail query of each session, or a random sample of `MAX_TAIL` of these queries if there are
+ * more.
  */
 function retainedTail({ tail }: Baseline, traffic: Traffic) {
   const worst = new Map<string, Baseline['tail'][number]>();

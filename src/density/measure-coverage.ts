@@ -18,8 +18,8 @@ const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;
 
 /**
- * Measures admitted queries in all pipelines concurrently. Several workers may run this at the same time: one worker
- * claims each query, and the search budget applies to all workers together.
+ * Measures admitted queries in all pipelines concurrently. Several workers may run this at the same time: each query is
+ * claimed by only one worker, and the search budget applies to all workers together.
  *
  * @param endsAt no query is claimed after this time
  * @param request called at most once, if there is work for another worker
@@ -33,7 +33,8 @@ export async function measureCoverage(
 ): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= request());
-  // Runs all pipelines at once, because each of them takes the whole round, most of which it waits for its rate limit.
+  // Runs all pipelines at once, because each one takes the whole round and spends most of it waiting for its rate
+  // limit.
   await forEachPipeline(
     context.densityPlans,
     signal,
@@ -77,9 +78,9 @@ async function measurePipeline(
     try {
       await measureBatch(context, plan, claimed, turn, outcomes, signal);
     } catch (error) {
-      // When a worker stops, it returns the queries that it has not searched, so that others need not wait for the
-      // lease to end. If releasing the queries also fails, their lease expires by itself, and the first error is the
-      // one to report.
+      // When a worker stops, it releases the queries that it has not searched, so that other workers need not wait for
+      // the lease to end. If releasing the queries also fails, their lease expires by itself, and the first error is
+      // the one to report.
       await record().catch(() => undefined);
       throw error;
     }
@@ -165,7 +166,7 @@ async function measureBatch(
   }
 }
 
-/** Returns the vectors, by key, of the queries that have only a text; null if the embedder failed. */
+/** Embeds the queries that have only a text. Returns the vectors by key; null if the embedder failed. */
 async function embedMissing(
   { logger }: Context,
   { pipeline, embedder }: DensityPlan,
@@ -196,7 +197,7 @@ async function embedMissing(
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
 /** Maximum time that a query waits; after this time, it is not measured any more. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
-/** Maximum length of the queue, as the time to work it off. While it is longer, some sessions are not admitted. */
+/** Maximum length of the queue, as the time to process it. If the queue is longer, some sessions are not admitted. */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
 /**
  * Maximum waiting time of the oldest query. A longer wait shows that the workers search fewer queries than the budget

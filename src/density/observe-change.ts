@@ -35,7 +35,7 @@ const SEED = 1;
 
 type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
-/** Current fingerprint of the index and the embedder at the last probe, and a short key for it. */
+/** Fingerprint of the index and the embedder at their last probes, and a short key for it. */
 export async function currentFingerprint({ db }: Context, { pipeline }: DensityPlan) {
   const fingerprints = (await db.live.deployments.fingerprints()).filter((one) => one.pipeline === pipeline);
   const traitsOf = (name: 'index' | 'embedder') =>
@@ -131,8 +131,8 @@ async function searchRetained(
 }
 
 /**
- * Period whose queries are replayed: the baseline period if its queries are still stored; otherwise, without an open
- * incident, as many of the latest days as a baseline requires. Null if there are no queries.
+ * Period whose queries are replayed: the baseline period if its queries are still stored; otherwise, if no incident is
+ * open, the latest days, as many as a baseline requires. Null if there are no queries.
  */
 async function replayPeriod(
   { db }: Context,

@@ -213,7 +213,7 @@ interface SurprisedQueries {
 
 /**
  * Computes by how much the surprise of each query exceeds that of the most similar reference queries. Each half of the
- * reference is compared with the other half, and the current queries with both halves in turn.
+ * reference is compared with the other half, and the current queries are compared with both halves in turn.
  */
 async function excessSurprises(
   reference: SurprisedQueries,

@@ -142,7 +142,7 @@ const LATE_MS = MINUTE_MS / 2;
 
 /**
  * Replays the baseline queries that have waited longest, about a hundred per hour, and measures `repeat_density` from
- * the queries replayed in the last hour. Skips a pipeline that has no baseline or that had a recent round. If the store
+ * the queries replayed in the last hour. Skips a pipeline that has no baseline or had a round recently. If the store
  * does not respond, the failure is recorded with the measure, and the next round retries.
  */
 export async function replayBaselineQueries(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {

@@ -21,7 +21,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** Why topics could not be searched for; null if they could. */
+  /** Reason why the search was impossible; null if it was possible. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
@@ -34,7 +34,7 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   judged_queries, relevant_share`;
 
 /**
- * True if a closed topic appears again. A topic that a user closed stays closed while the search period still includes
+ * True if a closed topic has reappeared. A topic that a user closed stays closed while the search period still includes
  * queries from before it was closed.
  */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
@@ -86,8 +86,9 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       ),
 
     /**
-     * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after it
-     * was closed or last seen. An open topic that is now part of another topic is closed permanently.
+     * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after
+     * the topic was closed or, if that was earlier, last seen. An open topic that is now part of another topic is
+     * closed permanently.
      *
      * @param showed `parts` maps the id of a topic to the id of the topic that it is now part of
      * @param after end of the search that this one follows; null for the first search

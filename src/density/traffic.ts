@@ -59,8 +59,8 @@ export async function readTraffic(
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
     /**
-     * Number of queries skipped because of the dimension of their vectors. It must be that of the store or, if that is
-     * unknown, of the first query vector.
+     * Number of queries skipped because of the dimension of their vectors. This dimension must equal that of the store
+     * or, if the latter is unknown, that of the first query vector.
      */
     otherDimension: read.length - usable.length,
   };

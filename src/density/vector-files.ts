@@ -66,7 +66,7 @@ function typeOf(descr: string) {
   return width === undefined ? null : { width: Number(width) as 2 | 4 | 8, isLittleEndian: order === '<' };
 }
 
-/** How to convert an unsupported number type. Each conversion was tested with a file of the type. */
+/** How to convert an unsupported number type. Each conversion was tested with a file of that type. */
 function otherType(descr: string): string {
   if (descr.endsWith('O')) {
     return `contains Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;
@@ -83,7 +83,7 @@ function otherType(descr: string): string {
     : `${problem}; write the vectors as float32 with numpy.save`;
 }
 
-/** A NumPy expression for the vectors among the fields of records. */
+/** NumPy expression that extracts the vectors from the fields of a structured array. */
 function fieldOf(descr: string): string {
   const name = /\(\s*['"]([^'"]+)['"]\s*,\s*['"][^'"]+['"]\s*,\s*\(\d+,?\)\s*\)/.exec(descr)?.[1];
   return name === undefined

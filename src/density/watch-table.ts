@@ -29,7 +29,7 @@ export interface NextState {
   readonly at: Date;
 }
 
-/** Retention of windows. Densities use windows of at most a week; older windows are kept for reference. */
+/** Retention of windows. Densities pool at most one week of windows; older windows are kept for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
 export function watchTable(pool: Pool) {
@@ -77,7 +77,7 @@ export function watchTable(pool: Pool) {
 
 export type WatchTable = ReturnType<typeof watchTable>;
 
-/** The state row is written first: a second worker waits for its lock, and then sees that the revision has advanced. */
+/** Writes the state row first: a second worker waits for the row lock, and then sees that the revision has advanced. */
 async function advance(client: PoolClient, step: NextState): Promise<boolean> {
   const { pipeline, revision, state, windows, events, acts = [], at } = step;
   const { rowCount } = await client.query(

@@ -6,7 +6,7 @@ import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
 /** Number of queries explained per topic. Each explanation takes about five requests. */
 const EXPLAINED = 3;
-/** Number of topics, largest first, whose queries are explained. */
+/** Number of topics whose queries are explained; the largest topics are chosen. */
 const EXPLAINED_TOPICS = 10;
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
 /** Number of requested documents (k) to assume if the service did not report it. */

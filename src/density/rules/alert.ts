@@ -146,10 +146,10 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
  * Tests one closed window. Windows must come in order, each exactly once, including windows without sessions.
  *
  * The alert fires if the combined e-value reaches its threshold and the 95 % upper bound of a density is below the
- * density threshold. The density covers the time since the detector was last calm (at least 200 sessions, at most 7
- * days), of all traffic or of the leading region. A day without tests follows, so that a drop that has been fixed does
- * not fire again; then the test starts over. A recovery (see `resolution`) ends an open incident and the time without
- * tests.
+ * density threshold. This is the density of all traffic or of the leading region, over the time since its detector was
+ * last calm (at least 200 sessions, at most 7 days). A day without tests follows, so that a drop that has been fixed
+ * does not fire again; then the test starts over. A recovery (see `resolution`) ends an open incident and the time
+ * without tests.
  *
  * @param scores of the sessions in the window
  * @param history totals of the windows of the last 7 days in order; the closed window is last
@@ -253,8 +253,8 @@ function sizeSinceCalm(
 
 /**
  * The alert is resolved if the density of a day is above the threshold and its lower bound is above the upper bound at
- * the time when the alert fired. Unless the alert has returned, a few hours are enough if their density shows a
- * recovery with more certainty.
+ * the time when the alert fired. Unless the alert has returned, a few hours suffice if their density shows a recovery
+ * with higher confidence.
  */
 function resolution(
   policy: AlertPolicy,
@@ -265,7 +265,7 @@ function resolution(
   if (incident === null) return null;
   const { scope, raisedHigh, hasReturned } = incident;
   const floor = floorOf(policy, scope);
-  /** Densities of the periods that end now, started after the alert and are `minMs` to `maxMs` long; shortest first. */
+  /** Densities of the periods that end now, start after the alert and last `minMs` to `maxMs`; shortest first. */
   function* sizes(minMs: number, maxMs: number, confidence: number): Generator<PooledDensity> {
     for (const { startMs } of history.toReversed()) {
       if (startMs < Math.max(incident?.raisedMs ?? 0, nowMs - maxMs)) return;

@@ -27,7 +27,7 @@ export interface BaselineSettings {
   /** Length of the windows in which sessions are counted. */
   readonly windowMs: number;
   readonly seed: number;
-  /** Days and sessions that both alert levels require; 14 and 2,000 by default. */
+  /** Days and sessions required for both alert levels; 14 and 2,000 by default. */
   readonly pageNeeds?: BaselineNeeds;
 }
 
@@ -124,15 +124,18 @@ const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 const WEEK_MS = 7 * DAY_MS;
 
 /**
- * Last whole weeks of a period of at least two weeks, because an incomplete week would give more weight to some
- * weekdays. A shorter period is unchanged.
+ * Shortens a period of at least two weeks to its last whole weeks, because an incomplete week would give more weight to
+ * some weekdays. A shorter period remains unchanged.
  */
 export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);
   return weeks < 2 ? { from, until } : { from: new Date(until.getTime() - weeks * WEEK_MS), until };
 }
 
-/** Number of 24-hour days from the first to the last query, counted back from the end of the period. */
+/**
+ * Number of days from the first to the last query, inclusive; days are blocks of 24 hours counted back from the end of
+ * the period.
+ */
 export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): number {
   let first = Number.NEGATIVE_INFINITY;
   let last = Number.POSITIVE_INFINITY;
@@ -144,7 +147,7 @@ export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): nu
   return times.length === 0 ? 0 : first - last + 1;
 }
 
-/** @param pageNeeds requirements of both alert levels; tickets never require more */
+/** @param pageNeeds requirements for both alert levels; tickets alone never require more */
 export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineNeeds = PAGE_NEEDS): BaselineGrade {
   const has = (needs: BaselineNeeds): boolean => days >= needs.days && sessions >= needs.sessions;
   if (has(pageNeeds)) return 'page';

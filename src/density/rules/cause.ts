@@ -1,4 +1,4 @@
-/** Infers why coverage changed from density, traffic, golden queries and the canary together. */
+/** Infers the cause of a coverage change from density, traffic, golden queries and the canary together. */
 
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { Matrix } from '../../math/vector/matrix.ts';
@@ -19,19 +19,18 @@ export interface CauseReading {
   readonly cause: CoverageCause;
   /** Confidence in the cause; null if there was no drop to explain. */
   readonly confidence: ReadingConfidence | null;
-  /** True if the scores of golden queries, which never change, confirm the cause; null if they are inconclusive. */
+  /** True if golden scores confirm the cause (golden queries never change); null if the scores are inconclusive. */
   readonly confirmed: boolean | null;
 }
 
 /**
- * Combines the signs. A changed embedding takes precedence. If density dropped and golden queries dropped too, the
- * store is at fault, because golden queries never change. If golden queries did not drop, changed traffic means a
- * content gap.
+ * Combines the signs. A changed embedding takes precedence. If density and golden scores both dropped, the store is at
+ * fault, because golden queries never change. If golden scores did not drop, changed traffic means a content gap.
  *
  * Unchanged traffic means lost content, unless golden scores are unchanged and no chunk is known to be missing. In that
  * case the store works as before, and the poorly covered queries are probably new, but too similar to earlier queries
- * for the traffic test. This is also a content gap, with low confidence. Changed traffic at steady density is a change
- * of the topic mix.
+ * to be detected by the traffic test. This is also a content gap, with low confidence. Changed traffic at steady
+ * density is a change of the topic mix.
  */
 export function readCause(signs: {
   /** True if the upper bound of the density is below the density threshold. */

@@ -17,10 +17,10 @@ const SIGNIFICANCE = 0.01;
 const granularities = [16, 8, 4] as const;
 
 /**
- * Clusters queries with and without negative feedback together, without using the feedback. Returns the clusters of one
- * subject that have a larger share of the sessions with negative feedback than of the others (see `tailClusters`).
- * Tests with 16, 8 and 4 clusters, each at a third of the significance level, and returns the result with the smallest
- * p-value. The result does not depend on the order of the queries.
+ * Clusters queries with and without negative feedback together, ignoring the feedback. Returns the single-subject
+ * clusters whose share of the sessions with negative feedback is larger than their share of the other sessions (see
+ * `tailClusters`). Tests with 16, 8 and 4 clusters, each at a third of the significance level, and returns the result
+ * with the smallest p-value. The result does not depend on the order of the queries.
  *
  * @param queries one per row of `vectors`
  */

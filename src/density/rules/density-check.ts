@@ -8,7 +8,7 @@ import type { BaselineProgress, DensityState, WatchingPhase } from './watch-stat
 
 export const DENSITY_CHECK_NAME = 'density drift';
 
-/** Threshold of the check: the ratio between the e-value and its alert threshold, which is 1 when an alert fires. */
+/** Threshold for the ratio between the e-value and its alert threshold; an alert can fire once this ratio reaches 1. */
 export const DENSITY_CHECK_THRESHOLD = 1;
 
 /** Number of windows that may fail to close before the density is stale. */

@@ -40,8 +40,8 @@ export function medianHeuristic(medianSquaredDistance: number): number {
 }
 
 /**
- * Ratio of the second kernel's gamma to the first. The narrower kernel detects changes in few rows, which the median
- * bandwidth smooths away.
+ * Ratio of the second kernel's gamma to that of the first. The narrower kernel detects changes in few rows, which the
+ * median bandwidth smooths away.
  */
 const NARROW = 6;
 
@@ -117,7 +117,7 @@ function requirePairs(n: number, m: number): void {
   if (n < 2 || m < 2) throw new RangeError('The discrepancy needs at least two rows in each sample.');
 }
 
-/** Rows from 0 to size that are not in the list, ascending. */
+/** Row numbers below `size` that are not in the list, ascending. */
 function othersThan(rows: Uint32Array, size: number): Uint32Array {
   const isGiven = new Uint8Array(size);
   for (const row of rows) isGiven[row] = 1;

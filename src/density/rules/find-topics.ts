@@ -21,8 +21,8 @@ const ITERATIONS = 20;
  */
 const MIN_SIMILARITY = 0.5;
 /**
- * Minimum tightness of the parts: the share by which their mean cosine must exceed that of random pairs, relative to
- * identical queries (cosine 1).
+ * Minimum tightness of the parts: the position of their mean cosine on a scale from 0 (random pairs) to 1 (identical
+ * queries).
  */
 const MIN_TIGHT = 0.05;
 /** Minimum share of a cluster's queries that must share a subject for the cluster to be a topic. */
@@ -45,7 +45,7 @@ export type Subjects = 'one' | 'several' | 'unclear';
  * distance, and 0 for a part of one vector) is at least 0.25.
  *
  * @param members queries of one cluster
- * @param sample of all queries, from which the mean similarity of two queries is estimated
+ * @param sample sample of all queries, used to estimate the mean similarity of two queries
  */
 export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subjects {
   const parts = partsOf(members, seed);
@@ -142,7 +142,7 @@ export interface TopicBaseline {
 export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topics' }>['topics'][number];
 
 /**
- * Clusters the queries at or below the 10 % percentile of the baseline together with the baseline tail. Infers the
+ * Clusters the queries at or below the 10th percentile of the baseline together with the baseline tail. Infers the
  * cause of each cluster that is significantly more frequent than in the baseline and has one subject. Ignores queries
  * without a vector. The result does not depend on the order of the queries.
  *

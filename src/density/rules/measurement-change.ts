@@ -72,7 +72,7 @@ export function searchCanary(
     /** For each query, the share of the k chunks that both searches returned. */
     overlaps,
     meanOverlap: mean(overlaps),
-    /** Mean over the queries of the score after the change minus the score before it. */
+    /** Mean score change of the queries: the score after the change minus the score before it. */
     meanScoreChange: mean(changes),
     shareWorse: worse / changes.length,
     /** One-sided sign test of the null hypothesis "no change": P(Bin(changed, 1/2) >= dropped). */
@@ -140,10 +140,10 @@ export function replayAgrees({ meanScoreChange, meanOverlap }: ReplayChange): bo
 }
 
 /**
- * Decides the consequence of a changed fingerprint. A new embedding always requires a new baseline. A new index with
- * the same model keeps the old baseline if a replay agrees. `keep`: continue. `replay`: freeze the detectors until the
- * baseline queries have been searched again. `rebaseline`: freeze the detectors until there is a new baseline. A freeze
- * is recorded as one annotated change, never as drift.
+ * Decides the consequence of a changed fingerprint. A new embedding always requires a new baseline. If only the index
+ * is new and a replay shows no effect on scores, the old baseline remains valid. `keep`: continue. `replay`: freeze the
+ * detectors until the baseline queries have been searched again. `rebaseline`: freeze the detectors until there is a
+ * new baseline. A freeze is recorded as one annotated change, never as drift.
  *
  * @param replay null if there was no replay
  */

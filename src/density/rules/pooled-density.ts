@@ -1,9 +1,10 @@
 /**
  * Windows of live queries, and densities pooled over several windows.
  *
- * A window closes once, a grace period after its end. Windows close in order, including empty windows. Queries that
- * have arrived by then are tested for drift, in any order and by any worker. Queries that arrive later change the
- * metrics of the window but never its drift test, so that no alert fires or is withdrawn retroactively.
+ * Each window closes exactly once, one grace period after its end. Windows close in order, including empty windows.
+ * Queries that arrive before their window closes are tested for drift, in any order and by any worker. Queries that
+ * arrive later change the metrics of the window but never its drift test, so that no alert fires or is withdrawn
+ * retroactively.
  */
 
 import { DAY_MS } from '../../core/time.ts';

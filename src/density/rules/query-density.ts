@@ -176,7 +176,9 @@ export function tooFewSessions(have: number) {
     : { kind: 'insufficient_data' as const, of: 'sessions' as const, have, need: MIN_SESSIONS };
 }
 
-/** Lowest acceptable density. Densities from this value up do not justify an alert, even if the drop is certain. */
+/**
+ * Lowest acceptable density. A density at or above this value does not justify an alert, even if the drop is certain.
+ */
 export const DENSITY_THRESHOLD = 0.95;
 
 /**
@@ -235,10 +237,10 @@ const MIN_CHANGES = 5;
 
 /**
  * Density of replayed baseline queries. Each query is compared with itself: if the store did not change, the density is
- * exactly 1, regardless of the traffic, and a loss shows as soon as an affected query is replayed. The interval is for
- * the mean change over all queries that the baseline sample represents. With fewer than five changed queries, nearly
- * all values are 0, which would make the interval too narrow. The interval is then at least as wide as Wilson's
- * interval of the share of changed queries, multiplied by the maximum surprise.
+ * exactly 1, regardless of the traffic, and a loss becomes visible as soon as an affected query is replayed. The
+ * interval is for the mean change over all queries that the baseline sample represents. With fewer than five changed
+ * queries, nearly all values are 0, which would make the interval too narrow. The interval is then at least as wide as
+ * Wilson's interval of the share of changed queries, multiplied by the maximum surprise.
  *
  * @param pairs of queries from different sessions, sampled at random from the baseline
  * @param scores of the whole baseline, among which both scores are ranked

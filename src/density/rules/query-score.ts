@@ -7,7 +7,7 @@ const NOTHING_FOUND = -1;
 /** Tolerance for float32 rounding of a cosine. */
 const ROUNDING = 1e-4;
 
-/** Weight of a query's mean similarity to the store, which does not depend on coverage. */
+/** Weight of a query's mean similarity to the store. This mean does not depend on coverage. */
 const MEAN_WEIGHT = 0.5;
 
 /**
@@ -94,7 +94,7 @@ export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float6
 export const NO_REGION = -1;
 
 /**
- * Minimum size of a region. Smaller regions have too few tail queries, so their queries are ranked in the whole
+ * Minimum size of a region. Smaller regions have too few tail queries, so their queries are ranked within the whole
  * baseline.
  */
 export const MIN_IN_REGION = 50;

@@ -1,8 +1,8 @@
-/** Each session has one vote: its queries share it, or sessions are selected with equal probability. */
+/** Each session has one vote: its queries share this vote, or sessions are selected with equal probability. */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
-/** Queries in one window with at least this cosine are repeats by one client. */
+/** Queries in one window are repeats by one client if their cosine is at least this high. */
 const MIN_REPEAT_COSINE = 0.995;
 
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
@@ -185,9 +185,9 @@ const MAX_WEIGHT = 16;
  * have been sampled if all traffic had been sampled at that rate. Their unweighted means estimate the means of all
  * traffic, as inverse-probability weighting would, and each session is an independent vote.
  *
- * The common probability is the smallest among the groups. Groups with tiny probabilities are skipped while they make
- * up less than 5 % of all traffic (Horvitz-Thompson estimate) or would weigh more than 16 times as much as the rest.
- * Otherwise a short burst at a tiny rate would discard the data of the hours around it. Skipped groups are
+ * The common probability is the smallest among the groups. Groups with tiny probabilities are skipped if together they
+ * make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if they would weigh more than 16 times as much as
+ * the rest. Otherwise a short burst at a tiny rate would discard the data of the hours around it. Skipped groups are
  * underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until they fit
@@ -207,8 +207,8 @@ export function equalChance(groups: readonly ChanceGroup[], most: number = Numbe
     break;
   }
   const expected = expectedQueries(ordered, chance);
-  // A session counts if its random number is below `chance` and below its own probability; `queries` is the expected
-  // number of their queries.
+  // A session counts if its random number is below `chance` and below its own probability. `queries` is the expected
+  // number of queries in the sessions that count.
   if (expected <= most) return { chance, queries: expected };
   // Below all group probabilities, the expected number drops at least as fast as the common probability.
   let lowered = chance;

@@ -75,7 +75,7 @@ const NEIGHBOURS = 5;
  *
  * @param clusters directions of the store's clusters, with the share of chunks in each
  * @param weights inverse inclusion probabilities of the queries
- * @returns null with fewer than two vectors on a side, or with different dimensions
+ * @returns null if a side has fewer than two vectors, or if the dimensions differ
  */
 export function compareStoreWithTraffic(
   chunks: Matrix,
@@ -119,7 +119,7 @@ export function compareStoreWithTraffic(
      * store, because queries and chunks differ in kind.
      */
     divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
-    /** Share of sampled queries outside the neighborhoods of all sampled chunks. */
+    /** Share of sampled queries that are not in the neighborhood of any sampled chunk. */
     queriesApart: 1 - coverage.precision,
     /** Share of sampled chunks without a sampled query in their neighborhood. */
     chunksUnqueried: 1 - coverage.coverage,
@@ -140,8 +140,8 @@ function head(vectors: Matrix): Matrix {
 
 /**
  * Precision, recall, density and coverage of y (the compared sample) with respect to x (the sample to be covered). Each
- * row has a ball whose radius is the distance to its k-th neighbor in its own sample; rows on its surface are outside.
- * With k rows or fewer, the radius is the distance to the last neighbor.
+ * row has a ball whose radius is the distance to its k-th neighbor in its own sample; rows on the surface of a ball are
+ * outside it. With k rows or fewer, the radius is the distance to the last neighbor.
  *
  * @param k >= 1
  * @throws RangeError if a sample has fewer than two rows

@@ -23,7 +23,7 @@ export interface TailQuery {
 export interface TailSide<Query> {
   readonly vectors: Matrix;
   readonly tail: readonly Query[];
-  /** Number of sessions of all queries on this side, not only in its tail. */
+  /** Number of sessions on this side, including those without a query in the tail. */
   readonly sessions: number;
 }
 
@@ -45,12 +45,13 @@ const RANDOM_EXAMPLES = 2;
 
 /**
  * Clusters the tails of the window and the baseline together, without using the side of a query. Returns the clusters
- * whose excess in the window is significant (Holm-adjusted over all clusters, below 0.01) and at least one percentage
- * point of the traffic. A large topic splits into several clusters, so clusters are merged if their centroids are as
- * similar to each other as to their members.
+ * whose excess in the window is significant (p-value below 0.01, Holm-adjusted over all clusters) and at least one
+ * percentage point of the traffic. A large topic splits into several clusters, so clusters are merged if their
+ * centroids are as similar to each other as to their members.
  *
- * Each session has one vote: its worst-covered query. If there are more than 2,000 votes per side, 2,000 are selected
- * at random, with a proportional number of sessions. The result does not depend on the order of the queries.
+ * Each session has one vote: its worst-covered query. If a side has more than 2,000 votes, 2,000 of them are selected
+ * at random, and the number of sessions is reduced in proportion. The result does not depend on the order of the
+ * queries.
  *
  * @param clusters number of clusters; null to use `clusterCount`
  * @param significance Holm-adjusted p-value below which an excess is significant
@@ -230,8 +231,8 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
 }
 
 /**
- * Merges the given clusters if their centroids have a cosine above the median cosine between their rows and their own
- * centroids, also transitively.
+ * Merges the given clusters, transitively, if the cosine between their centroids exceeds the median cosine between the
+ * rows and the centroids of their own clusters.
  *
  * @param rows the clustered rows
  * @param chosen labels of the clusters to merge

@@ -5,8 +5,8 @@ const MAX_SEGMENTS = 5;
 const CONFIDENCE = 0.95;
 
 /**
- * Returns at most five chunks with their mean cosine. Chunks that most queries found come first; among these, the
- * nearest come first.
+ * Returns at most five chunks with their mean cosine. Chunks found by the most queries come first; among chunks found
+ * by equally many queries, the nearest come first.
  *
  * @param nearest ids and cosines of the nearest chunks of each query
  */
@@ -26,8 +26,8 @@ export function nearestChunks(
 }
 
 /**
- * Selects examples with distinct texts, most typical first: each repeated text is replaced by the next typical query,
- * if there is one. A query without a text counts as distinct.
+ * Selects examples with distinct texts, most typical first: an example that repeats a text is replaced by the next most
+ * typical query, if there is one. A query without a text counts as distinct.
  *
  * @param members ids, most typical first
  */

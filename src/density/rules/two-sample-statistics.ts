@@ -41,7 +41,7 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
     chiSquare,
     /** Number of occurring categories minus 1. */
     df,
-    /** P(chi-square >= observed) if both lists come from the same shares; 1 for a single category. */
+    /** P(chi-square >= observed) if both lists were drawn from the same shares; 1 for a single category. */
     p: df === 0 ? 1 : chiSquareTail(chiSquare, df),
     /** sqrt(chiSquare / total count), from 0 to 1. */
     cramersV: Math.sqrt(chiSquare / (n + m)),
@@ -64,7 +64,7 @@ const SMOOTHING = 0.5;
 /**
  * Population stability index of a current sample against a baseline sample of the same score.
  *
- * Fixed limits such as 0.2 depend on the sample size; compare with `nullMean` instead.
+ * The meaning of fixed limits such as 0.2 depends on the sample size; compare with `nullMean` instead.
  *
  * @param bins >= 2
  * @throws RangeError if a sample is empty
@@ -198,7 +198,7 @@ export function kolmogorovTail(z: number): number {
 }
 
 /**
- * Mann-Whitney U of two independent samples: how often x is above y, over all pairs (1947). Takes n log n time.
+ * Mann-Whitney U (1947) of two independent samples: how often x is above y, over all pairs. Takes n log n time.
  *
  * @throws RangeError if a sample is empty
  */
@@ -240,7 +240,7 @@ export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>) {
 
 /**
  * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It
- * is the minimum total of mass times distance that must be moved to turn one distribution into the other.
+ * is the minimum cost, as mass times distance, of turning one distribution into the other.
  *
  * @throws RangeError if a sample is empty
  */

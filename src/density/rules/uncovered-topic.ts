@@ -150,8 +150,8 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Finds known topics whose centroid is as close to a found topic as the queries of that topic are. An earlier search
- * had separated these topics.
+ * Finds known topics that are now part of a found topic: their centroids are as close to the found topic as the found
+ * topic's own queries are. An earlier search had separated these topics.
  *
  * @returns the index of the found topic by the id of the known topic
  */

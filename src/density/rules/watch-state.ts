@@ -162,7 +162,7 @@ export interface WatchStep {
   readonly state: DensityState;
   readonly measurements?: readonly MeasurementOutcome[];
   readonly windows?: readonly ClosedWindow[];
-  /** An alert is investigated first, and stored as an event with the findings. */
+  /** An alert is investigated first, and then stored as an event with the findings. */
   readonly events?: readonly (NewDensityEvent | AlertToInvestigate)[];
   /** The queries of earlier baselines, which are personal data, are deleted; their statistics remain. */
   readonly releaseBefore?: number;

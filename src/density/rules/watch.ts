@@ -152,12 +152,15 @@ export function learningState(fingerprint: MeasurementFingerprint, sinceMs: numb
   return { phase, closedMs: sinceMs ?? 0, sinceMs, fingerprint };
 }
 
-/** End of the last window that may have closed by now. */
+/** End of the last window whose grace period is over. */
 export function lastClosable({ windowMs, graceMs }: WatchSettings, now: Date): number {
   return Math.floor((now.getTime() - graceMs) / windowMs) * windowMs;
 }
 
-/** True if a provisional baseline should be replaced: checked once a day, if no window or alert is open. */
+/**
+ * True if a provisional baseline should be replaced: checked once a day, if no window is due to close and no incident
+ * is open.
+ */
 export function isUpgradeDue(settings: WatchSettings, state: DensityState, now: Date): boolean {
   const { phase, closedMs } = state;
   if (phase.kind !== 'watching' || phase.upgradeMs === null || closedMs < phase.upgradeMs) return false;

@@ -32,7 +32,7 @@ export interface AnsweredRun {
   readonly answered: readonly AnsweredQuery[];
 }
 
-/** Maximum number of golden queries. Each comparison uses the same ones, as long as the golden set contains them. */
+/** Maximum number of golden queries. Each comparison uses the same queries, unless the golden set changes. */
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
 /**
@@ -48,10 +48,10 @@ const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
 
 /**
- * Measures `store_agreement`: the mean share of returned documents that are also among the nearest chunks (as many
- * chunks as documents) in the store. Measures `missed_foreign_ratio`: the share of missed documents (relevant and in
- * the store, but not returned) whose stored vector does not match the vector that the embedder returns for their text.
- * If a measure has no value, records the reason. Rejects with the reason of `signal`, and on database errors.
+ * Measures `store_agreement`: the mean share of the n returned documents that are also among the n nearest chunks in
+ * the store. Measures `missed_foreign_ratio`: the share of missed documents (relevant and in the store, but not
+ * returned) whose stored vector does not match the vector that the embedder returns for their text. If a measure has no
+ * value, records the reason. Rejects with the reason of `signal`, and on database errors.
  */
 export async function compareWithStore(
   context: Context,

@@ -41,8 +41,8 @@ export async function measureAnnRecall(context: Context, pipeline: ProbedPipelin
 }
 
 /**
- * Returns the vectors that were sent with the queries, and the embedder's vectors for the other texts. If the embedder
- * fails, returns only the sent vectors.
+ * Returns the vectors that were sent with the queries, and the embedder's vectors for the texts of the other queries.
+ * If the embedder fails, returns only the sent vectors.
  *
  * @throws NoValueError if there are no vectors
  */
@@ -154,7 +154,7 @@ export async function probeStore(
 }
 
 /**
- * Returns the size class of the store, which stays the same while the count is near a class boundary; empty for a store
+ * Returns the size class of the store; near a class boundary, the previous class still applies. Empty for a store
  * without a size class.
  */
 async function steadySize(

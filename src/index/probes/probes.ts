@@ -173,7 +173,7 @@ export interface ProbedPipeline {
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
 
-/** Thrown if a measure has no value, with the reason. */
+/** Thrown, with the reason, if a measure has no value. */
 export class NoValueError extends Error {
   readonly reason: string;
 

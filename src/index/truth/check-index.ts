@@ -53,8 +53,8 @@ async function compareModels(run: PhaseRun): Promise<void> {
     );
     return { tally: { n: chunks.length, found: foreign.length } };
   };
-  // While vectors from another model are known, the sample is large, so that a few rounds show whether they were
-  // replaced.
+  // If vectors from another model have been found, takes a large sample, so that a few rounds show whether these
+  // vectors were replaced.
   const known = (await context.db.index.rounds.countFindings(pipeline)).has('other_model');
   await (known ? check(SECOND_STAGE * embed) : twoStageSample(embed, check));
   await save({ checked: [{ kind: 'other_model', documents }], position: null });

@@ -102,8 +102,7 @@ export function refuseIndexWithoutStore(
   { index, vector_store: store }: { readonly index?: unknown; readonly vector_store?: unknown },
   context: z.core.$RefinementCtx,
 ): void {
-  // If there are other issues, one of them may be the reason why `vector_store` is undefined, such as a misspelled key
-  // in it.
+  // Another issue, such as a misspelled key in `vector_store`, may be the reason why `vector_store` is undefined.
   if (index === undefined || store !== undefined || context.issues.length > 0) return;
   context.addIssue({ code: 'custom', path: ['index'], message: 'requires a vector_store to check' });
 }

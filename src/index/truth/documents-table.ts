@@ -22,7 +22,7 @@ const contentOf = (table: string, ...more: readonly string[]): string =>
 const versionOf = (table: string): string =>
   ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
 
-/** Restricts documents to those that have not changed since `until`, or to a segment. */
+/** Restricts documents to those that have not changed since `until`, to those of a segment, or to both. */
 export interface Expectation {
   readonly until?: Date;
   readonly segment?: string;
@@ -90,7 +90,8 @@ export function createDocumentsTable(pool: Pool) {
      * documents.
      *
      * @param read start of this reading
-     * @param before start of the previous reading; null for the first, after which no document is known to be new
+     * @param before start of the previous reading; null for the first reading, which cannot show which documents are
+     * new
      */
     accept(
       pipeline: string,
@@ -122,8 +123,8 @@ export function createDocumentsTable(pool: Pool) {
           [pipeline],
         );
         if (before !== null) {
-          // If `updated_at` is long ago or in the future, it says when the document was written, not when it was
-          // ingested.
+          // If `updated_at` is far in the past or in the future, it states when the document was written, not when it
+          // was ingested.
           await client.query(
             `with new_versions as (
                select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
@@ -167,7 +168,7 @@ export function createDocumentsTable(pool: Pool) {
       return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },
 
-    /** Returns which of the ids should be in the store, or were deleted only after `since`. */
+    /** Returns the given ids that should be in the store or were deleted only after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -243,7 +244,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Returns documents whose change has been waiting since `until` or longer, oldest first, and their number. */
+    /** Returns documents whose change has been waiting since `until` or earlier, oldest first, and their number. */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: number }>(
         pool,

@@ -39,7 +39,7 @@ export async function readHubs(
     documents: found.documents,
     /** Hub documents; null if too few queries returned documents. */
     hubs,
-    /** Chunks that are never retrieved; null if unknown, for the reason in `why`. */
+    /** Chunks that are never retrieved; null if unknown: `why` states the reason. */
     dead,
     why,
   };
@@ -169,7 +169,7 @@ const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
 /** Time range of the hub section on the page. */
 const HUBS_MS = 7 * DAY_MS;
-/** Window with fewer queries than that of the command, because the page is opened often. */
+/** Limits of the hub section: fewer queries than for the command, because the page is opened often. */
 const hubsWindow = { k: 10, limit: 5000 };
 const DRAWN_CHUNKS = 1000;
 const DRAW_LIMIT_MS = 30_000;

@@ -44,7 +44,7 @@ export interface ManifestPart {
 /**
  * Reads the manifest in bounded memory: requests the next part only after the previous part is stored.
  *
- * @param from position to continue from; with an unknown or expired position, reading starts over
+ * @param from position to continue from; if the position is unknown or expired, reading starts over
  * @throws RecalldError manifest_unreadable, file_unreadable, file_malformed; and the reason of `signal`
  */
 export type ManifestSource = (from: string | null, signal: AbortSignal) => AsyncIterable<ManifestPart>;

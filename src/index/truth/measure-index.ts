@@ -16,7 +16,10 @@ import { estimateLag, estimateShare, roundsSinceChange, sumBySegment, type Tally
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
-/** Measure for each kind of finding. Kinds of which each round checks only a few documents are pooled over a day. */
+/**
+ * Measure for each kind of finding. If each round checks only a few documents for a kind, its share is pooled over a
+ * day.
+ */
 const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },
   unretrievable: { measure: 'index_not_retrievable_ratio', ofDay: true },

@@ -290,7 +290,7 @@ async function chunksOf(
   return found;
 }
 
-/** Checks the versions of documents that are in the store. Omits documents whose chunks do not tell their version. */
+/** Checks the versions of documents that are in the store. Omits documents whose chunks do not state their version. */
 function superseded(
   documents: readonly Pick<ExpectedDocument, 'id' | 'chunks' | 'segment'>[],
   chunks: Chunks,
@@ -302,7 +302,7 @@ function superseded(
   });
 }
 
-/** Checks that the retriever returns each document for the beginning of its own text. */
+/** Checks that a query with the beginning of the text of a document returns this document. */
 async function probeRetrieval(run: PhaseRun, documents: readonly ExpectedDocument[], chunks: Chunks): Promise<void> {
   const { context, plan, save, signal, throttled } = run;
   if (plan.retrieve === 0) return;

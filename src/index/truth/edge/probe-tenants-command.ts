@@ -28,8 +28,8 @@ export interface ProbeTenantsOptions {
  * Adds the queries to a golden set and replaces earlier queries with the same id. Each query is the beginning of the
  * text of a random document in the other segment, so that the retriever returns this document if its filter is broken.
  *
- * @throws RecalldError config_invalid for segments that are not in the manifest or not `key=value`; store_unreachable;
- * golden_set_empty if no document has a text; golden_origin_differs for a manually created set
+ * @throws RecalldError config_invalid for segments that are not in the manifest or not written `key=value`;
+ * store_unreachable; golden_set_empty if no document has a text; golden_origin_differs for a manually created set
  */
 export async function probeTenants(
   { db, clock }: Context,
@@ -135,8 +135,8 @@ async function probesOf(
       queries.push(tenantProbe(`probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`, text, asked, forbidden));
     }
   }
-  // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. In that case, `ids` is the
-  // number of forbidden ids, otherwise 0.
+  // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. `ids` is the number of
+  // forbidden ids in that case, and 0 otherwise.
   return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Hub documents, which are retrieved for far more queries than their share, and dead chunks, which are never retrieved.
- * In high dimensions, a few vectors are near to everything (Radovanović, Nanopoulos and Ivanović 2010).
+ * Hub documents, which are retrieved for far more queries than the average document, and dead chunks, which are never
+ * retrieved. In high dimensions, a few vectors are close to all others (Radovanović, Nanopoulos and Ivanović 2010).
  */
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 
@@ -8,7 +8,7 @@ import { wilsonInterval } from '../../../math/stats/intervals.ts';
 export interface ReturnedDocuments {
   /** Number of distinct queries that returned documents. */
   readonly queries: number;
-  /** Number of distinct documents among their first k results. */
+  /** Number of distinct documents among their top k results. */
   readonly documents: number;
   /** Number of results, summed over all queries. */
   readonly results: number;
@@ -18,7 +18,7 @@ export interface ReturnedDocuments {
 
 export interface ReturnedDocument {
   readonly id: string;
-  /** Number of queries with the document among the first k results. */
+  /** Number of queries with the document among the top k results. */
   readonly queries: number;
   /** Texts of some of these queries, or their ids if texts are not stored. */
   readonly examples: readonly string[];
@@ -29,13 +29,14 @@ export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 export const MIN_QUERIES = 100;
 /** Minimum ratio of a hub's number of queries to the mean over all retrieved documents. */
 const MIN_RATIO = 10;
-/** A hub is also retrieved for at least this share of the queries. */
+/** A hub must also be retrieved for at least this share of the queries. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 
 /**
  * Finds documents that significantly exceed both limits: the lower bound of their 95 % Wilson interval,
- * Bonferroni-corrected for all retrieved documents, exceeds them; null if there are fewer than 100 queries.
+ * Bonferroni-corrected for all retrieved documents, is above each limit. Returns null if there are fewer than 100
+ * queries.
  */
 export function findHubs({ queries, documents, results, top }: ReturnedDocuments) {
   if (queries < MIN_QUERIES) return null;
