@@ -26,8 +26,8 @@ interface Backtested {
 /**
  * Replays the stored scores, comparisons and label states of all runs except cancelled ones, in order, through the
  * functions that evaluate live runs. As in the daemon, a void run has no scores and a failed run has no results. Skips
- * sentinel runs, and runs of a new golden set version while the old version still ran beside it. Omits checks without
- * runs.
+ * sentinel runs, and runs of a new golden set version that started while the verdicts of the old version applied. Omits
+ * checks without runs.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */

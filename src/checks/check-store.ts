@@ -55,7 +55,7 @@ interface TransitionFilter {
   readonly limit: number;
 }
 
-/** Every call rejects with RecalldError database_unreachable. */
+/** Every call rejects with RecalldError database_unreachable if the database does not respond. */
 export type CheckStore = ReturnType<typeof createCheckStore>;
 
 declare module '../core/context.ts' {

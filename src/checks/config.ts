@@ -320,7 +320,7 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
 }
 
 /**
- * Rejects rbo at any cut-off but the largest one of each golden set, because it is measured only there.
+ * Rejects rbo at any cut-off except the largest one of each golden set, because rbo is measured only there.
  *
  * @param k NaN for a measure without a cut-off
  */

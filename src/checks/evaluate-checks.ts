@@ -60,7 +60,7 @@ export interface StoredFacts {
   readonly liveIntervalSeconds: number;
 }
 
-/** Reasons for missing values that mean too little data rather than a fault. */
+/** Reasons for a missing value that indicate too little data rather than a fault. */
 const quietReasons: ReadonlySet<string> = new Set([
   'no_queries',
   'none_sampled',
@@ -81,7 +81,7 @@ const quietReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the readings of a threshold, and as `evidence` the time from the start of the first window to the newest
+ * Returns the readings of a threshold. `evidence` is the time span from the start of the first window to the newest
  * measurement; null without readings.
  */
 function readingsOf(check: ThresholdCheck, pipeline: WatchedPipeline, facts: StoredFacts, now: Date) {
@@ -159,10 +159,10 @@ function exact(segment: string, value: number): Reading {
 const MAX_ROUNDS = 5;
 
 /**
- * Measures the retriever in finished golden runs, and evaluates checks: all checks every minute, and the checks of one
- * pipeline as soon as a golden run or density window ends. Idempotent and safe on several replicas; if an evaluation is
- * killed, the next one replaces it. If another worker stored a step first, this evaluation starts again from that
- * worker's status, because it may be based on newer facts.
+ * Computes retriever measures from finished golden runs, and evaluates checks: all checks every minute, and the checks
+ * of one pipeline as soon as a golden run or density window ends. Idempotent and safe on several replicas; if an
+ * evaluation is killed, the next one replaces it. If another worker stored a step first, this evaluation starts again
+ * from that worker's status, because it may be based on newer facts.
  *
  * @param only names of the pipelines to evaluate; all if omitted
  */
@@ -266,7 +266,8 @@ function latestRunOf(name: string, set: string, { latest, intervalSeconds }: Sto
   const ended = found?.ended ?? null;
   if (ended === null) return null;
   const { checks, failedBecause: failure, finishedAt: until, durationSeconds, outcomes } = ended;
-  // A run with failed queries may overlap the end of an outage, so its evidence covers the whole run, not just its end.
+  // A run with failed queries may overlap the end of an outage, so its evidence covers the whole run, not just the end
+  // of the run.
   const from = failedShare(outcomes) > 0 ? new Date(until.getTime() - durationSeconds * 1000) : until;
   const baseline = found?.completed?.baseline?.against ?? null;
   const trustedSeconds = runTrustSeconds(intervalSeconds(name, set));

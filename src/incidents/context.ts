@@ -33,7 +33,7 @@ declare module '../core/context.ts' {
   }
   interface Context {
     readonly explainTurns: ExplainTurns;
-    /** Limits how many queries a caller may have explained per minute, through the API and the pages together. */
+    /** Limits the explanations that a caller may request per minute, through the API and the pages combined. */
     readonly explainBudget: ExplainBudget;
     readonly receivers: readonly Receiver[];
   }

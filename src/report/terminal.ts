@@ -10,7 +10,7 @@ export function terminalText(content: Content, now: Date): string {
   return linesOf(content, now).join('\n').replace(/^\n+/, '');
 }
 
-/** Renders a table that contains no ages, for which the current time would be needed. */
+/** Renders a table that contains no ages, because ages would require the current time. */
 export function tableText<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   return tableOf(table('', rows, columns), new Date(0)).join('\n');
 }
@@ -111,7 +111,7 @@ function rendered(node: string | number | ContentNode, now: Date): string | read
       return node.strips.map(({ label, intervals }) => stripText(label, intervals));
     case 'pager':
       return [`${count(Math.min(node.total, node.pageSize))} of ${count(node.total)} ${node.what}`];
-    // Pages offer `lines` for copying. A terminal shows the same values in a table.
+    // Pages offer `lines` for copying; a terminal shows the same values in a table.
     case 'lines':
     case 'choices':
     case 'form':

@@ -69,7 +69,7 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
   ]);
 }
 
-/** Three times the longest interval between measurements, which is six hours. */
+/** Three times the longest interval between measurements (six hours). */
 const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
 interface BacktestedChecks {
@@ -80,10 +80,11 @@ interface BacktestedChecks {
 }
 
 /**
- * Evaluates the configured checks on all golden runs and measurements from `from` to before `until`.
+ * Evaluates the configured checks on all golden runs and measurements from `from` (inclusive) to `until` (exclusive).
  *
  * @param only name of the only pipeline to replay; null for all
- * @throws RecalldError usage if the times are not in order, pipeline_unknown, interrupted, and as withCommandStore
+ * @throws RecalldError usage if the times are not in order, pipeline_unknown, interrupted, and the errors of
+ *   withCommandStore
  */
 async function runBacktest(settings: CommandSettings, only: string | null, from: Date, until: Date) {
   if (from >= until) throw new RecalldError('usage', '--from must be before --to; swap the two times.');
@@ -111,7 +112,7 @@ async function runBacktest(settings: CommandSettings, only: string | null, from:
   });
   return {
     sets,
-    /** Sentences that name the checks that were not replayed, with the reason. */
+    /** Sentences about checks that were not replayed, with the reason. */
     notes: [...withoutRuns(sets), ...notReplayed(pipelines)],
   };
 }

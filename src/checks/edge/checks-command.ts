@@ -54,7 +54,7 @@ export function checksCommand(command: Command, signal: AbortSignal): CommandUnk
 /**
  * Returns the state of every check, or of those of a pipeline, in config order.
  *
- * @throws RecalldError pipeline_unknown, and as withCommandStore
+ * @throws RecalldError pipeline_unknown, and the errors of withCommandStore
  */
 export async function listChecks(settings: CommandSettings, pipeline: string | null): Promise<CheckState[]> {
   if (pipeline !== null) assertConfiguredPipeline(settings.config, pipeline);

@@ -115,8 +115,8 @@ function history(data: ChecksPageData): Section {
 }
 
 /**
- * Shows the verdict changes of each check, collapsed unless there is only one check. The checks that failed longest
- * come first.
+ * Shows the verdict changes of each check, collapsed unless there is only one check. Checks with the longest total
+ * failure time come first.
  */
 function changesByCheck(data: ChecksPageData): Content {
   const { transitions, pipelines, pipeline, check } = data;

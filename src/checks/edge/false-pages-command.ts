@@ -37,7 +37,7 @@ interface ExpectationInputs {
   readonly now: Date;
   readonly densityPlans: readonly DensityPlan[];
   readonly liveIntervalSeconds: number;
-  /** Latest runs, whose scores show how far each score is from its threshold; null if they were not read. */
+  /** Latest runs, which show how far each score is from its threshold; null if they were not read. */
   readonly latest: readonly LatestRun[] | null;
   /** Number of false pages that is accepted for one pipeline. */
   readonly budget: FalsePageBudget;
@@ -186,11 +186,11 @@ function intervalSeconds(
   return measurementTrustSeconds({ measure, ...window }, liveIntervalSeconds) / INTERVALS_TO_TRUST;
 }
 
-/** If there are more scheduled runs per week than this (more than one an hour), one week represents all others. */
+/** If more runs per week are scheduled than this (more than one an hour), one week represents all others. */
 const DENSE = 200;
 
 /**
- * Counts the full runs that are scheduled in the next 90 days. Excludes manual runs and runs that a sentinel starts.
+ * Counts the full runs that are scheduled for the next 90 days. Excludes manual runs and runs that a sentinel starts.
  */
 function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: GoldenSchedule): number {
   if (cron === null) return 0;
@@ -204,8 +204,8 @@ function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: G
 /**
  * Computes the expected false pages of each configured pipeline.
  *
- * @param useRuns reads the latest runs from the database, whose scores show how far each score is from its threshold
- * @throws RecalldError as withCommandStore, with `useRuns`
+ * @param useRuns true to read the latest runs from the database, which show how far each score is from its threshold
+ * @throws the errors of withCommandStore, if `useRuns` is true
  */
 export async function expectFalsePagesOf(
   settings: CommandSettings,

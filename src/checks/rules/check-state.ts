@@ -6,14 +6,14 @@ import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type Thres
 
 /** Threshold status after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
 export interface ThresholdStatus extends SteadyVerdict, Pick<CheckStatus, 'isQuiet' | 'evidenceAt'> {
-  /** The explanation of the finding, and the reason if the verdict differs from the verdict of the finding. */
+  /** The explanation of the finding and, if the verdict differs from that of the finding, the reason. */
   readonly explanation: string;
 }
 
 /**
- * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing; it is
- * evaluated again after a retry, or if there is no newer one. `no_data` caused by a fault needs no confirmation,
- * because it takes long enough until the values are too old to trust.
+ * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing. It recurs
+ * after a retry, or if there is no newer measurement. `no_data` caused by a fault needs no confirmation, because enough
+ * time passes before the values are too old to trust.
  *
  * A check that was failing when its traffic ended is not quiet, because recalld cannot know whether it has recovered.
  *
@@ -183,9 +183,9 @@ export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly isQuiet: boolean;
   /** Time of the evaluated measurement; null if there is none. */
   readonly evidenceAt: Date | null;
-  /** When the run, window or reading that the explanation describes ended; null if there was none. */
+  /** End of the run, window or reading that the explanation describes; null if there was none. */
   readonly evaluatedAt: Date | null;
-  /** Time after which the status is too old to trust; null: never. */
+  /** Time after which the status is too old to trust; null if never. */
   readonly trustedUntil: Date | null;
   readonly updatedAt: Date;
 }
@@ -274,7 +274,7 @@ export interface Evaluation {
 
 /**
  * Updates the breach of a check. A breach lasts from the first measurement beyond the threshold until a measurement
- * within it for which the verdict is OK.
+ * that is within the threshold and has the verdict OK.
  *
  * A breach belongs to an outage while each of its measurements beyond the threshold overlaps a retriever outage: the
  * outage has its own alert, and the check must not add a second one. The first such measurement entirely after the

@@ -25,7 +25,8 @@ export interface CheckFacts
     Pick<CheckStatus, 'explanation' | 'evaluatedAt' | 'trustedUntil' | 'comparedWith' | 'isQuiet'> {
   readonly evidence: Evaluation['evidence'];
   /**
-   * Threshold of this evaluation, shifted by new versions of the golden set; null for the previous or configured one.
+   * Threshold of this evaluation, shifted by new versions of the golden set; null to keep the previous or configured
+   * one.
    */
   readonly threshold: number | null;
   /**

@@ -26,7 +26,7 @@ export interface CheckExpectation {
 
 export interface PipelineExpectation {
   readonly pipeline: string;
-  /** Critical checks; only these page. */
+  /** Critical checks, the only ones that page. */
   readonly checks: readonly CheckExpectation[];
   /** Sum over the checks with a known number. */
   readonly expected: number;
@@ -108,9 +108,9 @@ export interface BoundedEvaluations {
  * threshold with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
  *
  * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). No two pages share
- * an evaluation and each needs `confirm` of them, so there are at most evaluations / confirm chances for a page.
- * Hysteresis can only lower the number, and a breach that continues after a gap in the data counts as one page. Neither
- * the interval nor this number includes noise that all queries of an evaluation share.
+ * an evaluation, and each page needs `confirm` evaluations, so there are at most evaluations / confirm chances for a
+ * page. Hysteresis can only lower the number, and a breach that continues after a gap in the data counts as one page.
+ * Neither the interval nor this number includes noise that all queries of an evaluation share.
  *
  * @param margin >= 0
  */

@@ -206,7 +206,7 @@ export type ForbiddenCheck = Pick<FloorCheck, 'name' | 'severity'>;
 /** Maximum number of documents in an explanation; the run lists all of them. */
 const MAX_NAMED = 3;
 
-/** A single forbidden document that the retriever returned twice is a breach, whatever the number of queries. */
+/** A single forbidden document is a breach if the retriever returned it twice, whatever the number of queries. */
 function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckOutcome {
   const none = { value: 0, ciLow: null, ciHigh: null, isBeyond: false, verdict: 'ok' } as const;
   if (found === null) return { ...none, n: 0, explanation: `${goldenSet} has no forbidden documents.` };

@@ -105,7 +105,7 @@ const reasonTexts: Readonly<Record<UncheckedReason, string>> = {
   field_missing: 'have documents without the field',
 };
 
-/** Lists which shares of the queries could not be checked: ` (not checked: 5 % lack the segment of the rule)`. */
+/** Lists the shares of queries that could not be checked: ` (not checked: 5 % lack the segment of the rule)`. */
 function uncheckedText(unchecked: FoundByRule['unchecked'], checked: number): string {
   const total = checked + Object.values(unchecked).reduce((sum, queries) => sum + queries, 0);
   const parts = Object.entries(reasonTexts).flatMap(([reason, text]) => {

@@ -25,11 +25,11 @@ export interface RegressionCheck {
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
   readonly severity: Severity;
-  /** The check fails after this number of consecutive runs with the drop, and passes after as many without it. */
+  /** The check fails after this number of consecutive runs with the drop, and passes again after as many without it. */
   readonly runs: number;
 }
 
-/** A check that cannot detect a drop of this many times its configured drop is blind: that it passes says little. */
+/** A check that cannot detect a drop of this many times its configured drop is blind: a pass says little. */
 const BLIND_FROM = 2;
 
 /**

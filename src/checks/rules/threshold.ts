@@ -204,13 +204,13 @@ export function whereOf(segment: string): string {
 
 /**
  * True if the value is the best possible. The bounds of such a value need not be better than the threshold, because
- * they may never be: 0 failures in 40 queries do not prove a share below 0.03.
+ * that may be impossible: 0 failures in 40 queries do not prove a share below 0.03.
  */
 function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
-/** Returns the bounds of one of `family` values, so that they hold for all of them together with 95 % confidence. */
+/** Returns the bounds of one of `family` values. The bounds of all these values hold together with 95 % confidence. */
 function boundsOf({ value, ciLow, ciHigh }: ValueReading, { unit }: ThresholdPolicy, family: number): Bounds {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
   const bounds = { low: ciLow, high: ciHigh };

@@ -44,8 +44,8 @@ function partsOfConfig(deps: FollowConfigDeps): readonly ConfiguredItem[] {
 /**
  * Records the configured items, and marks items that are no longer in any config as removed.
  *
- * @param since start of this scheduler. Until `GRACE_MS` after it, no item is marked as removed: the other replicas may
- *   still be restarting and have not recorded their items
+ * @param since start of this scheduler. No item is marked as removed until `GRACE_MS` after it: other replicas may
+ *   still be restarting and may not have recorded their items yet
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;

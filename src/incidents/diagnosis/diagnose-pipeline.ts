@@ -274,8 +274,8 @@ async function observe(
     judge: observeJudge(measured, deployments),
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // An annotated deployment after the first bad measurement is not the cause. A detected change may be: it happened
-    // before the probe that recorded it.
+    // An annotated deployment after the first bad measurement is not the cause. A detected change may be the cause,
+    // because it happened before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     sentinel:

@@ -186,8 +186,8 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
 }
 
 /**
- * Returns the alerts of an incident whose checks or measures have no data now. Missing data does not resolve an alert;
- * only a good value, or the removal of the check from the config, does.
+ * Returns an incident's alerts whose checks or measures have no data now. Missing data does not resolve an alert; only
+ * a good value, or the removal of the check from the config, does.
  */
 export function withoutData(
   timeline: readonly AlertTimeline[],
@@ -243,16 +243,16 @@ export function hasLeftConfig(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: r
   return partOf(alert, parts)?.endedAt != null;
 }
 
-/** Returns `left_config` if every alert that fired last was removed from the config. */
+/** Returns `left_config` if every alert that was firing until now was removed from the config. */
 export function closingReasonOf(timeline: readonly AlertTimeline[], parts: readonly KnownItem[]): ClosingReason {
   const firing = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
   return firing.length > 0 && firing.every((one) => hasLeftConfig(one, parts)) ? 'left_config' : 'resolved';
 }
 
 /**
- * Returns those alerts of an incident whose check or golden set is missing from the config of this process but present
- * in another active config, as during a rolling deployment. Such alerts keep firing until no config contains their
- * check or golden set.
+ * Returns an incident's alerts whose check or golden set is missing from the config of this process but present in
+ * another active config, as during a rolling deployment. Such alerts keep firing until no config contains their check
+ * or golden set.
  */
 export function carriedOver(
   timeline: readonly AlertTimeline[],

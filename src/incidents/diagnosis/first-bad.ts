@@ -18,8 +18,8 @@ const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
  * Returns the time span of the first bad measurement behind the failing thresholds, changed measures, and drops in
- * density or feedback; null if no such alert fires. If several alerts fire, returns the earliest time span. Golden runs
- * are examined separately.
+ * density or feedback; null if no such alert fires. If several fire, returns the earliest time span. Golden runs are
+ * examined separately.
  */
 export async function firstBadMeasurement(
   { db }: Context,
@@ -58,9 +58,9 @@ export async function firstBadMeasurement(
 }
 
 /**
- * Returns the time span of the first of the latest consecutive bad measurements. Windows of live queries overlap, so
- * the first bad window starts long before the fault. The fault began after the last good window, so the time span
- * starts at the end of that window.
+ * Returns the time span of the first measurement in the latest streak of bad measurements. Windows of live queries
+ * overlap, so the first bad window starts long before the fault. The fault began after the last good window, so the
+ * time span starts at the end of that window.
  *
  * @param values oldest first
  */

@@ -22,7 +22,8 @@ export interface Actor {
 }
 
 /**
- * How often users marked causes with this confidence as right. The share and its 95 % CI are null if none is marked.
+ * How often users marked causes as right when the diagnosis had this confidence. The share and its 95 % CI are null if
+ * none is marked.
  */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;

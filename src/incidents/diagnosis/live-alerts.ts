@@ -1,4 +1,6 @@
-/** Firing alerts on live traffic and on watched measures without a check, with the conditions of the alert rules. */
+/**
+ * Firing alerts on live traffic and on watched measures without a check, under the same conditions as the alert rules.
+ */
 
 import { decimal, formatValue, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -42,7 +44,7 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
 }
 
 /**
- * Returns the changed measures of an incident that have no recent value now. Missing data does not resolve an alert. An
+ * Returns an incident's changed measures that have no recent value now. Missing data does not resolve an alert. An
  * alert resolves only when the value is normal, or when the measure is no longer watched.
  */
 export function unmeasuredChanges(
@@ -78,7 +80,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
 /** How long a measured drop is trusted. The drop is measured every five minutes, over a window of up to a day. */
 const DROP_TRUST_SECONDS = 900;
 
-/** Details of the drop in positive feedback that fires an alert; null if there is none. */
+/** The measured drop in positive feedback that fires an alert; null if there is no such drop. */
 export function feedbackDrop(measurements: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
   const newest = freshly(measurements, DROP_EVIDENCE);
   return newest === null || newest.value < 1 || newest.ageSeconds > DROP_TRUST_SECONDS ? null : newest;
@@ -133,7 +135,7 @@ export function estimateOf({ value, ciLow, ciHigh, n }: NonNullable<LatestMeasur
   return { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n };
 }
 
-/** Returns the value as `valueOf`; null if it is too old to trust. */
+/** Returns the value as `valueOf` does; null if it is too old to trust. */
 export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
   const newest = valueOf(latest, measure);
   return newest === null || newest.ageSeconds > measurementTrustSeconds({ ...newest, measure }, 0) ? null : newest;

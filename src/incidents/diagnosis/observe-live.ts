@@ -122,9 +122,9 @@ function observeDrop(latest: readonly LatestMeasurement[]): ObservedFeedback | n
 const judgedScores = Object.values(measuresOfScore).map(([corrected]) => corrected);
 
 /**
- * Returns the trusted finding on judged live relevance: a drop below the preceding weeks or, if there is none, a score
- * below its value before the alert. The score is needed because nDCG does not detect queries that no document answers,
- * and because a drop needs weeks of data.
+ * Returns the trusted finding on judged live relevance: a drop relative to the preceding weeks or, if there is none, a
+ * score below its value before the alert. The score is needed because nDCG does not detect queries that no document
+ * answers, and because drop detection needs weeks of data.
  */
 export async function observeRelevance(around: Around): Promise<ObservedRelevance | null> {
   const drop = observeRelevanceDrop(around.latest);

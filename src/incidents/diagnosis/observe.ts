@@ -1,4 +1,4 @@
-/** Reads the stored measurements of a pipeline other than golden runs, now and before the alert. */
+/** Reads a pipeline's stored measurements, except golden runs, now and before the alert. */
 
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -60,7 +60,10 @@ export function observeOwnWork(
 const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
-/** The measures that jobs store for each sign. Of two measures, the earlier start and the smaller sample are used. */
+/**
+ * The measures that jobs store for each sign. If a sign has two measures, the earlier start and the smaller sample are
+ * used.
+ */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
   live_empty: ['zero_results_ratio'],
@@ -112,7 +115,7 @@ function startOf(measure: string, { windowStart, measuredAt }: NonNullable<Lates
 }
 
 /**
- * Returns the newest value of a probe; null if it was measured before the alert, because it then cannot show the fault.
+ * Returns the newest value of a probe; null if that value was measured before the alert and so cannot show the fault.
  */
 function probed({ latest, good }: Around, measure: string) {
   const newest = trusted(latest, measure);

@@ -17,8 +17,8 @@ import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from
 const MAX_SEARCHED = 48;
 
 /**
- * Returns the latest finished run of the golden set with the worst alert; without such an alert, of the first golden
- * set.
+ * Returns the latest finished run of the golden set with the worst alert. If no golden set has an alert, uses the first
+ * golden set.
  */
 export async function latestEnded(
   { db }: Context,
@@ -49,7 +49,7 @@ interface ReferenceCriteria {
   readonly regressions: readonly RegressionCheck[];
   /** First bad measurement behind the firing alerts; null if only golden runs show the fault. */
   readonly firstBad: TimeSpan | null;
-  /** Reference run of the open incident, which does not change while the incident is open; null for a new incident. */
+  /** Reference run of the open incident, fixed as long as the incident is open; null for a new incident. */
   readonly known: string | null;
 }
 

@@ -159,11 +159,14 @@ export async function explainRun(
   const pipeline = context.pipelines.find(({ name }) => name === run.pipeline);
   const signal = AbortSignal.timeout(PAGE_LIMIT_MS);
   const explained = pipeline === undefined ? [] : await explainAll(context, pipeline, questions, signal);
-  /** Returns as `misses` the number of relevant documents that the run missed, over all its queries. */
+  /** `misses`: number of relevant documents that the run missed, over all its queries. */
   return { misses, explained };
 }
 
-/** Explains a document. Examines its vector if the other evidence does not decide the verdict. */
+/**
+ * Explains why a document was not returned. Examines the document's vector if the other evidence does not decide the
+ * verdict.
+ */
 export async function explainDocument(
   pipeline: WatchedPipeline,
   seen: SeenQuestion,

@@ -1,6 +1,4 @@
-/**
- * Limits explained queries per API caller and minute: each makes recalld send two or three queries to the retriever.
- */
+/** Limits explanations per API caller and minute: for each one, recalld sends two or three queries to the retriever. */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 

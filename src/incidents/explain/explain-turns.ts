@@ -48,9 +48,9 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
 
   return {
     /**
-     * Runs `work` with a retriever that respects the concurrency and rate limits of the pipeline, which golden runs and
-     * other explanations of this process share. At most as many `work` calls run at once, which also limits calls to
-     * the store and embedder.
+     * Runs `work` with a retriever that respects the pipeline's concurrency and rate limits. Golden runs and other
+     * explanations of this process share these limits. The concurrency limit also applies to `work` calls, and thus
+     * limits calls to the store and embedder.
      *
      * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
      */

@@ -1,4 +1,4 @@
-/** Sends a query to the retriever and the store again, to gather evidence of why a document was not returned. */
+/** Sends a query to the retriever and the store again, to find out why a document was not returned. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
@@ -12,14 +12,14 @@ import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
 
 export interface AskedQuestion {
   readonly text: string;
-  /** Number of the step of a golden query that has this text, from 1; omitted for a query without steps. */
+  /** Number (from 1) of the golden query step with this text; omitted for a query without steps. */
   readonly step?: number;
   readonly tags: Readonly<Record<string, string>>;
   /** Number of documents that users get. */
   readonly k: number;
 }
 
-/** Depth of the second retriever query, as a multiple of k; it shows documents that are ranked below k. */
+/** Depth of the second retriever query, as a multiple of k. That query shows documents that are ranked below k. */
 const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
@@ -99,11 +99,11 @@ async function lookIntoStore(
   return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
 }
 
-/** A search for a document's own text must return it among this many results. */
+/** A search for a document's own text must return the document among this many results. */
 const FOUND_AMONG = 10;
 
 /**
- * Tests whether a search for the document's own text finds its vector, with a document that the query returns as a
+ * Tests whether a search for the document's own text finds its vector. A document that the query returns serves as the
  * control.
  */
 export async function lookAtVector(
@@ -163,7 +163,7 @@ function rankingOfStore(outcome: Awaited<ReturnType<VectorStore['nearest']>>): R
 const HUBS_MS = 7 * DAY_MS;
 const MAX_QUERIES = 5000;
 
-/** Returns hub documents with their share of queries; empty if there are too few queries. */
+/** Returns hub documents, each with the share of queries that retrieve it; empty if there are too few queries. */
 export async function lookForHubs(
   { db, clock }: Context,
   pipeline: string,

@@ -131,7 +131,7 @@ const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {
   return {
-    /** Returns open and just closed incidents, and reported ones whose receivers still lack the last message. */
+    /** Returns incidents that are open or have just closed, and reported incidents whose last message is still due. */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
@@ -198,8 +198,8 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Leases the notifications to send now, in order for each receiver. Leases no later message if the first one was
-     * given up.
+     * Leases the notifications to send now, in order for each receiver. Leases no later message if recalld has stopped
+     * retrying the first one.
      */
     async take(at: Date): Promise<readonly DueNotification[]> {
       return queryRows<DueNotification>(

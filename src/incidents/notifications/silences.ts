@@ -36,8 +36,8 @@ export function createSilences(pool: Pool, scope: Scope = null) {
       }),
 
     /**
-     * Ends a current silence now, or cancels a planned one; an ended one stays the same. Returns null for an unknown
-     * id.
+     * Ends a current silence now, or cancels a planned one. Does not change a silence that has ended. Returns null for
+     * an unknown id.
      */
     end: (id: string, { by }: Actor, now: Date): Promise<Silence | null> =>
       inTransaction(pool, async (client) => {

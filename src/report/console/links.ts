@@ -91,7 +91,7 @@ export function runPath(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`;
 }
 
-/** @param against id of the run to compare with; null for the run that this run was compared with at its end */
+/** @param against id of the run to compare with; null for the run with which this run was compared when it ended */
 export function runQueries(text: string, runId: string, view: string, against: string | null): Link {
   return link(text, runPath(runId), { view, against }, 'queries');
 }
@@ -108,7 +108,7 @@ export function labelsPath(pipeline: string, goldenSet: string): string {
   return `${pipelinePath(pipeline, 'golden')}/${encodeURIComponent(goldenSet)}/labels`;
 }
 
-/** URL of a link, over the time range of the page unless the link has its own. */
+/** URL of a link, with the time range of the page unless the link has its own. */
 export function hrefOf({ path, query, anchor }: Omit<Link, 'kind' | 'text'>, range?: TimeRange): string {
   const href = address(path, query['from'] === undefined ? { ...query, ...range?.query } : query);
   return anchor === null ? href : `${href}#${anchor}`;

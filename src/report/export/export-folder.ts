@@ -22,7 +22,7 @@ const tableManifestSchema = z.object({
       day: z.string(),
       rows: z.number(),
       files: z.array(z.string()),
-      /** State of the database at the export: its time, the number of source rows, and their last change. */
+      /** State of the database at the export: time of reading, number of source rows, and time of their last change. */
       read_at: z.string(),
       source_rows: z.number(),
       changed_micros: z.string().nullable(),
@@ -61,7 +61,7 @@ export function exportFolder(to: string) {
     readTable: (table: string): Promise<TableManifest | null> => readJson(tableFile(table), tableManifestSchema),
     writeTable: (manifest: TableManifest): Promise<void> => writeJson(tableFile(manifest.table), manifest),
 
-    /** Restores days that an interrupted process had moved aside, and deletes its incomplete files. */
+    /** Restores days that an interrupted process had moved aside, and deletes the incomplete files of that process. */
     async recover(): Promise<void> {
       await orUnwritable(root, async () => {
         await makeFolder(staging);

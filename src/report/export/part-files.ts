@@ -11,7 +11,9 @@ export type ExportFormat = (typeof exportFormats)[number];
 /** Maximum number of rows per file. The footer of a Parquet file is kept in memory and grows with its rows. */
 const MAX_PART_ROWS = 250_000;
 
-/** Maximum number of rows per row group. Encoding this many blocks the event loop of the daemon for about 10 ms. */
+/**
+ * Maximum number of rows per row group. Encoding a full row group blocks the event loop of the daemon for about 10 ms.
+ */
 const MAX_GROUP_ROWS = 2048;
 /** Maximum number of characters per row group, for long texts. */
 const MAX_GROUP_CHARACTERS = 2 * 1024 * 1024;

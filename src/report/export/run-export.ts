@@ -15,7 +15,9 @@ import { type ExportFormat, writeParts } from './part-files.ts';
 import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-tables.ts';
 import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
 
-/** Options of an export. A missing option has the value of the last export to the folder, or else its default value. */
+/**
+ * Options of an export. A missing option takes its value from the last export to the folder, or else its default value.
+ */
 export interface ExportRequest {
   readonly to: string;
   readonly tables?: readonly string[];
@@ -120,7 +122,7 @@ async function exportTable(
   }
   return {
     table: table.name,
-    /** Number of rows and files that this export wrote. */
+    /** Numbers of rows and files that this export wrote. */
     rows,
     files,
     daysWritten: plan.write.length,

@@ -1,8 +1,8 @@
 /**
- * Content for people, independent of its output format: sentences, facts, tables and charts, with times and with
- * numbers that have a unit. The edge of each subject builds content from the results of its use cases. Renderers turn
- * content into pages, Markdown, or text for a terminal. JSON output does not use content, because it has the wire
- * format of the API.
+ * Content for people, independent of its output format: sentences, facts, tables and charts that contain times and
+ * numbers with units. The edge of each subject builds content from the results of its use cases. Renderers turn content
+ * into pages, Markdown, or text for a terminal. JSON output does not use content, because it has the wire format of the
+ * API.
  */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
@@ -155,7 +155,7 @@ export interface Table {
 }
 
 /**
- * `dense` is for many columns: it places confidence intervals below their values. `compact` is for few short columns:
+ * `dense` is for many columns: it places confidence intervals below their values. `compact` is for a few short columns:
  * it stays a table on a phone, where other tables become lists.
  */
 type TableSize = 'plain' | 'dense' | 'compact';

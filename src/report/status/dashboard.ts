@@ -117,7 +117,10 @@ function glance(): Builder<Panel>[] {
   ];
 }
 
-/** Selects alerts of recalld. They have the labels that identify a deployment, but no others of the scrape target. */
+/**
+ * Selects alerts of recalld. Alerts have the labels that identify a deployment, but no other labels of the scrape
+ * target.
+ */
 function firing(groupLabels: readonly string[]): string {
   return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
 }

@@ -1,4 +1,4 @@
-/** Converts stored rows into gauges for /metrics, without scores that are too old to trust. */
+/** Converts stored rows into gauges for /metrics. Omits scores that are too old to trust. */
 import { readCheckGauges } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { queryOutcomes, type RunStatus } from '../../core/model.ts';

@@ -4,7 +4,7 @@ import { answersAsBefore, type SignWeights } from './sign-weights.ts';
 
 /**
  * A fault in an agent changes the queries that the retriever receives, so golden queries, the store and its documents
- * are as before.
+ * are unaffected.
  */
 const retrieverAsBefore: SignWeights = {
   ...answersAsBefore,

@@ -26,9 +26,9 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
 
 /**
  * Ranks causes for the effects that the first cause cannot explain, using the signs that it does not account for. First
- * ranks causes for all remaining effects together; if that names no cause, ranks causes for each effect separately.
- * Each effect is also ranked separately if the main ranking names no cause, possibly because no single cause explains
- * all firing alerts.
+ * ranks causes for all remaining effects together; if that names no cause, ranks causes for each effect separately. If
+ * the main ranking named no cause, perhaps because no single cause explains all firing alerts, ranks causes only for
+ * each effect separately.
  *
  * @param signs that are used in the ranking
  */

@@ -52,8 +52,8 @@ export interface OlderRun {
 }
 
 /**
- * Returns the older run that is most similar to the current run, with the share of queries that have the same results
- * for each pair of the three runs; null if the runs share too few queries.
+ * Returns the older run that is most similar to the current run and, for each pair of the three runs, the share of
+ * queries with the same results; null if the runs share too few queries.
  */
 export function olderAnswers(older: readonly OlderRun[], reference: ComparedSide, now: ComparedSide) {
   const [good, current] = [listsOf(reference), listsOf(now)];

@@ -65,13 +65,13 @@ export function changedAnswers(
       full.length === 0
         ? null
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
-    /** Mean share as in `kept`, among documents that any query still gets. */
+    /** Like `kept`, but only among documents that any query still gets. */
     keptOfThere: meanOf(surviving.map(keptOf)),
-    /** Share of shortened result lists that kept their first documents. */
+    /** Share of shortened result lists in which the top documents remain. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
     /** Share of changed ranks at which one new document consistently replaces one old document; null if there are few. */
     renamed: renamedShare(full),
-    /** Numbers of distinct documents returned before, of those no longer returned, and of those returned only now. */
+    /** Numbers of distinct documents: returned before, no longer returned, and returned only now. */
     documentsBefore: poolBefore.size,
     vanished: [...poolBefore].filter((id) => !pool.has(id)).length,
     appeared: [...pool].filter((id) => !poolBefore.has(id)).length,
@@ -241,8 +241,8 @@ const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
 
 /**
- * Returns the mean shares of relevant documents that are found, and that are lost at each stage; null if too few
- * queries with stages succeeded in both runs.
+ * Returns the mean shares of relevant documents that are found and of those lost at each stage; null if too few queries
+ * with stages succeeded in both runs.
  */
 export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
@@ -256,7 +256,7 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
   return {
     n: old.length,
     k,
-    /** Share of the relevant documents among the first k results. */
+    /** Share of the relevant documents that are among the top k results. */
     found: changeOf(foundIn(lostBefore), foundIn(lostNow)),
     /** Share of the relevant documents lost at each stage, in order; the final results come last. */
     steps: names.map((name, step) => ({

@@ -93,7 +93,7 @@ const unaffectedBy: Readonly<
   // Signs about retrieved documents are computed only from non-empty results.
   empty_answers: ['some', { results: 'intact', documents: 'same', order: 'as_before' }],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
-  // Golden queries request a number of results of their own, so they do not show that live queries get fewer.
+  // Golden queries request their own number of results, so they do not show whether live queries get fewer.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
   // The looked-up documents exist, so counts and judgments still contradict a loss of documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
@@ -238,7 +238,7 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   return [{ kind: 'failures', size: failed + timeout, parts: { failed, timed_out: timeout } }];
 }
 
-/** Minimum difference. A smaller one may be due to chance, because queries differ and results vary. */
+/** Minimum difference. A smaller difference may be due to chance, because queries differ and results vary. */
 const MIN_TO_TELL = 0.02;
 
 function significant(part: number): number {

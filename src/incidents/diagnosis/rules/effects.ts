@@ -208,8 +208,8 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
 }
 
 /**
- * The unexplained part of an effect counts if it is at least this share of the effect; for a score, also at least
- * MIN_SCORE_LEFT.
+ * The unexplained part of an effect counts if it is at least this share of the effect. For a score, it must also be at
+ * least MIN_SCORE_LEFT.
  */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;

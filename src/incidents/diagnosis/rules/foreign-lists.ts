@@ -51,9 +51,9 @@ const RENAMED = 0.8;
 
 /**
  * Returns the document that is new in the results of the most queries, and the usual number of queries per document.
- * Queries that already had the document are subtracted, because a document that many queries return gains more queries
- * when other documents are filtered out. A document that only takes the ranks of one other document, which no query
- * gets any more, is not new but renamed.
+ * Queries that already returned the document are subtracted, because a document that many queries return gains more
+ * queries when other documents are filtered out. A document is renamed, not new, if it only takes the ranks of one
+ * other document that no query returns any more.
  */
 export function commonNewcomer(lists: readonly Lists[]) {
   const pool = new Set(lists.flatMap(({ now }) => now));
@@ -80,7 +80,8 @@ export function commonNewcomer(lists: readonly Lists[]) {
   }
   return {
     /**
-     * Number of queries for which the document is new, minus those that had it before; 0 if there is no such document.
+     * Number of queries for which the document is new, minus those that returned it before; 0 if there is no such
+     * document.
      */
     queries: largest(counts),
     /** Mean number of queries per document, over the documents that any query got before. */

@@ -41,7 +41,7 @@ const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
-/** Maximum probability of so clear a split if the affected queries were spread at random. */
+/** Maximum probability of such a clear split if the affected queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
 /**
@@ -111,7 +111,10 @@ function worstGroup(
       outside: (total - lost) / (losses.length - members.length),
       /** Number of groups that were compared. */
       searched: groups.length,
-      /** Probability of as many affected queries in the group by chance: hypergeometric, Bonferroni-corrected. */
+      /**
+       * Probability of at least this many affected queries in the group by chance: hypergeometric,
+       * Bonferroni-corrected.
+       */
       chance: Math.min(1, chance * groups.length),
     };
   });

@@ -87,7 +87,7 @@ export interface Incident extends Diagnosis {
   readonly closedBecause: ClosingReason | null;
   /** Worst severity during the incident. */
   readonly severity: Severity;
-  /** When a second evaluation confirmed the diagnosis, so that it may be sent; null until then. */
+  /** Time at which a second evaluation confirmed the diagnosis and thus allowed it to be sent; null until then. */
   readonly confirmedAt: Date | null;
   readonly diagnosedAt: Date;
   readonly timeline: readonly AlertTimeline[];
@@ -181,7 +181,7 @@ function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: 
   return { at, headline, text, value, threshold, comparedWith };
 }
 
-/** Returns true if a value is further beyond its threshold than another; false for differences from two baselines. */
+/** Returns true if a value is further beyond its threshold than the other; false if their baselines differ. */
 function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
   return than.value < threshold ? value < than.value : value > than.value;
@@ -193,7 +193,10 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** Time after a recovery during which alerts on data from before it are ignored, even if their window is longer. */
+/**
+ * Time after a recovery during which alerts on data from before the recovery are ignored, even if their window is
+ * longer.
+ */
 const ECHO_MS = 2 * HOUR_MS;
 
 /** A density alert is based on all windows since coverage dropped. */
@@ -236,7 +239,7 @@ export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Ale
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/** Returns true if an alert resolved recently, or still fires, although its value is good, because of hysteresis. */
+/** Returns true if an alert resolved recently, or if it still fires only because of hysteresis (its value is good). */
 function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
   const alert = firing.find((one) => one.name === name);
   if (alert === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
@@ -280,8 +283,8 @@ export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
- * Returns true for a later diagnosis of the same run that only lowers the confidence. A probe that finds a component
- * healthy again describes the repair, not the fault.
+ * Returns true if a later diagnosis of the same run only lowers the confidence. A probe that finds a component healthy
+ * again describes the repair, not the fault.
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
   return (
@@ -349,7 +352,7 @@ export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names
 
 export const BRIEF_MS = 30 * MINUTE_MS;
 
-/** Counts pages from `from` to before `until`. */
+/** Counts pages from `from` (inclusive) to `until` (exclusive). */
 export function pageStatistics(incidents: readonly Pick<Incident, 'timeline' | 'cause'>[], from: Date, until: Date) {
   const pages = incidents.flatMap(({ timeline, cause }) =>
     timeline.flatMap(({ criticalAt, endedAt }) =>

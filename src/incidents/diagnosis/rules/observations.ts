@@ -72,7 +72,7 @@ export interface ObservedLevel {
     | null;
 }
 
-/** Numbers of distinct judged documents that were looked up, and of those that are superseded or lost. */
+/** Numbers of distinct judged documents: all that were looked up, the superseded ones and the lost ones. */
 export type ObservedLabels = Readonly<Record<'probed' | 'stale' | 'lost', number>>;
 
 export type ObservedRelevance =
@@ -138,9 +138,7 @@ export interface RunsSeen {
   readonly lost: ReadonlySet<string>;
   /** Key of the failing measure, if a golden run has this measure. */
   readonly key: RunMetricKey | null;
-  /**
-   * Level of the measure that fails its threshold, now and in the golden set's first run; null if no threshold fails.
-   */
+  /** Level of the measure that fails its threshold, now and in the golden set's first run; null if no measure fails. */
   readonly level: ObservedLevel | null;
   readonly reference: {
     readonly side: ComparedSide;
@@ -228,14 +226,14 @@ function latency95(answers: readonly QueryAnswer[]): number | null {
 }
 
 const MIN_TIMED = 20;
-/** A slow latency is at least twice the usual one, and the increase exceeds what a busy machine explains. */
+/** A latency is slow if it is at least twice the usual one and the increase exceeds what a busy machine explains. */
 const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 
 /**
  * Counts the queries that took far longer than usual, and those of them in the first half of the run; null if there are
- * too few latencies. recalld sends queries in the order of the golden set, a few at a time. A query that timed out
- * counts with the time until its timeout.
+ * too few latencies. recalld sends queries in the order of the golden set, a few at a time. The latency of a query that
+ * timed out is the time until the timeout.
  */
 function slowQueries({ queries, answers }: ComparedSide) {
   const latencyOf = new Map(answers.map(({ queryId, latencyMs }) => [queryId, latencyMs]));

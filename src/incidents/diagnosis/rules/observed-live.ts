@@ -44,6 +44,6 @@ export interface ObservedLive {
 export interface ObservedFeedback extends ObservedValue {
   /** `opinions`: share of positive feedback; `clicks`: share of queries with a click. */
   readonly of: 'opinions' | 'clicks';
-  /** True if change detection found the drop. It finds a drop before the CI of the whole window shows it. */
+  /** True if change detection found the drop, which it does before the CI of the whole window shows the drop. */
   readonly isDrop: boolean;
 }

@@ -9,10 +9,10 @@ export interface OwnDelays {
   readonly queuedShare: number;
 }
 
-/** From these shares on, the 95th-percentile latency of a run reflects recalld instead of the retriever. */
+/** At or above these shares, the 95th-percentile latency of a run reflects recalld instead of the retriever. */
 const WITHHELD_FROM: OwnDelays = { lateShare: 0.1, queuedShare: 0.5 };
 /**
- * Share from which an alert fires. It is higher than `WITHHELD_FROM`, because a backup or a build may slow down a
+ * Minimum share at which an alert fires. It is higher than `WITHHELD_FROM`, because a backup or a build may slow down a
  * single run. Runnable processes do not count, because a container sees those of its whole host.
  */
 const ALERT_FROM_LATE = 0.25;

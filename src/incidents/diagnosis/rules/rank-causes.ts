@@ -13,7 +13,10 @@ const MIN_TO_NAME = 0.5;
 /** Minimum probability of a second cause that is also named. */
 const MIN_BESIDE = 0.2;
 
-/** Minimum probability of the named cause at each confidence, which is never `high` with a second named cause. */
+/**
+ * Minimum probability of the named cause for each confidence. If a second cause is named, the confidence is never
+ * `high`.
+ */
 const needs = { high: 0.9, medium: 0.7 } as const;
 
 /** Maximum weight, in nats, of a sign that is shown as evidence against a cause. */
@@ -30,7 +33,7 @@ export interface RankedCause {
 }
 
 export interface CauseRanking {
-  /** `unknown` unless one cause, or two together, are likelier than all others and a sign points to them. */
+  /** `unknown`, unless one cause (or a pair of causes) is likelier than all others and a sign points to it. */
   readonly cause: Cause;
   readonly confidence: Confidence;
   /** Probability of this cause alone. */

@@ -92,11 +92,11 @@ function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
 /** Minimum share of reversed pairs; if the order is random, half of the pairs are reversed. */
 const DISORDERED = 0.15;
 /**
- * The order also counts as changed if the formerly first document moved down in this share of result lists, because the
- * share of reversed pairs may still be small.
+ * The order also counts as changed if the formerly first document moved down in at least this share of result lists,
+ * because the share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
-/** Minimum share of documents kept. If more documents changed, the order of the others is not meaningful. */
+/** Minimum share of documents kept. If fewer were kept, their order is not meaningful. */
 const ENOUGH_KEPT = 0.4;
 
 function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
@@ -157,8 +157,8 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /**
- * Returns an upper limit for the largest number of queries with the same new document, if new documents were spread at
- * random with this mean number of queries per document.
+ * Returns an upper limit for the number of queries that get the same new document by chance, given this mean number of
+ * queries per document.
  */
 const largestByChance = (mean: number): number => 4 * mean + 3;
 

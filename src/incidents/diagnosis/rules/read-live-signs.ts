@@ -158,8 +158,8 @@ function readTopQuery(observed: ObservedValue): Sign[] {
 /** Minimum drop in the share of queries in the usual language. */
 const OTHER_LANGUAGE = 0.08;
 /**
- * How much further than its 95 % bound a share must be from its normal value: three standard errors. Where users write
- * in two languages, chance moves their shares beyond the bound in one of forty windows.
+ * Multiple of the half-width of the 95 % interval by which a share must differ from its normal value: three standard
+ * errors. Where users write in two languages, chance alone moves a share beyond its 95 % bound in one of forty windows.
  */
 const THREE_SIGMA = 3 / 1.96;
 

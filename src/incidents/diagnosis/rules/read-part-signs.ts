@@ -81,7 +81,7 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence, { before, now: value, unit: 'share' });
 }
 
-/** Minimum change in agreement; if agreement varies, the change must also exceed this multiple of its spread. */
+/** Minimum change in agreement. The change must also be at least `TIMES_SPREAD` times the usual spread of agreement. */
 const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
 /** Below this agreement of the results with the store, the retriever does not search by the stored vectors. */

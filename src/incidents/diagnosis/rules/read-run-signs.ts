@@ -195,7 +195,7 @@ function readReference({ answers, loss, stages, texts, previous, older }: Observ
 const LOST = 0.02;
 /** A group is the only affected group if all other queries lose at most this share of the group's loss. */
 const ALONE = 0.1;
-/** Probability at or above which a group chosen among several may be affected by chance alone. */
+/** Above this probability, chance alone may explain an affected group that was chosen among several. */
 const BY_CHANCE = 0.05;
 
 /**

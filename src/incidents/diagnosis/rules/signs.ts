@@ -36,7 +36,7 @@ export const signStates = {
   /** Whether slow responses get faster, within a run or from run to run. */
   warming: ['falls', 'stays'],
   empty_answers: ['as_before', 'some', 'most'],
-  /** Documents per non-empty result list: `cut` if the first ones remain, `thinned` if some of all ranks remain. */
+  /** Documents per non-empty result list: `cut` if the top ones remain, `thinned` if some remain from all ranks. */
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],

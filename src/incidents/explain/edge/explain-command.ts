@@ -1,4 +1,4 @@
-/** `recalld explain`: why the retriever did not return a document for a query, or the documents that a golden run missed. */
+/** `recalld explain`: explains why the retriever did not return a document, or why a golden run missed documents. */
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { type ConfiguredOptions, parseCount, printJson, printLine, withConfig } from '../../../cli/output.ts';

@@ -58,7 +58,7 @@ interface StandsAbove {
   readonly above: readonly RankedDocument[];
   /** Number of documents that users get. */
   readonly k: number;
-  /** Hub documents with their share of queries. */
+  /** Hub documents, each with the share of queries that retrieve it. */
   readonly hubs: ReadonlyMap<string, number>;
 }
 

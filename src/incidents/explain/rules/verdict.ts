@@ -45,7 +45,7 @@ export interface SeenQuestion {
   readonly untagged: Ranking | null;
   /** Configured fields that the retriever filters by. */
   readonly filters: readonly string[];
-  /** Hub documents with their share of queries. */
+  /** Hub documents, each with the share of queries that retrieve it. */
   readonly hubs: ReadonlyMap<string, number>;
   readonly store: {
     /** Kind of the store, such as `pgvector`; null if none is configured. */
@@ -73,8 +73,8 @@ export interface SeenDocument {
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
    * State of the stored vector. `none`: no chunk has a vector, while chunks of another document do. `unfit`: a search
-   * for the document's own text does not find it, while such a search finds another document. `fits`: the search finds
-   * it. Null: unknown.
+   * for the document's own text does not find it, although the same test finds another document. `fits`: the search
+   * finds it. Null: unknown.
    */
   readonly vector: 'fits' | 'unfit' | 'none' | null;
   /** Deployments since the document was last seen, newest first. */
@@ -85,7 +85,7 @@ export interface Explanation {
   readonly verdict: ExplanationVerdict;
   /** Kind of the documents that outrank this one; null for other verdicts. */
   readonly outrankedBy: OutrankedBy | null;
-  /** Rank in the retriever results, starting at 1, each document counted once; null if the document is missing. */
+  /** Rank in the retriever results, from 1, with each document counted once; null if the document is missing. */
   readonly rank: number | null;
   /** Sentences, the decisive sentence first. */
   readonly evidence: readonly string[];
@@ -94,7 +94,7 @@ export interface Explanation {
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/** Minimum share of retriever results in the store to conclude that both use the same data. */
+/** Minimum share of retriever results that must be in the store to conclude that both use the same data. */
 const SHARED = 0.5;
 
 interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
@@ -283,7 +283,7 @@ export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
 }
 
-/** True if the retriever returns the store's nearest documents, but this document is not in their longer list. */
+/** True if the retriever returns the store's nearest documents, but this document is not in the store's longer list. */
 const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
   nearest.kind === 'ranking' &&
   broad.kind === 'ranking' &&

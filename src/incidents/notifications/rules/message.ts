@@ -25,7 +25,7 @@ export interface Notified {
   readonly givenUpAt: Date | null;
 }
 
-/** Incidents that closed within this time are reported, even if they opened and closed between two rounds. */
+/** An incident that closed less than this long ago is reported even if it opened and closed between two rounds. */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
 /** Time for which a failed notification is retried. */
@@ -37,9 +37,9 @@ const CAUSE_WAIT_MS = 15_000;
 /**
  * Returns the due notification, or null. The first message waits for the cause for a short time; a follow-up reports a
  * cause that becomes known or changes; the last message reports that all alerts are resolved. For a closed incident,
- * only the last message is due, because other messages would no longer be correct, and only if the first message was
- * delivered. A silence suppresses all messages except the last message of a reported incident. If an incident closes
- * during a silence before it was reported, no message is sent.
+ * only the last message is due, because other messages would no longer be correct; it is not due if delivery of the
+ * first message has failed for good. A silence suppresses all messages except the last message of a reported incident.
+ * If an unreported incident closes during a silence, no message is sent.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -126,7 +126,9 @@ export function messageOf(
   };
 }
 
-/** Path of an incident's chart, with a key that cannot be guessed: it authorizes receivers, which have no session. */
+/**
+ * Path of an incident's chart, with a key that cannot be guessed. The key authorizes receivers, which have no session.
+ */
 export function chartPath(id: string, secret: string): string {
   const key = createHmac('sha256', secret).update(`chart of incident ${id}`).digest('hex');
   return `/charts/${id}-${key}.png`;
@@ -141,8 +143,8 @@ function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: Aler
 const LEFT_CONFIG = 'the alerts were removed from the config before they recovered';
 
 /**
- * Describes when an alert fired, its worst state, and its recovery. The headline of the worst state has no verb, so
- * that it remains true after the alert resolves.
+ * Describes the firing period, the worst state and the recovery of an alert. The headline of the worst state has no
+ * verb, so that it remains true after the alert resolves.
  *
  * @param isInSummary true if the summary already reports the recovery
  */

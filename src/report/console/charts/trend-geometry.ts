@@ -118,7 +118,7 @@ export function tickText(at: Date): string {
   return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
 }
 
-/** Points are not joined if their distance exceeds the median distance between points by this factor. */
+/** Points are not joined if their distance is more than this multiple of the median distance between points. */
 const GAP = 4;
 
 /** Splits points at gaps in time. */
@@ -157,7 +157,7 @@ function extent(
 const MARK_ROOM = 80;
 
 /**
- * Returns the numbers of marks, from 1, and their places. Numbers that would overlap are one range such as `2-4`,
+ * Returns the numbers of marks, from 1, and their places. Numbers that would overlap become one range such as `2-4`,
  * centered over its marks.
  *
  * @param places places of the marks, in ascending order

@@ -1,4 +1,4 @@
-/** Protects pages against other sites, and serves the only resources that they load. */
+/** Protects pages against other sites, and serves the only resources that pages load. */
 import path from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

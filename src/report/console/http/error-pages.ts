@@ -21,7 +21,7 @@ interface ErrorPageParts {
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** @param outageOf returns an error to show if the database is temporarily unavailable, null for any other error */
+/** @param outageOf returns the error to show if the database is temporarily unavailable; null for any other error */
 export function addErrorPages(
   app: FastifyInstance,
   parts: ErrorPageParts,

@@ -68,7 +68,7 @@ export function pageOf(query: Query): number {
 
 const MAX_BYTES = 256 * 1024;
 
-/** Makes the routes of this scope accept forms from pages of recalld, and nothing else. */
+/** Makes the routes of this scope accept only forms, and only from pages of recalld. */
 export async function acceptForms(scope: FastifyInstance, publicUrl: string | null): Promise<void> {
   scope.removeAllContentTypeParsers();
   await scope.register(formbody, { bodyLimit: MAX_BYTES });

@@ -56,7 +56,7 @@ function csvCell(type: CellType, cell: Cell): string {
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Value for a Parquet column of the type in `parquetTypes`. */
+/** Converts a cell to the value for a Parquet column of the type in `parquetTypes`. */
 export function parquetValue(type: CellType, cell: Cell): string | number | boolean | bigint | null {
   return cell !== null && (type === 'timestamp' || type === 'bigint') ? BigInt(cell) : cell;
 }

@@ -21,7 +21,7 @@ export interface ExportedDay extends DayDigest {
 }
 
 /**
- * Time after the end of a day within which its rows may still change without a later time of change, because traces are
+ * For this long after the end of a day, its rows may change without a later time of change, because traces are still
  * being completed.
  */
 const COMPLETION_MS = HOUR_MS;

@@ -10,7 +10,7 @@ const LOCK_RETRY_MS = 1000;
 
 export function createExportRows(pool: Pool) {
   return {
-    /** Returns the number of rows and the time of the last change of each day that has rows, in order. */
+    /** Returns the number of rows and the time of their last change for each day that has rows, in order. */
     async digests(table: ExportTable, pipeline: string | null, { from, until }: DayRange): Promise<DayDigest[]> {
       if (!table.isByDay) return digestsOf(pool, table, pipeline, from, until);
       const bounds = await queryRow<{ first: string | null; last: string | null }>(

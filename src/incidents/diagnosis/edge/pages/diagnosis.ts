@@ -156,7 +156,7 @@ export function shownBy(incident: Incident): Link | null {
 
 const outdatedJudgments: ReadonlySet<Cause> = new Set(['corpus_changed', 'ids_renamed', 'golden_labels']);
 
-/** List of queries that shows a failing measure other than a score. No list shows latencies. */
+/** The list of queries to show for a failing measure that is not a score. No list shows latencies. */
 const viewsOfMeasures = new Map<string | undefined, QueryView | 'none'>([
   ['retriever_error_ratio', 'failed'],
   ['retriever_latency_p95_seconds', 'none'],

@@ -1,4 +1,4 @@
-/** Evidence of a diagnosis as rows: the values before the alert and at the time of the alert. */
+/** Evidence of a diagnosis as rows: the values before and at the time of the alert. */
 import type { Content, Table } from '../../../../report/model/content.ts';
 import { badge, more, strong, table, value, why } from '../../../../report/model/show.ts';
 import type { Diagnosis } from '../../rules/incident.ts';

@@ -1,4 +1,4 @@
-/** Actions of users on an incident: acknowledge it, add a note, mark its cause as right or wrong. */
+/** Actions of users on an incident: acknowledge it, add a note, or mark its cause as right or wrong. */
 import { plural } from '../../../../core/format.ts';
 import type { Annotation } from '../../../../live/deployments/deployments.ts';
 import { noteForm, notes } from '../../../../live/deployments/edge/deployments-page.ts';

@@ -1,4 +1,4 @@
-/** Page of one incident, and the sections of the weekly report on incidents and pages. */
+/** Page of one incident, and the weekly report's sections on incidents and pages. */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
 import { count, duration, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';

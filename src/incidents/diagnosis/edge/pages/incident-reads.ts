@@ -143,5 +143,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** The failing measure covers live queries from this long before the incident. */
+/** The failing measure covers live queries that arrived up to this long before the incident. */
 const WINDOW_MS = 3 * HOUR_MS;
