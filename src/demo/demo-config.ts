@@ -9,11 +9,14 @@ export const TENANT = 'acme';
 export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';
 
-/** Minimum golden score: well below that of the healthy service, and well above that without a third of the index. */
+/**
+ * Minimum golden score: well below the score of the healthy service, and well above its score without a third of the
+ * index.
+ */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
-/** Maximum error ratio of live queries. So few arrive in an hour that a ratio of 5 % could not be detected. */
+/** Maximum error ratio of live queries. An hour has so few queries that a ratio of 5 % could not be detected. */
 const MAX_LIVE_FAILURES = 0.2;
 /** Maximum latency in seconds: far above the latency of the healthy service on a busy laptop. */
 const MAX_LATENCY = 0.5;
@@ -51,8 +54,8 @@ const JUDGED = {
 } as const;
 
 /**
- * Returns the config. Without graded live queries (`isJudged`), it omits the check on their hit rate, which would have
- * no data.
+ * Returns the config. If live queries are not graded (`isJudged` is false), the config omits the check on their hit
+ * rate, which would have no data.
  */
 export function demoConfig(
   rag: { readonly url: string; readonly storeUrl: string },

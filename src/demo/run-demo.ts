@@ -57,7 +57,7 @@ async function continueLive(
   }
 }
 
-/** Starts users, whose queries the recalld client reports; an agent instead exports the spans of each turn. */
+/** Starts users. The recalld client reports their queries, or an agent exports the spans of each turn. */
 function startUsers(
   url: string,
   ragUrl: string,
@@ -223,10 +223,10 @@ async function runIncidents(
 }
 
 /**
- * Chooses the simulated start, so that the simulation ends with the last full hour. To make the simulation nearly the
- * same at any time of day, it begins in the middle of an eight-hour block (UTC), or up to an hour later if golden runs
- * require it. The test of a density baseline compares even blocks with odd blocks, and the first 25 hours then have as
- * many even blocks as odd blocks.
+ * Chooses the simulated start so that the simulation ends with the last full hour. The simulation begins in the middle
+ * of an eight-hour block (UTC), or up to an hour later if golden runs require it; it is therefore nearly the same at
+ * any time of day. The test of a density baseline compares even blocks with odd blocks, and the first 25 hours then
+ * have as many even blocks as odd blocks.
  */
 function timesOf(scenarios: readonly Scenario[]): {
   readonly start: Date;

@@ -163,7 +163,7 @@ async function recover(stage: Stage, scenario: Scenario, place: string): Promise
   await passHours(stage, scenario.recoveryHours, `${place}, recovery, `, async () => {
     hours += 1;
     const firing = await world.daemon.alerts(PIPELINE);
-    // Alerts that still fire because of the fault after it was fixed are not false.
+    // Alerts that still fire after the fix because of the fault are not false alerts.
     log.record(firing, world.elapsed(), resolvedAfter !== null);
     if (firing.length > 0) resolvedAfter = null;
     else resolvedAfter ??= hours;

@@ -12,7 +12,7 @@ export interface Scenario {
   readonly change: string;
   readonly fix: string;
   readonly ragFault: RagFault;
-  /** Documents missing until the fix, and the share of sessions that ask about them from the fault on. */
+  /** Documents missing until the fix, and the share of sessions that ask about them from the start of the fault. */
   readonly missing: { readonly gap: Gap; readonly share: number } | null;
   readonly expectedAlerts: readonly string[];
   readonly cause: Cause;

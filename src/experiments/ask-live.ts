@@ -17,7 +17,7 @@ const MAX_PER_TURN = 500;
 const USUAL_K = 10;
 
 /**
- * Runs one round over all shadows. If the time limit stops a round, the next round continues where it stopped.
+ * Runs one round over all shadows. If the time limit stops a round, the next round continues from that point.
  *
  * @throws the errors of forEachShadow
  */

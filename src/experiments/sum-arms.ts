@@ -10,13 +10,13 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** Time after the end of a day during which its clicks, feedback and grades still count, equally for every arm. */
+/** For this long after a day ends, its clicks, feedback and grades still count, equally for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
 /** Maximum number of samples per day; if there are more, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;
 
 /**
- * Sums the finished days (UTC) that are not summed yet, as far back as live queries are stored, oldest first.
+ * Sums the finished days (UTC) that have not been summed yet and whose live queries are still stored, oldest first.
  *
  * @throws the reason of `signal` when it aborts
  */

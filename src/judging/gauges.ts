@@ -31,7 +31,7 @@ export function judgingGauges(plans: readonly JudgingPlan[], { measurements }: M
     });
 }
 
-/** True for an uncorrected score that a corrected score of the same or a later window replaces. */
+/** True for an uncorrected score that is replaced by a corrected score for the same or a later window. */
 export function isCorrected(
   { measure, pipeline, segment, newest }: LatestMeasurement,
   all: readonly LatestMeasurement[],

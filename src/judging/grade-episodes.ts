@@ -1,4 +1,7 @@
-/** Grades agent turns: the results of all retrievals, and those of the original and the rewritten text. */
+/**
+ * Grades agent turns: the results of all retrievals, and the results of new searches for the original and the rewritten
+ * text.
+ */
 
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../connectors/throttle/throttle.ts';
@@ -138,7 +141,7 @@ async function gradeReturned(
   return gradeAll(ids, await documentTexts(context, plan, text, embedding, segments, ids, signal));
 }
 
-/** Sends a text to the retriever now, and grades the first returned documents, best-ranked first. */
+/** Sends a text to the retriever now, and grades the top documents, best first. */
 async function gradeNow(
   context: Context,
   plan: JudgingPlan,

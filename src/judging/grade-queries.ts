@@ -26,8 +26,8 @@ export class DeferralError extends Error {
 }
 
 /**
- * Reads document texts: sends the query to the retriever again, then looks for documents that it did not return among
- * the nearest stored chunks. Documents found in neither place have no text.
+ * Reads document texts: sends the query to the retriever again, then looks among the nearest stored chunks for the
+ * documents that the retriever did not return. Documents found in neither place have no text.
  *
  * @throws DeferralError if the retriever or the store did not respond; the reason of `signal`
  */

@@ -62,8 +62,8 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
 }
 
 /**
- * Texts of the graded queries with the worst results, those whose best document has the lowest grade; latest first.
- * Skips queries without text.
+ * Texts of the graded queries with the worst results: lowest grade of the best document first, then latest first. Skips
+ * queries without text.
  */
 export async function readWorstGraded(
   pool: Pool,
@@ -87,7 +87,7 @@ export async function readWorstGraded(
 export function createEvaluationTable(pool: Pool) {
   return {
     /**
-     * Queries with a trace id whose scores were not sent yet and that the model has graded, or that had nothing to
+     * Queries with a trace id whose scores have not been sent yet: those graded by the model, and those with nothing to
      * grade; oldest first.
      *
      * @param since earliest time of receipt

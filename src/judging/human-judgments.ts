@@ -13,7 +13,7 @@ export interface HumanJudgment {
 
 export interface Grader {
   readonly by: string;
-  /** Id of the person, by which reviewers are distinguished. */
+  /** Id that distinguishes this person from other reviewers. */
   readonly person: string;
 }
 

@@ -1,4 +1,4 @@
-/** Lets the judge grade fixed pairs again every day, to detect that its model changed under an unchanged name. */
+/** Lets the judge grade fixed pairs again every day, to detect whether its model has changed under the same name. */
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';

@@ -45,7 +45,7 @@ export async function judgePipeline(
       await gradeEpisodes(context, plan, current.judge, signal);
     }
   } finally {
-    // Measures even after an error, because the grades stored before it count.
+    // Measures even after an error, because the grades stored before the error count.
     await measureJudged(context, plan, current);
     await measureDrop(context, plan, current);
     await sendEvaluations(context, plan);
@@ -104,7 +104,7 @@ async function drawQueries(
   return drawn;
 }
 
-/** Number of queries that the round's share of the remaining daily budget pays for, in US dollars. */
+/** Number of queries that the round's share of the remaining daily budget (in US dollars) pays for. */
 function affordable(budget: number, costOfQuery: number, roundMs: number, now: Date): number {
   if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
   const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));
@@ -174,8 +174,8 @@ const QUERIES_PER_REQUEST = 250;
 const MAX_DELAY_MS = 2 * DAY_MS;
 
 /**
- * Sends the model's scores at least once: a process that dies before recording a request sends it again. Requests that
- * the platform refused are not retried; failed requests are retried in the next round.
+ * Sends the model's scores at least once: if a process dies before recording a request, the request is sent again.
+ * Requests that the platform refused are not retried; failed requests are retried in the next round.
  */
 async function sendEvaluations(context: Context, { pipeline, depth, judge }: JudgingPlan): Promise<void> {
   const { db, config, clock, meter, logger } = context;

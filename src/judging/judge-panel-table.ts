@@ -87,7 +87,7 @@ export function createJudgePanelTable(pool: Pool) {
       });
     },
 
-    /** Leases the next pair that was not graded today; null if there is none. */
+    /** Leases the next pair that has not been graded today; null if there is none. */
     claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<DuePair | null> =>
       queryRow(
         pool,
@@ -131,7 +131,7 @@ export function createJudgePanelTable(pool: Pool) {
         : rows.map(({ first, repeat, now: last }) => ({ first, repeat, now: last }));
     },
 
-    /** Marks today's grades as compared. After a change they become the first grades of the new judge. */
+    /** Marks today's grades as compared. After a change, they become the first grades of the new judge. */
     finalizeDay: (pipeline: string, hasChanged: boolean, now: Date): Promise<void> =>
       inTransaction(pool, async (client) => {
         const { rowCount } = await client.query(

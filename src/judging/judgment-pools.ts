@@ -138,7 +138,8 @@ export function createJudgmentPools(pool: Pool) {
     },
 
     /**
-     * Reads the finished pools of this kind in a window, with failed and empty queries, and counts all pools by state.
+     * Reads the finished pools of this kind in a window, together with failed and empty queries. Counts all pools by
+     * state.
      */
     async searched(
       { pipeline, from, until }: LiveWindow,

@@ -1,4 +1,4 @@
-/** Metrics of judges. Judged scores are rows of the measure table instead. */
+/** Metrics of judges. Judged scores are not defined here but in the measure table. */
 import { type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const pipeline = ['pipeline'] as const;

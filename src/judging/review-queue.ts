@@ -130,9 +130,9 @@ export function createReviewQueue(pool: Pool) {
       );
       const { drawn = 0, open = 0, lately = 0 } = rows[0] ?? {};
       return {
-        /** Queries selected for people that have a readable document. */
+        /** Number of queries with a readable document that were selected for people. */
         drawn,
-        /** Those of these queries that have no document left for this person to grade. */
+        /** Number of these queries with no document left for this person to grade. */
         graded: drawn - open,
         /** Number of queries that people graded in the last 24 hours. */
         lately,

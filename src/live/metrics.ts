@@ -98,7 +98,7 @@ export const liveMixMetrics = {
   ...boundedGauges(
     {
       recalld_golden_live_covered_ratio:
-        'Share of live queries in the last week that have a similar golden query, weighted by inclusion probability; absent while unknown.',
+        'Share of live queries in the last week that have a similar golden query, weighted by inverse inclusion probability; absent while unknown.',
     },
     golden,
   ),

@@ -19,7 +19,7 @@ import { readOverview } from '../report/status/read-status.ts';
 interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly does: string;
-  /** How the tool treats an API key that is limited to pipelines. */
+  /** How the tool treats an API key that is limited to certain pipelines. */
   readonly pipelines: PipelineAccess;
   readonly input: Input;
   /** @param choosesTags true if the caller may use tags that no golden query has */
@@ -37,7 +37,7 @@ const pipeline = z.string().describe('Name of a pipeline in the config.');
 const limit = (max: number, otherwise: number) =>
   z.int().min(1).max(max).default(otherwise).describe('Maximum number of results.');
 
-/** Maximum and default number of queries in a run that one call explains. */
+/** Maximum and default number of queries of a run that are explained in one call. */
 const [MAX_EXPLAINED, DEFAULT_EXPLAINED] = [50, 10];
 
 export const mcpTools: readonly Tool[] = [

@@ -210,7 +210,7 @@ export function createMeasurements(pool: Pool) {
         ),
       ),
 
-    /** Creates the partitions for the next days. `record` creates any missing partitions. */
+    /** Creates the partitions for the next few days. `record` creates any missing partitions. */
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
     /**

@@ -20,7 +20,7 @@ import {
 } from './rules/measurement.ts';
 import { isOverviewSeries } from './shown-measures.ts';
 
-/** Name of the measure as which the normal ranges of a pipeline are stored. */
+/** Name of the measure under which the normal ranges of a pipeline are stored. */
 export const NORMAL_RANGES = 'measures_normal';
 
 /** Maximum age of values from which a normal range is learned. */
@@ -59,7 +59,7 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
   await forEachPipeline(plansOf(context.config), signal, async ({ pipeline, windowMs, checked }) => {
-    // Live segments are not watched, because they are too many and too small.
+    // Live segments are not watched, because there are too many of them and each is too small.
     const watched = latest.filter((one) => isWatchedMeasure(one.measure) && isOverviewSeries(one));
     const own = watched.filter((one) => one.pipeline === pipeline && !checked.includes(one.measure));
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };
@@ -127,7 +127,7 @@ export function watchedValues(measurements: readonly LatestMeasurement[]) {
   });
 }
 
-/** True if a measure has a normal range among these measurements of its pipeline. */
+/** True if these measurements of a pipeline include a normal range for the measure. */
 export function isWatched(
   measurements: readonly LatestMeasurement[],
   { measure, segment }: Omit<MeasurementSeries, 'pipeline'>,

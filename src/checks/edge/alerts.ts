@@ -93,7 +93,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       expr: `${maxBy(rule, 'recalld_live_isolation_violations')} > 0`,
       by: rule,
       dashboard: 'live',
-      summary: `${name}: live results contained documents that an isolation rule does not allow`,
+      summary: `${name}: live results contained documents not allowed by an isolation rule`,
       description: `{{ $value | printf "%.0f" }} live queries of ${name} returned documents that violate the isolation rule "{{ $labels.rule }}" in the last hour. Check the tenant or permission filter of the search; the console lists the documents and queries.`,
     },
     {

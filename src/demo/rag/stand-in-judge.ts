@@ -53,7 +53,7 @@ function errorOf(question: string, document: string): -1 | 0 | 1 {
   return draw < TOO_HIGH + TOO_LOW ? -1 : 0;
 }
 
-/** @returns 3 for the document with the answer, 2 for half of it, 1 for others from its article, 0 otherwise */
+/** @returns 3 for the document with the answer, 2 for one of its halves, 1 for others from its article, 0 otherwise */
 export function knownGrade(document: string, answer: string): number {
   if (document === answer) return 3;
   if (document.startsWith(`${answer}-`)) return 2;

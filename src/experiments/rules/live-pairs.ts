@@ -18,8 +18,8 @@ import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 export type GradedPair = ReturnType<typeof scorePair>;
 
 /**
- * Computes nDCG@k of two lists for one query, against the ideal order of the documents in both. Against its own ideal
- * order, a list of only slightly relevant documents would score 1.
+ * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. Against its own
+ * ideal order, a list of only slightly relevant documents would score 1.
  *
  * @param baseline results that the user got; `candidate`: results of the shadow. Both lists contain names of contents,
  * best first, each name once
@@ -47,7 +47,7 @@ export interface LivePair extends GradedPair {
 /**
  * Sums the differences and the scores of both lists. A session counts once a day.
  *
- * @param leftOut number of queries for which the shadow failed, or with a document that could not be read or graded
+ * @param leftOut number of queries for which the shadow failed, or a document could not be read or graded
  */
 export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: number): SummedDay {
   const sum = (score: (pair: LivePair) => number) =>
@@ -144,8 +144,8 @@ export function evidenceOfPairs(days: readonly SummedDay[], difference: number, 
 const CONFIDENCE = 0.95;
 
 /**
- * Computes the rank-biased overlap of the first k documents of both lists, 0 to 1, and whether any document or rank
- * differs.
+ * Computes the rank-biased overlap of the top k documents in both lists, from 0 to 1, and determines whether any
+ * document or rank differs.
  *
  * @param separator truncates chunk ids; null compares ids unchanged
  * @param k number of documents that a user gets; if a list is shorter, both are cut to its length
@@ -178,8 +178,8 @@ export interface WeightedSums {
 
 /**
  * Mean over all live traffic of a value in [0, 1], weighted by inverse probability (Hájek), with Wilson's 95 % bounds
- * for as many yes/no trials as there are effective sessions (Kish, (sum W)^2 / sum W^2): no variable in [0, 1] with
- * this mean has a larger variance.
+ * for as many yes/no trials as there are effective sessions (Kish, (sum W)^2 / sum W^2): among variables in [0, 1] with
+ * this mean, a yes/no trial has the largest variance.
  *
  * @param sum sum of weight times value
  * @returns null without queries

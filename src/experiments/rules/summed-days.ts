@@ -29,7 +29,7 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
   });
 }
 
-/** Computes the difference of two independent ratios. Its degrees of freedom are the smaller of the two. */
+/** Computes the difference of two independent ratios. It has the smaller of their degrees of freedom. */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;
   return {

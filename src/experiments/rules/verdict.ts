@@ -16,8 +16,8 @@ export type ExperimentVerdict = (typeof experimentVerdicts)[number];
  */
 export const FALSE_CALLS = 0.01;
 /**
- * Planned power. It exceeds the target of 0.8, because spread and difference look too small while a few large losses
- * have not occurred yet.
+ * Planned power. It exceeds the target of 0.8, because the spread and the difference are underestimated until
+ * rare large losses have occurred.
  */
 export const PLANNED_POWER = 0.9;
 

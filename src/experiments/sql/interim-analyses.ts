@@ -17,9 +17,9 @@ export interface ExperimentKey {
 export type MadeTest = GoldenTest & { readonly analysedAt: Date };
 
 const seriesOfSet = (goldenSet: string): string => `golden:${goldenSet}`;
-/** Series of days of judged live queries whose first k documents are graded. */
+/** Series with one entry per day, for the judged live queries whose top k documents are graded. */
 export const judgedSeries = (k: number): string => `judged@${k}`;
-/** Series of days of live traffic that is split between arms. */
+/** Series with one entry per day, for live traffic that is split between arms. */
 export const trafficSeries = 'traffic';
 
 const placeOf = (day: string): number => Math.floor(Date.parse(day) / DAY_MS);
@@ -58,7 +58,7 @@ export function createInterimAnalyses(pool: Pool) {
     saveDay: (key: ExperimentKey, series: string, day: SummedDay, at: Date) =>
       save(key, series, placeOf(day.day), day, at),
 
-    /** Deletes the days of a pipeline before a given day, for all arms. */
+    /** Deletes a pipeline's days of live traffic before a given day, for all arms. */
     async forgetTraffic(pipeline: string, before: Date): Promise<void> {
       await pool.query(
         'delete from interim_analyses where pipeline = $1::text and series = $2::text and place < $3::integer',

@@ -18,8 +18,8 @@ export interface UnaskedQuery {
   readonly topK: number | null;
   readonly outcome: QueryOutcome;
   /**
-   * Results that the user got, best first. The hash is null if the text could not be read; the grade, if the judge gave
-   * none.
+   * Results that the user got, best first. The hash is null if the text could not be read; the grade is null if the
+   * judge gave none.
    */
   readonly documents: readonly {
     readonly id: string;
@@ -36,7 +36,7 @@ export interface ShadowAnswer {
   readonly documentIds: readonly string[];
   /** Comparison with the results that the user got; null if they could not be compared. */
   readonly overlap?: { readonly overlap: number; readonly isChanged: boolean } | null;
-  /** nDCG of both lists from the grades of their first k documents; null if a document has no grade. */
+  /** nDCG of both lists from the grades of their top k documents; null if a document has no grade. */
   readonly judged?: { readonly k: number; readonly scores: GradedPair | null };
 }
 
@@ -62,8 +62,8 @@ export interface OverlapSummary extends WeightedSums {
 export function createShadowAnswers(pool: Pool) {
   return {
     /**
-     * Returns samples with a text that were not yet sent to the shadow to measure the overlap, oldest first. The
-     * selection depends only on ids, so every read selects the same samples.
+     * Returns samples with a text that have not yet been sent to the shadow for the overlap measurement, oldest first.
+     * The selection depends only on ids, so every read selects the same samples.
      *
      * @param rate share of the samples
      */
@@ -90,8 +90,8 @@ export function createShadowAnswers(pool: Pool) {
     },
 
     /**
-     * Returns judged queries that were not sent to the shadow yet, in the random order of their sessions, so that a
-     * limited budget excludes a random subset.
+     * Returns judged queries that have not yet been sent to the shadow, in the random order of their sessions, so that
+     * a limited budget excludes a random subset.
      */
     async unjudged(
       { pipeline, experiment }: ExperimentKey,

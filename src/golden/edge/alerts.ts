@@ -140,7 +140,7 @@ unless ${onSet} ${isRunning}`,
       for: '1h',
       dashboard: 'golden',
       summary: `${name}: a golden set has too many segments`,
-      description: `{{ $value }} segments of ${where} are measured together as \`other\`. Remove a tag from segments.keys, or raise segments.max.`,
+      description: `Segments of ${where} measured together as \`other\`: {{ $value }}. Remove a tag from segments.keys, or raise segments.max.`,
     },
   ];
   return {

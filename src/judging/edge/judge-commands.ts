@@ -168,8 +168,8 @@ export function reviewLine({ id, askedAt, text, documents }: ReviewedQuery): str
 }
 
 /**
- * Reads judgments from a file whose lines have the form that `reviewLine` writes, or `{"query_id", "document_id",
- * "grade"}`. A null grade is skipped.
+ * Reads judgments from a file in which each line has the format of `reviewLine` or is `{"query_id", "document_id",
+ * "grade"}`. Skips null grades.
  *
  * @throws RecalldError file_malformed with the line and the problem
  */

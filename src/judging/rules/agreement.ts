@@ -42,8 +42,8 @@ export function weightedKappa(pairs: readonly GradedPair[]): number | null {
 /**
  * Returns kappa with a 95 % confidence interval: Fisher's z plus or minus t standard errors from a jackknife over
  * sessions, with Kish's degrees of freedom. Fisher's z is approximately normal (quadratic kappa is an intraclass
- * correlation, Fleiss and Cohen 1973). If both graders agree on every pair, adds a pseudo-pair that differs by one
- * grade, because agreement on a few pairs is not certainty.
+ * correlation, Fleiss and Cohen 1973). If both graders agree on every pair, adds a pseudo-pair whose grades
+ * differ by one, because agreement on a few pairs does not prove that they always agree.
  *
  * @returns null for fewer than 2 sessions, or if kappa is undefined
  */
@@ -131,7 +131,7 @@ function combine(a: Moments, b: Moments, by: (x: number, y: number) => number): 
   };
 }
 
-/** Adds to the first session a pseudo-pair of mean weight that differs by one grade. */
+/** Adds to the first session a pseudo-pair of mean weight whose grades differ by one. */
 function addPseudoPair(whole: Moments, pairs: number, first: Moments | undefined): void {
   const weight = whole.weight / pairs;
   whole.difference += weight;
@@ -184,8 +184,8 @@ export type JudgeDrift = NonNullable<ReturnType<typeof judgeDrift>>;
  * `first` detects a judge that grades differently, even if not higher or lower on average. The significance level
  * limits the expected number of false detections by all tests of a year to 0.2 (union bound).
  *
- * The bounds use Student's t and a pseudo-pair that differs by one grade, because a panel with identical grades is not
- * certainty.
+ * The bounds use Student's t and a pseudo-pair whose grades differ by one, because identical grades in the whole panel
+ * do not prove that the judge is unchanged.
  *
  * @returns null for fewer than 20 pairs of grades
  */

@@ -7,7 +7,7 @@ import { RELEVANT_GRADE } from './judged-scores.ts';
 
 /** Scores of one episode. All documents are graded against the user's original text. */
 export interface EpisodeScores {
-  /** True if a retrieval returned a document of grade 2 or 3 among its first k. */
+  /** True if a retrieval returned a document of grade 2 or 3 among its top k. */
   readonly isHit: boolean;
   /** nDCG of both texts; null if the first retrieval was not rewritten. */
   readonly rewriting: { readonly rewritten: number; readonly original: number } | null;
@@ -40,8 +40,8 @@ export function rewritingScores(
 }
 
 /**
- * Means over all episodes, and over each segment, weighted by inverse probabilities, with the jackknife over sessions
- * (or episodes without a session) of `judgedMean`. The scores use model grades that human judgments do not correct.
+ * Means over all episodes, and over each segment, weighted by inverse probabilities. The jackknife of `judgedMean` runs
+ * over sessions (or episodes without a session). The scores use model grades, not corrected by human judgments.
  *
  * - `episode_hit_rate`: share of episodes with a hit
  * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first

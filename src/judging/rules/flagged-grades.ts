@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/time.ts';
 
-/** Numbers of model grades and of flagged ones, whose query or document addresses the model. */
+/** Number of model grades, and number of flagged grades (whose query or document addresses the model). */
 export interface FlaggedGrades {
   readonly graded: number;
   readonly flagged: number;

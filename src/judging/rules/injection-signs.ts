@@ -34,7 +34,7 @@ const ignoring: readonly RegExp[] = [
   /(?:評価|採点|判定)(?:の)?(?:基準|ルール|指示)[^。\n]{0,10}(?:無視|忘れ|破棄|無効|取り消)/u,
   /(?:前に|以前に?|これまでに?)[^。\n]{0,6}(?:言われた|指示された|教えられた)/u,
   /(?:忽略|无视|忘记|不要遵循)[^。\n]{0,12}(?:指令|指示|说明|规则|提示)/u,
-  // Claims in any of these languages that the task has ended, changed or been wrong
+  // Claims in any of these languages that the task has ended, has changed or was wrong
   /\b(?:end of (?:the )?(?:document|text|passage|context)|ende des (?:dokuments|textes)|fin du (?:document|texte)|fin del? (?:documento|texto))\b|文書の終わり/u,
   /\b(?:new (?:task|instructions?)|neue (?:aufgabe|anweisung\w*)|nouvelles? (?:tache|instructions?|consignes?)|nuevas? (?:tarea|instruccion\w*))\s*:|新しい(?:課題|指示|タスク)[^。\n]{0,2}:/u,
   /\b(?:your|deine|tes|tus) (?:earlier|first|initial|original|previous|ersten|bisherigen|ursprunglichen|premieres|anciennes|primeras|anteriores)\b[^.!?\n]{0,12}\b(?:instructions?|anweisungen|vorgaben|consignes|instrucciones)\b/u,
@@ -94,7 +94,7 @@ const topics = {
   ),
 } as const;
 
-/** True if the topics of one sentence, or of two consecutive sentences, show that it demands a grade. */
+/** True if the topics of one sentence, or of two consecutive sentences, show that the text demands a grade. */
 function demandsGrade(text: string): boolean {
   const sentences = text.split(/(?<=[.!?。\n])\s*/u);
   return sentences.some((sentence, at) => {
@@ -154,7 +154,7 @@ const confusables: Readonly<Record<string, string>> = {
   ν: 'v',
 };
 
-/** True if the text addresses a grading model, even if disguised by digits, gaps, confusables or Base64. */
+/** True if the text addresses a grading model, even if it is disguised with digits, gaps, confusables or Base64. */
 export function addressesModel(text: string): boolean {
   const plain = normalized(text);
   return [plain, ...undisguised(plain), ...decoded(text)].some(hasSign);

@@ -78,7 +78,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** Returns everything that is the same in all calls. If any of it changes, it is a different judge. */
+/** Returns everything that is the same in all calls. A change to any of it makes a different judge. */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }

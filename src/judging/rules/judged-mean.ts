@@ -145,8 +145,8 @@ function untransformed(t: number, skewness: number): number {
 }
 
 /**
- * Weighted sums over the queries of one session: weights and weighted scores of human judgments, of all model grades,
- * and of model grades with human weights for queries that both graded.
+ * Weighted sums over the queries of one session: the weights and the weighted scores, for human judgments, for all
+ * model grades, and (with human weights) for model grades of queries that both graded.
  */
 type SessionSums = [
   people: number,

@@ -138,7 +138,7 @@ export function reciprocalRankFusion<Item extends { readonly id: string }>(
 const PERSISTENCE = 0.9;
 
 /**
- * Returns the rank-biased overlap of the first k documents in two rankings, extrapolated from the depth that both
+ * Returns the rank-biased overlap of the top k documents in two rankings, extrapolated from the depth that both
  * rankings reach. It is 1 for the same documents in the same order, and 0 if the rankings have no document in common.
  * Agreement at the top has the most weight. Two empty rankings count as equal.
  *

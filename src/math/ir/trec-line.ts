@@ -38,7 +38,7 @@ export class ColumnScanner {
 
   /**
    * Scans the line at `start`, and returns the start of the next line. Skips a byte order mark at the start of any
-   * line, because concatenated files have one in the middle.
+   * line, because concatenated files may have one in the middle.
    */
   scan(bytes: Uint8Array, start: number): number {
     const { starts, ends, separates } = this;

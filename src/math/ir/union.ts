@@ -1,8 +1,8 @@
 /**
  * Scores the rankings of several steps that serve one query, such as the hops of a multi-hop question.
  *
- * union_recall@k  share of the relevant documents in the union of the first k documents of EVERY step, so that a query
- *                 with s steps may use up to s * k documents
+ * union_recall@k  recall of the union of the top k documents of EVERY step, so that a query with s steps can use up to
+ *                 s * k documents
  * all_found@k     1 if union_recall@k = 1, else 0
  *
  * Every other measure uses one merged ranking: rank 1 of each step in step order, then rank 2 of each step, and so on;

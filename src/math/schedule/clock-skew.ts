@@ -3,7 +3,7 @@
 export interface ClockLook {
   /** Time on the local clock when the request was sent, in milliseconds. */
   readonly sentAtMs: number;
-  /** Time until the response arrived, by a monotonic clock. */
+  /** Time until the response arrived, measured with a monotonic clock. */
   readonly tookMs: number;
   /** Time on the other clock at a moment between sending and response. */
   readonly otherMs: number;

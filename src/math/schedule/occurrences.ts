@@ -3,8 +3,8 @@
  * limits all use these times.
  *
  * A time of day occurs once a day, even when clocks change. A time that is skipped in spring is moved forward by the
- * length of the gap (02:30 becomes 03:30, 24 hours after the previous day's occurrence, as in RFC 5545 and Temporal). A
- * time that exists twice in autumn occurs only the first time. A schedule with `*` for its minute or hour follows
+ * length of the gap (02:30 becomes 03:30, 24 hours after the previous day's occurrence, as in RFC 5545 and Temporal).
+ * If a time exists twice in autumn, only the first is an occurrence. A schedule with `*` for its minute or hour follows
  * elapsed time in both cases.
  */
 
@@ -127,7 +127,7 @@ function lookUp(timezone: string, day: number): ClockDay {
   const [from, to] = [day * DAY_MS, (day + 1) * DAY_MS];
   const [before, after] = [offsetMs(timezone, from), offsetMs(timezone, to)];
   if (before === after) return { stretches: [{ from, to, offset: before }], leftOut: null, repeated: null };
-  // No zone changes its clock twice in a day, or between two whole minutes.
+  // No zone changes its clock twice in a day, or at a time that is not a whole minute.
   const isAfter = (minute: number): boolean => offsetMs(timezone, minute * MINUTE_MS) === after;
   const at = MINUTE_MS * firstWhere(from / MINUTE_MS, to / MINUTE_MS, isAfter);
   const by = after - before;
@@ -209,7 +209,7 @@ export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] 
   return found.toReversed();
 }
 
-/** Returns the longest gap in seconds between two consecutive occurrences around now and in the near future. */
+/** Returns the longest gap, in seconds, between two consecutive occurrences around now and in the near future. */
 export function longestGapSeconds(cron: Cron, now: Date): number {
   let last = latestOccurrence(cron, now);
   let longestMs = 0;
@@ -219,8 +219,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a frequent schedule, the inspected ticks may not reach the weekend, so also checks the gap around every hour of
-  // more than a week.
+  // For a frequent schedule, the inspected ticks may not reach the weekend, so this also checks the gap around every
+  // hour for more than a week.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();
@@ -254,7 +254,7 @@ function read({ expression: text }: Cron): CronExpression {
 
 /** Returns the parts of a UTC day in which the expression can occur; none if no calendar day matches. */
 function stretchesOf(expression: CronExpression, { timezone }: Cron, day: number): readonly Stretch[] {
-  // In every zone the local date is the UTC date or one day from it.
+  // In every zone, the local date is the UTC date or differs from it by one day.
   if (![day - 1, day, day + 1].some((date) => expression.isDay(date))) return [];
   const today = clockDay(timezone, day);
   const yesterday = clockDay(timezone, day - 1);

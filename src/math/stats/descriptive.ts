@@ -278,7 +278,7 @@ interface Lifetime {
  *
  * The bounds follow Brookmeyer and Crowley 1982 with Greenwood's variance on the scale of log(-log S), as in R's
  * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If all
- * remaining cases have their event at the same time, the upper bound of S there is its previous bound times the
+ * remaining cases have their event at the same time, the upper bound of S at that time is its previous bound times the
  * Clopper-Pearson bound for no remaining case.
  *
  * @param share in (0, 1): 0.5 is the median

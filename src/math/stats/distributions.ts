@@ -89,7 +89,7 @@ export function normalCdf(z: number): number {
 }
 
 /**
- * The z with P(Z <= z) = p, to about 1e-14 relative.
+ * The z with P(Z <= z) = p, with a relative error of about 1e-14.
  *
  * Starts with the rational approximation 26.2.23 in Abramowitz and Stegun (error < 4.5e-4). Each step of Halley's
  * method triples the number of correct digits.

@@ -81,7 +81,7 @@ export function createReservoir<Item>(size: number, seed: number) {
 }
 
 /**
- * Draws integers from 0 up to a limit, excluding it, from 53 random bits each. Below a limit of 10^9, no integer is
+ * Draws integers from 0 to a limit (exclusive), each from 53 random bits. If the limit is below 10^9, no integer is
  * favored by more than 1e-7.
  */
 function createIntegers(seed: number): (limit: number) => number {

@@ -1,4 +1,7 @@
-/** A ratio over sessions and its variance from sums that can be added over days, so that sessions can be deleted. */
+/**
+ * Computes a ratio over sessions and its variance from sums that can be added over days, so that the sessions
+ * themselves can be deleted.
+ */
 
 import { effectiveNumberOf } from './effective-number.ts';
 
@@ -52,7 +55,7 @@ export function ratioOf(sums: SessionSums) {
     value,
     /** Variance of `value`; 0 if all sessions are equal. */
     variance: ((n / (n - 1)) * squares) / y ** 2,
-    /** Satterthwaite's degrees of freedom: few if the variance comes from few sessions, even with many others. */
+    /** Satterthwaite's degrees of freedom: few if few of the sessions determine the variance. */
     degreesOfFreedom: Math.min(n - 1, effectiveNumberOf(squares, fourths)),
     sessions: n,
   };

@@ -61,7 +61,7 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/** Counts pairs of sums from both halves that reach the bound: the larger one is, the smaller the other can be. */
+/** Counts pairs of sums from both halves that reach the bound: the larger one sum is, the smaller the other can be. */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();

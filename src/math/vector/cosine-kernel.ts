@@ -1,6 +1,6 @@
 /**
- * Computes cosines in float32, by WebAssembly with SIMD. With their strict error bound, they exclude most pairs, so
- * that only the remaining pairs are computed in float64.
+ * Computes cosines in float32, by WebAssembly with SIMD. Because their error is strictly bounded, these cosines exclude
+ * most pairs, and only the remaining pairs are computed in float64.
  */
 
 /** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
@@ -101,11 +101,11 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
 }
 
 /**
- * The maximum difference between a float32 cosine and the true cosine, by the analysis of inner products in Higham
- * 2002, section 3.1. Every product passes through m roundings, so its relative error is at most m u / (1 - m u), u =
- * 2^-24, and the absolute products of two unit vectors sum to at most 1. m counts the rounding of both factors, of the
- * product, of the sums in one of four lanes, and of the sum over the lanes; one more accounts for everything that is
- * computed in float64. The constant covers numbers too small for float32's full precision.
+ * The maximum difference between a float32 cosine and the true cosine, according to the analysis of inner products in
+ * Higham 2002, section 3.1. Every product passes through m roundings, so its relative error is at most m u / (1 - m u),
+ * u = 2^-24, and the absolute products of two unit vectors sum to at most 1. m counts the rounding of both factors, of
+ * the product, of the sums in one of four lanes, and of the sum over the lanes; one more rounding accounts for
+ * everything that is computed in float64. The constant covers numbers too small for float32's full precision.
  */
 export function cosineTolerance(columns: number): number {
   const roundings = (Math.ceil(columns / LANES) + 6) * 2 ** -24;
@@ -325,7 +325,7 @@ function advance(address: number, by: Code): Code {
   return [local.get(address), by, i32.add, local.set(address)];
 }
 
-/** Returns the address a given number of rows after another address. */
+/** Returns the address that is `count` rows after another address. */
 function rowsFrom(start: number, size: number, count: Code): Code {
   return [local.get(start), local.get(size), count, i32.mul, i32.add];
 }

@@ -100,7 +100,7 @@ export function inverseLengths(matrix: Matrix): Float64Array {
   return inverseOf(rowLengths(matrix));
 }
 
-/** Returns the first row of every group with equal bits, in matrix order, so that copies of a chunk count as one. */
+/** Returns the first of each group of bit-identical rows, in matrix order, so that copies of a chunk count as one. */
 export function distinctRows(matrix: Matrix): Uint32Array {
   const seen = new Map<number, number[]>();
   const distinct: number[] = [];

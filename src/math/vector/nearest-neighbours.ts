@@ -46,7 +46,7 @@ const QUERY_PANEL = 2048;
 const QUERY_BLOCK = 32;
 const STORE_BLOCK = 96;
 
-/** Cosines that agree to 13 decimals are equal, because further digits are rounding errors. */
+/** Cosines that agree to 13 decimals count as equal, because further digits are rounding errors. */
 const TIE_SCALE = 1e13;
 
 /**

@@ -1,4 +1,4 @@
-/** Hysteresis: a count may exceed the boundary of its class by this share of the boundary without changing class. */
+/** Hysteresis: the class changes only if the count is beyond its boundary by more than this share of the boundary. */
 const BAND = 0.25;
 
 /**

@@ -128,7 +128,7 @@ export function normalRange(
 
 /**
  * Returns the number of retrieval calls per episode below which an agent no longer makes follow-up calls. An agent with
- * a better retriever needs fewer calls, so fewer calls are normal as long as some episodes still have a second call.
+ * a better retriever needs fewer calls, so fewer calls are normal if some episodes still have a second call.
  */
 export function fewestCalls(normal: number): number {
   return 1 + FEWEST_LATER_CALLS * Math.max(0, normal - 1);

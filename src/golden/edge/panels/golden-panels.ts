@@ -248,7 +248,7 @@ export function schedulePanels(): Builder<Panel>[] {
       queries: [
         {
           expr: `time() - ${maxBy([], 'recalld_golden_sentinel_last_success_timestamp_seconds')}`,
-          legend: 'its retriever answered',
+          legend: 'retriever responded',
         },
         {
           expr: `time() - ${maxBy([], 'recalld_golden_sentinel_last_attempt_timestamp_seconds')}`,

@@ -123,7 +123,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_golden_segments_overflow', faq, always(7))],
     healthy: hourlyRuns,
     minutes: 120,
-    says: '7 segments of faq on docs are measured together as `other`. Remove a tag from segments.keys, or raise segments.max.',
+    says: 'Segments of faq on docs measured together as `other`: 7. Remove a tag from segments.keys, or raise segments.max.',
   },
   {
     alert: 'RecalldCheckCritical',
