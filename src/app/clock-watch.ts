@@ -1,6 +1,6 @@
 /**
- * Compares the clock of this machine with that of the database. A wrong clock would start runs at wrong times, report
- * future ticks as missed, and end runs that have just begun.
+ * Compares the clock of this machine with that of the database. A wrong clock would start runs at the wrong times,
+ * report future ticks as missed, and end runs that have just begun.
  */
 
 import type { Context } from '../core/context.ts';
@@ -10,9 +10,12 @@ import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight }
 export type ClockWatch = Awaited<ReturnType<typeof watchClock>>;
 
 const INTERVAL_MS = 120_000;
-/** The interval is shorter while the clock is wrong, because scheduled starts wait until it is correct. */
+/** The interval is shorter while the clock is wrong, because scheduled starts wait until the clock is correct. */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
-/** Deviation from the monotonic clock above which the clock counts as set. NTP slews far less between comparisons. */
+/**
+ * If the deviation from the monotonic clock changes by more than this between comparisons, the clock was set. NTP slews
+ * it far less.
+ */
 const SET_MS = 5000;
 
 /** Resolves after the first comparison succeeds or fails. @param read compares the clocks */
@@ -62,7 +65,10 @@ export async function watchClock({ clock, logger, meter }: Context, read: () => 
   return {
     /** Returns the problem as a sentence; null while the clock is correct. */
     problem: () => problem,
-    /** Returns true if the clock is correct. Compares the clocks again if the local clock was set meanwhile. */
+    /**
+     * Returns true if the clock is correct. Compares the clocks again if the local clock was set after the last
+     * comparison.
+     */
     async isRight(): Promise<boolean> {
       if (!(Math.abs(drift() - lastDrift) < SET_MS)) await compareNow();
       return problem === null;

@@ -1,4 +1,4 @@
-/** Opens the configured database, with its tables by subject, and the store of the job queue. */
+/** Opens the configured database, its tables (grouped by subject) and the store of the job queue. */
 
 import { hostname } from 'node:os';
 import type pg from 'pg';
@@ -35,7 +35,7 @@ import type { Config } from './config/schema.ts';
 export const replica = `${hostname()}-${process.pid}`;
 
 /**
- * @param by the user recorded in the audit log; null for recalld
+ * @param by the user that the audit log records; null for recalld
  * @param scope hides the rows of other pipelines from every read that does not name a pipeline
  */
 export function openDatabase(
@@ -64,7 +64,9 @@ export function createDb(pool: Pool, by: string | null = null, scope: Scope = nu
   };
 }
 
-/** Minimum time between restarts of the embedded PostgreSQL, so that it is not recovering from crashes all the time. */
+/**
+ * Minimum time between restarts of the embedded PostgreSQL, so that it does not spend all its time in crash recovery.
+ */
 const RESTART_EVERY_MS = 60_000;
 
 export function watchEmbedded(database: EmbeddedPostgres, clock: Clock, logger: Logger) {

@@ -94,7 +94,7 @@ export async function openDependencies(settings: DaemonRequest): Promise<Daemon>
   const schedule = createSchedule(logger);
   cleanups.defer('schedule', () => schedule.stop());
   const exporter = createExporter({
-    // The exporter starts reading immediately, but the context is only created below.
+    // Deferred, because the exporter starts reading before `context` is created below.
     readStoredGauges: () => Promise.resolve().then(() => readStoredGauges(context)),
     clock,
     logger,

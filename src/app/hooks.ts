@@ -11,7 +11,7 @@ import { reportViolationsJob } from '../live/live-jobs.ts';
 import { trendImage } from '../report/console/charts/trend-image.tsx';
 import { exportJob } from '../report/export/export-job.ts';
 
-/** Minimum time between two jobs that isolation violations start. */
+/** Minimum time between two jobs that are started by isolation violations. */
 const REPORT_EVERY_MS = 5000;
 
 export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<Context, 'hooks'> {

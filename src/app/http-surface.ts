@@ -125,7 +125,7 @@ async function createApi(
   };
 }
 
-/** Starts one server, or with `metrics_port` one server for the API and one for operations. */
+/** Starts one server; with `metrics_port`, starts one server for the API and one for operations. */
 async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): Promise<readonly HttpServer[]> {
   const { host, port, metrics_port: metricsPort } = config.server;
   const servers =

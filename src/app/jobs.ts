@@ -113,7 +113,7 @@ function ticksOfSet(
   return [{ cron, what, job: runGoldenSetJob.name, madeUpFor: true, begin }];
 }
 
-/** Returns an id that is the same on every replica. It contains no colon, because BullMQ forbids it. */
+/** Returns an id that is the same on every replica. The id contains no colon, because BullMQ forbids colons. */
 function tickId(job: string, plannedAt: Date): string {
   return `${job}-${plannedAt.toISOString().replaceAll(':', '')}`;
 }
@@ -128,9 +128,9 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** True if a missed latest tick runs at startup, or when a wrong clock becomes correct. */
+  /** True if a missed latest tick is run later: at startup, or when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
-  /** Begins a tick. The returned function stores it; if called again after a failure, it continues where it failed. */
+  /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;
 }
 
@@ -208,7 +208,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
   };
 }
 
-/** Returns the longest interval between two runs in seconds, by pipeline and golden set; null without a schedule. */
+/** Returns the longest interval in seconds between two runs, by pipeline and golden set; null without a schedule. */
 export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
   const intervals = new Map(
     pipelines.flatMap(({ name, golden }) =>

@@ -1,4 +1,4 @@
-/** Structured log with JSON lines on stderr, so that stdout has only command output. */
+/** Writes the structured log as JSON lines to stderr, so that stdout contains only command output. */
 import pino from 'pino';
 import type { Logger } from '../core/logger.ts';
 import { visibleJson } from '../core/text/visible-text.ts';

@@ -23,7 +23,7 @@ import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 
 /**
- * Services open connections and processes on first use; closePipelines closes them.
+ * Services open connections and start processes on first use; closePipelines ends both.
  *
  * @throws RecalldError config_invalid, with the config path and the pipeline name
  */
@@ -82,7 +82,7 @@ function createParts(
   return { retriever, store, embedder, close };
 }
 
-/** Stale judgments are not looked up in a shadow's store: documents missing from it are the shadow's fault. */
+/** A shadow's store does not determine stale judgments: documents missing from it are the shadow's fault. */
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
   const { chunk_separator: chunkSeparator } = shadow;
@@ -161,8 +161,8 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 }
 
 export function goldenChecks({ checks, isolation }: PipelineConfig): GoldenCheck[] {
-  // Isolation rules also apply to golden queries. A forbidden document in the results of golden queries triggers a page
-  // without a separate check.
+  // Isolation rules also apply to golden queries. A forbidden document in the results of golden queries pages a person
+  // even if no check is configured for it.
   const isImplied = isolation.length > 0 && !checks.some((check) => 'forbidden_results' in check);
   const implied = isImplied
     ? [{ forbidden_results: true as const, name: undefined, severity: 'critical' as const }]

@@ -87,7 +87,8 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
 const FIRST_READING_MS = 2000;
 
 /**
- * Waits for the stored gauges, so that firing alerts keep firing after a restart. Does not wait for a slow database.
+ * Waits for the stored gauges, so that firing alerts keep firing after a restart, but not for long if the database is
+ * slow.
  */
 async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
@@ -142,10 +143,13 @@ export function sendMetrics(
   };
 }
 
-/** Maximum growth of the heap above the live objects. By default, V8 lets it grow to a multiple of them under load. */
+/**
+ * Maximum growth of the heap above the live objects. By default, V8 lets the heap grow to a multiple of the live
+ * objects under load.
+ */
 const HEAP_GROWING_PERCENT = 50;
 
-/** Runs until `signal` aborts. @throws RecalldError if it cannot start, and stop_overdue */
+/** Runs until `signal` aborts. @throws RecalldError if the daemon cannot start, and stop_overdue */
 export async function serve(
   configFile: string | undefined,
   roles: readonly Role[],

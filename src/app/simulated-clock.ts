@@ -1,4 +1,4 @@
-/** A clock that its owner sets, so that days pass in seconds. Between two settings it advances in real time. */
+/** A clock that its owner sets, so that days pass in seconds. Once set, it advances in real time. */
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 
@@ -15,7 +15,10 @@ export function createSimulatedClock(start: Date): Clock & { set(now: Date): voi
     },
     now: () => new Date(setTo + systemClock.monotonicMs() - setAtMs),
     monotonicMs: () => systemClock.monotonicMs(),
-    /** Shortens every pause, including those of the daemon, such as before it retries an unresponsive retriever. */
+    /**
+     * Shortens every pause, including those of the daemon, such as the pause before it retries an unresponsive
+     * retriever.
+     */
     sleep: (ms, signal) => systemClock.sleep(ms / SPEED_UP, signal),
   };
 }

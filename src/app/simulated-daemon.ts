@@ -1,4 +1,4 @@
-/** A daemon whose caller sets the clock and starts the jobs. All else works as in a real daemon. */
+/** A daemon whose caller sets the clock and starts the jobs. Everything else works as in a real daemon. */
 import { type CleanupStack, createCleanupStack } from '../core/cleanup-stack.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -21,7 +21,8 @@ import { jobCatalogue } from './jobs.ts';
 export type SimulatedDaemon = Awaited<ReturnType<typeof openSimulatedDaemon>>;
 
 /**
- * Runs the daemon until `work` ends. No other daemon may use its database, because the jobs follow another clock.
+ * Runs the daemon until `work` ends. No other daemon may use the same database, because the simulated jobs follow a
+ * different clock.
  *
  * @param onFailedJob called for each failed job; by default, `run` throws
  * @throws RecalldError like openDependencies, port_in_use, demo_failed, and errors of `work`
@@ -57,7 +58,7 @@ async function openSimulatedDaemon(
   const http = await startHttp(daemon, true, () => null, cleanups);
   http.markReady();
   let isRunningJobs = false;
-  // Delays that the caller causes between jobs are not event loop delays of the daemon.
+  // Ignores delays between jobs, because they are caused by the caller and not by the daemon.
   const stopWatching = watchEventLoop(meter, (seconds) => {
     if (isRunningJobs) daemon.ownLag.record(seconds, 0);
   });
@@ -92,7 +93,7 @@ async function openSimulatedDaemon(
         }
       }
     },
-    /** Runs jobs in parallel, then the jobs that they enqueued. @throws RecalldError demo_failed */
+    /** Runs jobs in parallel, then runs the jobs that these enqueued. @throws RecalldError demo_failed */
     async run(...names: string[]): Promise<void> {
       for (const name of names) {
         const job = jobCatalogue.find((one) => one.name === name);
@@ -121,7 +122,9 @@ function refuseFailedJob(name: string): never {
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
 
-/** Creates a queue whose jobs wait for `runAll`, which runs them in parallel, then the jobs that they enqueued. */
+/**
+ * Creates a queue whose jobs wait for `runAll`, which runs them in parallel and then runs the jobs that these enqueued.
+ */
 function createManualQueue(queue: JobQueue) {
   const waiting: Job[] = [];
   return {
@@ -136,7 +139,7 @@ function createManualQueue(queue: JobQueue) {
   };
 }
 
-/** Drops the error that a daemon logs for each page, because the caller reports pages itself. */
+/** Drops the error that a daemon logs when density drift pages a person, because the caller reports pages itself. */
 function withoutPages(logger: Logger): Logger {
   return {
     ...logger,

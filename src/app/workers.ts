@@ -29,7 +29,7 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch) {
 }
 
 /**
- * Exports a worker's counters as 0 from the start. `increase` is 0 for a counter that appears with its first event, and
+ * Exports a worker's counters as 0 from the start. `increase` is 0 for a counter that appears with its first event, so
  * an alert would miss that event.
  */
 export function showJobCounters({ notify, metrics, pipelines }: Config, meter: Meter): void {

@@ -7,7 +7,9 @@ import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
-/** Marks the color codes of this process. Codes in texts of services, files and users lack the mark and are escaped. */
+/**
+ * Marks the color codes of this process. Codes in texts from services, files and users lack the mark and are escaped.
+ */
 const seal = randomInt(10_000, 100_000);
 const sealed = new RegExp(`(\\x1b\\[)${seal};(\\d+m)`);
 
@@ -77,12 +79,12 @@ export function printLine(text: string): void {
   process.stdout.write(`${forTerminal(text)}\n`);
 }
 
-/** Prints a note on stderr, separate from the output. */
+/** Prints a note to stderr, separately from the output. */
 export function note(text: string): void {
   process.stderr.write(`${forTerminal(text)}\n`);
 }
 
-/** Formats a table like formatAligned, with numbers in the columns from `firstNumber`. */
+/** Formats a table like formatAligned, with numbers in column `firstNumber` and all later columns. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,7 +1,7 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { visibleText } from '../core/text/visible-text.ts';
 
-/** Shows progress on stderr, only on a terminal. */
+/** Shows progress on stderr if it is a terminal. */
 export function createProgressBar(label: string) {
   if (!process.stderr.isTTY) return { show: () => undefined, end: () => undefined };
   const bar = new SingleBar(
@@ -26,7 +26,7 @@ export function createProgressBar(label: string) {
   };
 }
 
-/** Replaces the progress line on stderr; null clears it. Only on a terminal. */
+/** Replaces the progress line on stderr; null clears it. Does nothing if stderr is not a terminal. */
 export function showProgressLine(text: string | null): void {
   const { stderr } = process;
   if (!stderr.isTTY) return;

@@ -108,8 +108,8 @@ const BASE_DELAY_MS = 500;
 
 /**
  * Exponential back-off with full jitter: uniform in [0, min(60 s, 0.5 s x 2^(attempt - 1))], added to the daemon's
- * Retry-After, and at most 60 s. Jitter is added to Retry-After too; otherwise, all hosts that were rejected together
- * would retry together.
+ * Retry-After, with a total of at most 60 s. Jitter is added to Retry-After too; otherwise, all hosts that were
+ * rejected together would retry together.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -132,7 +132,7 @@ export function retryAfterMs(retryAfter: string | null, now: number): number {
 /** Maximum time to work without yielding to the host. */
 const SLICE_MS = 1;
 
-/** Minimum size for compression. Smaller bodies fit into one packet with or without it. */
+/** Minimum size for compression. Smaller bodies fit into one packet even uncompressed. */
 const GZIP_FROM_BYTES = 1024;
 
 const gzipInThreadPool = promisify(gzip);

@@ -150,7 +150,7 @@ export class Outbox<R extends Sized> {
     for (const record of records) this.#underWayBytes -= record.bytes;
   }
 
-  /** Returns the most recently removed records to the head of the queue. */
+  /** Puts the most recently removed records back at the head of the queue. */
   putBack(records: readonly R[]): void {
     this.release(records);
     for (let i = records.length - 1; i >= 0; i--) {

@@ -291,7 +291,7 @@ export interface ClientRecord {
 
 /**
  * Serializes the item during the host's call. This takes microseconds. Later changes by the host do not affect the
- * item, its size is known, and, unlike a slice of a string, it does not keep the larger string alive.
+ * item, and its size is known. Unlike a slice of a string, the item does not keep a larger string alive.
  *
  * @param fields with their names on the wire; undefined fields are omitted
  */

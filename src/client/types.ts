@@ -15,7 +15,7 @@ export interface RankedDocument {
    */
   readonly text?: Optional<string>;
   /**
-   * Metadata that isolation rules of recalld compare, such as the region: at most 8 values of at most 128 characters.
+   * Metadata that recalld's isolation rules compare, such as the region: at most 8 values of at most 128 characters.
    */
   readonly fields?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
 }

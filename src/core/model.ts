@@ -14,7 +14,7 @@
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
-  /** Number of the query's step (from 1) that returned the document; omitted for a query without steps. */
+  /** Number (from 1) of the query step that returned the document; omitted for a query without steps. */
   readonly step?: number;
   /** Metadata that isolation rules compare, such as the region; omitted if unknown. */
   readonly fields?: Readonly<Record<string, string>>;

@@ -24,7 +24,7 @@ export interface Message {
   readonly runbook: string | null;
   /**
    * Chart of the failing measure, as a link that needs no session and as an image; both are null for an alert without a
-   * measure. The link is null without a console URL, and the image for receivers that do not attach it.
+   * measure. The link is null without a console URL; the image is null for receivers that do not attach it.
    */
   readonly chartLink: string | null;
   readonly chartPng: Uint8Array | null;

@@ -31,7 +31,8 @@ export interface CommandStore extends Context {
 }
 
 /**
- * Opens the database for the duration of `work`: that of the daemon that uses the data folder, or a separate one.
+ * Opens the database for the duration of `work`: the database of a daemon, if one uses the data folder, or a separate
+ * one.
  *
  * @throws RecalldError like openStorage, and errors of `work`
  */

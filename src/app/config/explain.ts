@@ -4,7 +4,7 @@ import { closest } from '../../core/text/spelling.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** Returns the branches of a union and of its nested unions; any other schema is its only branch. */
+/** Returns the branches of a union and of its nested unions; for any other schema, only the schema itself. */
 export function branches(schema: JsonSchema): JsonSchema[] {
   const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter(isSchema);
   return options.length === 0 ? [schema] : options.flatMap(branches);
@@ -55,7 +55,7 @@ type Path = readonly PropertyKey[];
 interface Checked {
   readonly schema: JsonSchema;
   readonly value: unknown;
-  /** Variable names by path, in the form of `formatPath`. */
+  /** Variable names by path, as formatted by `formatPath`. */
   readonly variables: ReadonlyMap<string, string>;
 }
 
@@ -139,7 +139,7 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** Keys that have moved, by the end of their path. */
+/** Keys that have moved, each identified by the end of its former path. */
 const movedKeys: readonly {
   readonly from: readonly string[];
   readonly to: string;

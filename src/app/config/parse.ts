@@ -161,7 +161,7 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
  * Applies the environment to `tree`.
  *
  * @param readSecret reads the file of a `..._FILE` variable; white space around its content is dropped
- * @returns the names of the applied variables by path, in the form of `formatPath`
+ * @returns the names of the applied variables by path, as formatted by `formatPath`
  * @throws RecalldError config_invalid if a variable and its `..._FILE` variable are both set
  */
 function applyEnvironment(

@@ -127,7 +127,9 @@ const goldenSchema = z.strictObject({
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Maximum share of failed queries in a run, if `on_error` is `void`.'),
+    .describe(
+      'Maximum share of failed queries. Above it, a sentinel run fails, and a full run with `on_error: void` is void.',
+    ),
 });
 
 export const pipelineSchema = z

@@ -178,7 +178,10 @@ const metricsSchema = z
   .prefault({})
   .describe('Export of metrics.');
 
-/** A span belongs to one pipeline: if two pipelines named its service, one would get all spans and the other none. */
+/**
+ * A span belongs to one pipeline: if two pipelines named the same service, one would get all its spans and the other
+ * none.
+ */
 function refuseSharedServices(
   pipelines: readonly { readonly name: string; readonly service_names: readonly string[] }[],
   context: z.RefinementCtx,

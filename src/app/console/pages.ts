@@ -67,7 +67,7 @@ import type { pageAccess } from './page-access.ts';
 /** Folder of the runbooks. The path is valid in both dist and src. */
 const folder = path.join(import.meta.dirname, '../../../docs/runbooks');
 
-/** Runbooks link to each other; other links to the documentation are removed, since it is not served. */
+/** Runbooks link to each other; other links to the documentation are removed, because the console does not serve it. */
 const markdown = new Marked({
   renderer: {
     link(href, _title, text) {

@@ -1,7 +1,7 @@
 /** `recalld doctor`: checks every service, judge and manifest in a config, and reports problems and their fixes. */
 import { createCleanupStack } from '../../core/cleanup-stack.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { duration } from '../../core/format.ts';
+import { duration, plural } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';
@@ -82,7 +82,7 @@ async function examineGoldenSets(
     const { asked, empty } = answers;
     if (empty > 0) {
       const status = empty === asked ? 'wrong' : 'warning';
-      const message = `${empty} of ${asked} queries of ${set} return no documents; check that the index is not empty, that retriever.results.list is the path of the list in a response, and that tags and filters do not exclude all documents.`;
+      const message = `${empty} of ${plural(asked, 'query', 'queries')} of ${set} ${empty === 1 ? 'returns' : 'return'} no documents; check that the index is not empty, that retriever.results.list is the path of the list in a response, and that tags and filters do not exclude all documents.`;
       report({ service, status, ms: null, message });
     }
     if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
@@ -93,7 +93,7 @@ async function examineGoldenSets(
   }
 }
 
-/** Reports spans and gRPC exporters from the last day that produced no live queries. */
+/** Reports spans and gRPC exporters that were seen in the last day but produced no live queries. */
 async function examineSpans({ pipelines }: Config, { db }: CommandStore, now: Date, report: Report): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));
   const from = new Date(now.getTime() - DAY_MS);
@@ -183,7 +183,7 @@ async function findingOf(
   const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
     return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
-  const sent = `Judging sends the stored texts of up to ${queriesPerDay} live queries a day, with ${depth} documents each, to ${address}, and costs at most $${maxCostPerDay} a day.`;
+  const sent = `Judging sends the stored texts of up to ${plural(queriesPerDay, 'live query', 'live queries')} a day, with ${plural(depth, 'document')} each, to ${address}, and costs at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
     return {
       status: 'wrong',
@@ -231,7 +231,7 @@ export async function examineManifests(
 function lastRead(status: RoundStatus | null, now: Date): string {
   if (status === null || status.readAt === null) return 'The whole manifest has not been read yet.';
   const ago = duration((now.getTime() - status.readAt.getTime()) / 1000);
-  return `The whole manifest was last read ${ago} ago: ${status.documents ?? 0} documents should be in the store.`;
+  return `The whole manifest was last read ${ago} ago: ${plural(status.documents ?? 0, 'document')} should be in the store.`;
 }
 
 async function firstLines(manifest: ReturnType<typeof createManifestSource>, signal: AbortSignal): Promise<Result> {
@@ -241,10 +241,9 @@ async function firstLines(manifest: ReturnType<typeof createManifestSource>, sig
       if (documents.length === 0) continue;
       const known = (['updatedAt', 'hash', 'segment'] as const).filter((key) => documents[0]?.[key] !== null);
       const fields = known.length === 0 ? 'only an id' : known.map((key) => fieldNames[key]).join(', ');
-      return {
-        status: 'ok',
-        message: `The manifest is readable. The first of ${documents.length} documents read has ${fields}.`,
-      };
+      const number = documents.length;
+      const first = number === 1 ? 'The only document' : `The first of ${plural(number, 'document')}`;
+      return { status: 'ok', message: `The manifest is readable. ${first} read has ${fields}.` };
     }
     return { status: 'wrong', message: 'The manifest is empty; check its source.' };
   } catch (error) {

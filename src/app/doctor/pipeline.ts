@@ -1,4 +1,4 @@
-/** `recalld doctor` checks of a pipeline: retriever, embedder, store, and whether they fit together. */
+/** `recalld doctor` checks of a pipeline: its retriever, embedder and store, and whether they fit together. */
 
 import { isAway } from '../../connectors/stores/store-rows.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -77,7 +77,7 @@ async function examineRetriever(
   }
 }
 
-/** @param text a made-up query; null for a golden query, which should have documents */
+/** @param text a made-up query; null for a golden query, which should return documents */
 function emptyAnswer(text: string | null): string {
   const fix =
     'check that its index is not empty, that retriever.results.list is the path of the list in a response, and that filters do not exclude all documents';

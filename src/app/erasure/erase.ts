@@ -25,7 +25,7 @@ export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date
   });
 }
 
-/** A density baseline retains queries after they are deleted, so they are erased from it separately. */
+/** A density baseline retains queries that were deleted elsewhere, so its queries are erased separately. */
 async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
   const [column, value] = subject.kind === 'user' ? ['user_hash', subject.userHash] : ['id', subject.id];
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);

@@ -106,7 +106,8 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     clientErrorHandler: createClientErrorHandler(deps.logger, () => deps.api?.otlpReceiver.recordGrpc()),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
-  // Must run first: a route that is registered before an awaited plugin does not get the handlers added after it.
+  // Must run first: a route that is registered before an awaited plugin does not get the handlers added after that
+  // plugin.
   addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
   const draining = addRetirement(app);
@@ -180,7 +181,7 @@ async function hasIpv6(): Promise<boolean> {
   return true;
 }
 
-/** PostgreSQL cannot store NUL characters, and queries with them fail. */
+/** PostgreSQL cannot store NUL characters, and a query that contains one fails. */
 function refuseNul(app: FastifyInstance): void {
   app.addHook('onRequest', ({ url }, _reply, done) =>
     done(
@@ -234,7 +235,7 @@ function addProblems(app: FastifyInstance, deps: HttpParts): void {
   });
 }
 
-/** Never uses the parser's message, which quotes the body and with it user queries. */
+/** Never uses the parser's message, which quotes the body and therefore user queries. */
 function refusalSentence(status: number): string {
   switch (status) {
     case 413:

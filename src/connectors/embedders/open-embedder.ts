@@ -3,7 +3,7 @@ import { at, bearer, createJsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderConfig } from './embedder.ts';
 
 /**
- * Creates an embedder. In addition to connection errors, its failures have the codes `wrong_count`, `missing_index`,
+ * Creates an embedder. Its failures have the codes of connection errors, and `wrong_count`, `missing_index`,
  * `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch` and `zero_vector` (a vector without a direction
  * has no neighbors). The latency is summed over the batches.
  *

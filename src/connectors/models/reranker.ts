@@ -27,8 +27,8 @@ export interface Reranker {
 }
 
 /**
- * Creates a reranker. It scores candidates that exceed one batch in several sequential calls. Candidates with equal
- * scores keep the order of the first stage.
+ * Creates a reranker. If the candidates exceed one batch, it scores them in several sequential calls. Candidates with
+ * equal scores keep the order of the first stage.
  *
  * @param configField path of its config section
  * @throws RecalldError config_invalid for an invalid address, header or TLS file

@@ -6,7 +6,7 @@ import { type CommonConfig, type Receiver, receiverId } from './receiver.ts';
 
 /** Properties that differ between products. */
 interface Product {
-  /** Name of the product in error messages, such as `Slack`, to which the host is added. */
+  /** Name of the product in error messages, such as `Slack`; the host is appended. */
   readonly name: string;
   /** True if a sent message can be corrected without alerting people again; false by default. */
   readonly takesUpdates?: boolean;

@@ -6,7 +6,7 @@ import type { Message } from '../../core/notification.ts';
 import { proxySchema } from '../../platform/config/connection.ts';
 
 export interface Receiver {
-  /** Hash of the receiver's address and key; it stays constant while messages go to the same place. */
+  /** Hash of the receiver's address and key; the same destination always has the same hash. */
   readonly id: string;
   readonly kind: string;
   /** Path of the receiver in the config: `notify[0]`. */

@@ -11,7 +11,7 @@ export const slackSchema = z
   })
   .describe('A Slack channel.');
 
-/** Text limits of Slack, which rejects a message if one of its texts is longer. */
+/** Text limits of Slack, which rejects a message if one of its texts exceeds its limit. */
 const MAX_HEADER = 150;
 const MAX_SECTION = 3000;
 

@@ -192,8 +192,8 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
 }
 
 /**
- * Returns the config field that must be set so that this first stage of a reranker returns document texts; null if it
- * already does.
+ * Returns the config field that must be set so that this first stage of a reranker returns document texts; null if the
+ * stage already returns them.
  */
 export function textFieldMissingIn(
   stage: RetrieverConfig,

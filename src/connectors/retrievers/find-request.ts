@@ -60,7 +60,7 @@ interface Attempt {
 }
 
 /**
- * Sends one query in the usual forms, one after the other, with at most 44 requests.
+ * Sends one query in the usual forms, one after the other, in at most 44 requests.
  *
  * @param texts two queries that should return different results
  * @throws RecalldError config_invalid for an address that cannot be called; the reason of `signal`
@@ -263,7 +263,7 @@ const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'pa
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;
-/** Number of results in a list that are examined; every name is tried on each result. */
+/** Number of results that are examined in a list; every name is tried on each result. */
 const EXAMINED = 100;
 
 /**

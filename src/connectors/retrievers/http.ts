@@ -170,7 +170,7 @@ export function compileAddress(url: string, configField = 'retriever') {
       415: 'headers',
       422: 'body',
     },
-    /** Returns the URL for one query, or null if a tag such as `..` would change the configured path. */
+    /** Returns the URL for one query, or null if a tag value such as `..` would change the configured path. */
     render(request: RetrieverRequest): string | null {
       const rendered = new URL(renderText(parts, request, encodeComponent));
       return pathDepth(rendered) === depth ? rendered.href : null;

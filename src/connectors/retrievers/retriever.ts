@@ -76,7 +76,7 @@ export type Reading =
  * Returns ranked documents for a text, best first, in the order in which the service returned them.
  *
  * `latencyMs` measures only the last attempt, without waits between attempts. A call ends within attempts x (timeout +
- * longest back-off), or immediately when `signal` aborts, and then rejects with the signal's reason.
+ * longest back-off). When `signal` aborts, the call rejects immediately with the signal's reason.
  */
 export interface Retriever {
   retrieve(request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer>;

@@ -7,7 +7,7 @@ import type { RetrieverRequest } from './retriever.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** Returns the value of one placeholder in a request; null if the query has no such tag. */
+/** Returns the value of one placeholder for a request; null if the query has no such tag. */
 type Placeholder = (request: RetrieverRequest) => string | number | null;
 
 /** A template split into its literal text and its placeholders, in order. */

@@ -59,7 +59,7 @@ interface Stored extends Entry {
 
 type ChromaConfig = StoreConfigOf<'chroma'>;
 
-/** Reads the records in a response, which contains a separate list for each property; null if it is malformed. */
+/** Returns the records in a response, which has one list for each property; null if the response is malformed. */
 function readRecords(answer: unknown, { id: idKey, version: versionKey }: ChromaConfig): Stored[] | null {
   const { ids, embeddings, documents, metadatas } = fieldsOf(answer);
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
@@ -73,8 +73,8 @@ function readRecords(answer: unknown, { id: idKey, version: versionKey }: Chroma
 }
 
 /**
- * Reads the response to a query with one vector, in which each property has one list per vector; null if it is
- * malformed.
+ * Returns the hits in the response to a query with one vector; null if the response is malformed. Each property of the
+ * response has one list per vector.
  */
 function readHits(answer: unknown, keys: ChromaConfig): Hit[] | null {
   const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);
@@ -87,8 +87,8 @@ type Where = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a condition that requires each field to have its value. Chroma does not compare texts with numbers, so a
- * value that looks like a number or a boolean is searched both as text and as that type. Returns no condition for an
- * empty filter.
+ * value that looks like a number or a boolean is searched for both as text and as that type. Returns no condition for
+ * an empty filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {
@@ -116,7 +116,7 @@ function numberIn(value: string): number[] {
 const IDS_PER_REQUEST = 5000;
 /** Maximum number of vectors per request. A vector of 1,536 numbers is about 30 kB of JSON. */
 const VECTORS_PER_REQUEST = 200;
-/** The Chroma Cloud quota (docs.trychroma.com/cloud/quotas-limits); larger requests get 422. */
+/** The Chroma Cloud quota (docs.trychroma.com/cloud/quotas-limits); larger requests fail with status 422. */
 const CLOUD_QUOTA = 300;
 /** Maximum number of values in one condition. */
 const VALUES_PER_REQUEST = 250;
@@ -159,8 +159,8 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
   });
 
   /**
-   * A collection that was recreated under the same name has another id, so a collection that is not found is looked up
-   * again once.
+   * A collection that was recreated under the same name has a different id, so a collection that is not found is looked
+   * up again once.
    */
   const ask = async (path: string, purpose: string, body: unknown, attempt: Attempt): Promise<unknown> => {
     const method = body === undefined ? 'GET' : 'POST';
@@ -198,7 +198,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     return { records, next: records.length === 0 ? null : String(offset + records.length) };
   };
 
-  /** Returns the records of these documents, by a metadata key. */
+  /** Returns the records of these documents, found by a metadata key. */
   const withIds = (key: string, ids: readonly string[], page: Page, attempt: Attempt) => {
     // As in a filter, an id that looks like a number may be stored as a number.
     const alternatives = [ids, ids.flatMap(numberIn)].filter((values) => values.length > 0);

@@ -59,7 +59,7 @@ export function createLanceDbStore(
   const { id: idColumn, embedding, content, version, timeout_ms: timeoutMs } = config;
 
   /**
-   * Ends a call that takes too long or was cancelled. LanceDB continues in the background, but its result is discarded.
+   * Ends a call that takes too long or is cancelled. LanceDB continues in the background, but its result is discarded.
    */
   const bounded = async <Value>(
     { signal, stopwatch, patience }: Attempt,

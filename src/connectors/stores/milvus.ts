@@ -47,11 +47,11 @@ const MAX_DRAW = 14_000;
  * Creates the store. Nothing is sent before the first call.
  *
  * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses among them with
- * the seed. A larger collection is sampled by RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same
- * share of each segment, and at least one entity, so only segments with few entities are favored. The adapter requests
- * a quarter more than needed and uses a random subset of the result. If the result is too small, the adapter requests
- * another sample. It then reads up to 1,000 sampled vectors per call. Reading by ranges of the primary key is
- * impossible, because REST guarantees no order.
+ * the seed. A larger collection is sampled with RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same
+ * share of each segment, but at least one entity per segment, so only segments with few entities are favored. The
+ * adapter requests a quarter more than needed and uses a random subset of the result. If the result is too small, the
+ * adapter requests another sample. The adapter then reads up to 1,000 sampled vectors per call. Reading by ranges of
+ * the primary key is impossible, because REST guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -188,7 +188,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
   });
 }
 
-/** Milvus versions before 2.6 do not support this filter. */
+/** Milvus versions before 2.6 do not support RANDOM_SAMPLE. */
 async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
   try {
     return await call;
@@ -240,7 +240,7 @@ function createMilvusCall(config: StoreConfigOf<'milvus'>, configField: string) 
 }
 
 interface MilvusShape extends StoreShape {
-  /** True for a FLAT index, which compares with every vector. */
+  /** True for a FLAT index, which compares a query with every vector. */
   readonly isFlat: boolean;
   /** Name of the primary key. */
   readonly key: string;

@@ -51,10 +51,10 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * Pinecone cannot return random vectors. A sample reads the ids of the whole namespace, 100 per call and up to
- * 1,000,000, through a seeded reservoir, then fetches up to 100 vectors per call. This costs 1 read unit per page and 1
- * per 10 vectors. Pod-based indexes cannot list ids. There is no exact search. Counts and lists lag behind writes by
- * seconds.
+ * Pinecone cannot return random vectors. A sample reads the ids of the whole namespace (100 per call, up to 1,000,000
+ * in total), chooses among them with a seeded reservoir, and then fetches up to 100 vectors per call. This costs 1 read
+ * unit per page and 1 per 10 vectors. Pod-based indexes cannot list ids. There is no exact search. Counts and lists lag
+ * behind writes by seconds.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -83,7 +83,7 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
       throw unsupported(`Scores of Pinecone's metric ${metric} for sparse vectors cannot be converted to a cosine.`);
     }
     const namespaces = fieldsOf(at(stats, 'namespaces'));
-    // The default namespace is called both `__default__` and an empty string.
+    // The default namespace has two names: `__default__` and the empty string.
     const summary = namespaces[namespace] ?? (namespace === '' ? namespaces['__default__'] : undefined);
     const dimensions = numberOf(at(stats, 'dimension'));
     const count = numberOf(at(summary, 'vectorCount')) ?? 0;

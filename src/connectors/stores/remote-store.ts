@@ -105,8 +105,8 @@ export function rememberShape<S extends StoreShape>(service: string, ask: (attem
   let remembered: S | undefined;
   const fresh = async (attempt: Attempt): Promise<S> => {
     remembered = undefined;
-    // Reading the shape is fast, so it does not get the longer timeout for a scan, and a store that hangs is noticed
-    // earlier.
+    // Reading the shape is fast, so this call does not get the longer timeout of a scan. A store that hangs is
+    // therefore noticed sooner.
     remembered = await ask({ ...attempt, patience: 1 });
     return remembered;
   };
@@ -123,9 +123,9 @@ export function rememberShape<S extends StoreShape>(service: string, ask: (attem
     /** Reads the shape again. */
     fresh,
     /**
-     * Runs a search with the cached shape. If the query vector has another length than the store's vectors, reads the
+     * Runs a search with the cached shape. If the lengths of the query vector and the store's vectors differ, reads the
      * shape again, because the store may have been rebuilt, and rejects the vector if the lengths still differ. Also
-     * reads the shape again after the store rejected a search.
+     * reads the shape again after the store has rejected a search.
      */
     async search<Value>(vector: Float32Array, attempt: Attempt, run: (shape: S) => Promise<Value>): Promise<Value> {
       const isKnown = remembered !== undefined;
@@ -200,8 +200,8 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
 }
 
 /**
- * Returns the value of a trait that does not change while documents are added and deleted: a short hash of settings
- * that ignores the order of their keys.
+ * Returns a trait's value that adding or deleting documents does not change: a short hash of settings, which ignores
+ * the order of their keys.
  */
 export function settingsHash(settings: unknown): string {
   return createHash('sha256').update(canonicalText(settings)).digest('hex').slice(0, 12);

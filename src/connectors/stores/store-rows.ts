@@ -15,7 +15,7 @@ import type {
   StoreOutcome,
 } from './vector-store.ts';
 
-/** A chunk in a response; null for missing parts. */
+/** A chunk in a response; missing parts are null. */
 export interface Entry {
   /** Id of the document. */
   readonly id: string | null;
@@ -79,9 +79,9 @@ export function inPortions<Item>(items: readonly Item[], size: number): Item[][]
 }
 
 /**
- * Reads all keys of a store, page by page, through a seeded reservoir. Returns n of them; each is equally likely.
+ * Reads all keys of a store, page by page, and samples n of them with a seeded reservoir. Each key is equally likely.
  *
- * @param page returns the keys on the page at a position, null for the first, and the position of the next page
+ * @param page returns the keys on the page at a position (null for the first page), and the position of the next page
  */
 export async function chooseKeys<Key, Place>(
   n: number,
@@ -226,7 +226,7 @@ export async function outcomeOf<Value>(
   }
 }
 
-/** Like outcomeOf, for a method that reads the whole store, with a longer timeout. */
+/** Like outcomeOf, but with a longer timeout, for a method that reads the whole store. */
 export function outcomeOfScan<Value>(
   signal: AbortSignal,
   work: (attempt: Attempt) => Promise<Value>,

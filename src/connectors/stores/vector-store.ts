@@ -5,9 +5,9 @@ import type { FailedCall } from '../../platform/outbound/json-api.ts';
 export type VectorMetric = 'cosine' | 'l2' | 'dot';
 
 /**
- * Meaning of a raw score, which differs between stores: `cosine_distance` is 1 - cosine; `shifted_cosine` (1 + cosine)
- * / 2; `negative_dot` and `one_minus_dot` convert a dot product into a distance (lower is better); `inverse_squared_l2`
- * is 1 / (1 + d²); `shifted_dot` is dot + 1, and 1 / (1 - dot) for a negative dot product.
+ * Meaning of a raw score, which differs between stores: `cosine_distance` is 1 - cosine; `shifted_cosine` is (1 +
+ * cosine) / 2; `negative_dot` and `one_minus_dot` convert a dot product into a distance (lower is better);
+ * `inverse_squared_l2` is 1 / (1 + d²); `shifted_dot` is dot + 1, and 1 / (1 - dot) for a negative dot product.
  */
 export type ScoreKind =
   | 'cosine'
@@ -41,7 +41,7 @@ export interface NearestRequest {
   readonly k: number;
   /** Required field values of a chunk. */
   readonly filter: Readonly<Record<string, string>>;
-  /** Compares with every vector instead of using the index, to measure the index's recall. */
+  /** Compares the query with every vector instead of using the index, to measure the index's recall. */
   readonly exact: boolean;
   /** `digest`: texts only need to be distinguishable, so a store may return a short hash instead of each text. */
   readonly withContent: boolean | 'digest';
@@ -75,7 +75,7 @@ export interface SampledVectors {
   /** One row per element of `ids`. */
   readonly vectors: Matrix;
   readonly contents: readonly (string | null)[];
-  /** True if the same seed returns the same sample while the store does not change. */
+  /** True if the same seed returns the same sample of an unchanged store. */
   readonly isSeeded: boolean;
 }
 
@@ -117,9 +117,9 @@ export interface StoreDescription {
 }
 
 /**
- * Outcome of a call. `unsupported` means that this store cannot do it, and states the reason; the port never imitates a
- * missing feature. `failed` is returned and never thrown. `code` is short and stable; `message` names the store, the
- * call and the fix, and contains no secret and no vector.
+ * Outcome of a call. `unsupported` means that this store cannot do what was requested, and states the reason; the port
+ * never imitates a missing feature. `failed` is returned and never thrown. `code` is short and stable; `message` names
+ * the store, the call and the fix, and contains no secret and no vector.
  */
 export type StoreOutcome<Value> =
   | { readonly kind: 'ok'; readonly value: Value; readonly latencyMs: number }
@@ -133,7 +133,7 @@ export type StoreOutcome<Value> =
  * take 30 times as long: `sample`, `describe`, and `nearest` with `exact`. If one of these methods first reads the
  * store's shape, that call uses the short timeout, so that a store that hangs is noticed soon.
  *
- * Every method rejects only with the reason of `signal` when it aborts.
+ * A method rejects only if `signal` aborts, with the signal's reason.
  */
 export interface VectorStore {
   /** `pgvector`, `qdrant`, ...: used in messages and labels. */
@@ -149,7 +149,7 @@ export interface VectorStore {
    */
   sample(request: SampleRequest, signal: AbortSignal): Promise<StoreOutcome<SampledVectors>>;
   describe(signal: AbortSignal): Promise<StoreOutcome<StoreDescription>>;
-  /** Returns the ids that are in the store. */
+  /** Returns those of the given ids that are in the store. */
   existing(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<ReadonlySet<string>>>;
   /**
    * Lists the ids of all documents, page by page. If a write occurs during the listing, an id may be missing or

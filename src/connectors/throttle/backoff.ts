@@ -8,8 +8,8 @@ export const WINDOW = 20;
 const SLOWEST = 1 / 4;
 const STEP_UP = 1 / 8;
 /**
- * A 95th percentile latency that exceeds the usual value by at most this many milliseconds is noise, regardless of the
- * ratio.
+ * A 95th percentile latency that exceeds the usual value by at most this many milliseconds counts as noise, regardless
+ * of the ratio.
  */
 const NOISE_MS = 20;
 

@@ -1,6 +1,4 @@
-/**
- * Enforces each retriever's concurrency and rate limits across all workers and commands, by the clock of PostgreSQL.
- */
+/** Enforces each retriever's concurrency and rate limits across all workers and commands, using PostgreSQL's clock. */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
@@ -19,8 +17,8 @@ export function createThrottleLimits(pool: Pool) {
     /**
      * Registers a process that calls a pipeline's retriever, or renews its registration.
      *
-     * @returns the maximum number of queries in flight for this process until it renews, and the consecutive failures
-     * summed over all other processes
+     * @returns the maximum number of queries in flight for this process until its next renewal, and the consecutive
+     * failures summed over all other processes
      */
     share(
       pipeline: string,

@@ -1,20 +1,22 @@
 /** A rate limit shared by all processes that call the same target: PostgreSQL assigns evenly spaced time slots. */
 import type { Context } from '../../core/context.ts';
 
-/** Each reservation covers the slots of this duration, so that the time for a reservation does not limit the rate. */
+/**
+ * Each reservation covers the slots of a period this long, so that the time for a reservation does not limit the rate.
+ */
 const RESERVED_SECONDS = 0.25;
 
 /**
- * If slots are closer than this, a late slot is still used, because a timer cannot separate such slots and rescheduling
- * each slot would cost more.
+ * If slots are closer together than this, a late slot is still used, because a timer cannot separate such slots and
+ * rescheduling each slot would cost more.
  */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
 
 /**
  * Returns a function that waits for the next slot. Unused slots expire, so that no burst follows a pause. If slots are
- * close together, a burst may contain all slots of a 50 ms period. After reserved slots have expired unused, each
- * reservation covers fewer slots.
+ * close together, a burst may contain all slots of a 50 ms period. After reserved slots have expired unused, the next
+ * reservation covers one slot; later ones grow again.
  *
  * @param name the target, such as a pipeline's retriever; processes that use the same name share the rate
  * @param perSecond calls per second; may change from one reservation to the next

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 
 /**
  * Returns `sha256:` and the first 32 hexadecimal digits of the SHA-256 of the text in UTF-8, after NFC normalization,
- * with each run of white space (Unicode's White_Space) reduced to one space and trimmed. A lone surrogate counts as
- * U+FFFD.
+ * trimming, and the reduction of each run of white space (Unicode's White_Space) to one space. A lone surrogate counts
+ * as U+FFFD.
  *
  * @returns null for a text with only white space, which identifies no document
  */
@@ -20,7 +20,8 @@ export function contentId(text: string): string | null {
 const PLACEHOLDER = 'unidentified:';
 
 /**
- * Returns an id for a result of which only the rank (from 0) is known. It is unique to the response and never judged.
+ * Returns an id for a result of which only the rank (from 0) is known. The id is unique to the response and never
+ * judged.
  */
 export function placeholderId(queryId: string, rank: number): string {
   return `${PLACEHOLDER}${queryId}#${rank + 1}`;

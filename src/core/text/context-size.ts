@@ -1,7 +1,10 @@
 export type ContextSize = NonNullable<ReturnType<typeof contextSize>>;
 
 const RUN_WORDS = 5;
-/** Maximum code units searched for repeated text, which takes a few milliseconds. `characters` counts all of them. */
+/**
+ * Maximum number of code units searched for repeated text; the search takes a few milliseconds. `characters` counts all
+ * code units.
+ */
 const MAX_COMPARED = 200_000;
 
 /**

@@ -35,7 +35,7 @@ export function parsePattern(pattern: string): DocumentPattern {
   };
 }
 
-/** Replaces the segments of a pattern by the values of a query; null if a value is missing or empty. */
+/** Replaces the segments of a pattern with the values of a query; null if a value is missing or empty. */
 export function fillPattern(
   { literals, segments, isPrefix }: DocumentPattern,
   values: Readonly<Record<string, string>>,

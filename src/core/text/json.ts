@@ -14,8 +14,9 @@ export function fieldsOf(value: unknown): Fields | null {
 }
 
 /**
- * Parses JSON like JSON.parse, but converts an integer that a double cannot represent exactly (beyond 2^53 - 1, as in
- * 64-bit ids) to a string of digits. JSON.parse would round it, and a rounded id matches the wrong judgment or none.
+ * Parses JSON like JSON.parse, but returns a string of digits for an integer that a double cannot represent exactly
+ * (beyond 2^53 - 1, as in 64-bit ids). JSON.parse would round the integer, and a rounded id matches the wrong judgment
+ * or none.
  *
  * @throws SyntaxError if the text is not JSON; JsonBeyondLimit like parseBoundedJson
  */
@@ -117,7 +118,7 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
-/** Returns true for a text with few opening brackets, as most texts have; it needs no exact count. */
+/** Returns true for a text with few opening brackets, as most texts have; such a text needs no exact count. */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
   for (const mark of ['{', '[']) {

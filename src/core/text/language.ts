@@ -6,7 +6,7 @@ import { francAll } from 'franc-min';
 const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
 /**
- * If a second language scores this close to the first (as a share of its score), the result is null. The two scores are
+ * If the second-best language scores more than this share of the best score, the result is null. The two scores are
  * this close for names, code and texts that mix languages.
  */
 const ALMOST_AS_WELL = 0.9;

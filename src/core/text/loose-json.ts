@@ -42,7 +42,7 @@ export function findJsonFault(text: string) {
   }
 }
 
-/** Returns true if a text starts like JSON or Python output but ends in the middle of it. */
+/** Returns true if a text starts like JSON or Python output but ends prematurely. */
 export function endsEarly(text: string): boolean {
   if (!/^\s*[[{(]/.test(text)) return false;
   const reader = new Reader(text, false);
@@ -59,7 +59,7 @@ const number = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const strictNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const word = /-?[A-Za-z_][\w.]*/y;
 const stringPrefix = /[bruBRU]{1,2}(?=['"])/y;
-/** Matches a run of characters without the closing quote, escapes or line feeds. */
+/** Matches a run of characters without the closing quote and without escapes. */
 const plainText = { '"': /[^"\\]*/y, "'": /[^'\\]*/y };
 
 /** JSON allows characters below U+0020 only as escapes. */

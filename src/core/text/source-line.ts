@@ -29,9 +29,9 @@ export function quoted(value: string): string {
 }
 
 /**
- * Parses the JSON value on a line. Converts an integer that a double cannot represent exactly to a string of digits.
- * Refuses a key `__proto__` and duplicate keys, because JavaScript objects would silently lose them, possibly with an
- * id.
+ * Parses the JSON value on a line. If a double cannot represent an integer exactly, converts the integer to a string of
+ * digits. Refuses a key `__proto__` and duplicate keys, because JavaScript objects would silently lose them, possibly
+ * with an id.
  * @throws RecalldError `file_malformed` if the line is not JSON
  */
 export function parseJson(line: SourceLine): unknown {

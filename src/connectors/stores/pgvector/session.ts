@@ -231,7 +231,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
   };
 }
 
-/** True if the error of the first connection attempt says more than that the server does not support TLS. */
+/** False if the error of the first connection attempt only states that the server does not support TLS. */
 function tellsMore(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }
@@ -269,7 +269,7 @@ function within<Value>(pending: Promise<Value>, limitMs: number, signal: AbortSi
   });
 }
 
-/** The driver cannot cancel waiting for a connection, so a connection that arrives too late is released unused. */
+/** The driver cannot cancel a wait for a connection, so a connection that arrives too late is released unused. */
 async function checkOut(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
   const pending = pool.connect();
   try {

@@ -12,8 +12,8 @@ import { describeTable, lookUpTable, type Table } from './table.ts';
 type Work<Value> = (query: Query, table: Table) => Promise<Value>;
 
 /**
- * Opens the chunk table. Connections are opened when needed. A field of a filter is a column, or with a dot, a path in
- * a JSON column.
+ * Opens the chunk table. Connections are opened when needed. A filter field is a column or, if its name contains a dot,
+ * a path in a JSON column.
  *
  * @throws RecalldError config_invalid for an address that cannot be parsed
  */

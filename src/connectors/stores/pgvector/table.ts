@@ -46,8 +46,8 @@ interface PlanNode {
 
 /**
  * Returns the access method of the index that the planner uses for a search, such as `hnsw`; null if it uses none. Only
- * the query plan reveals the access method: an index may be on an expression, on part of the table, for another
- * distance, or beneath a view.
+ * the query plan reveals the access method: an index may cover an expression or only part of the table, serve another
+ * distance, or lie beneath a view.
  */
 async function servingMethod(
   query: Query,
@@ -95,7 +95,7 @@ async function lengthOfOne(query: Query, table: Table): Promise<number | null> {
 }
 
 /**
- * Returns each approximate index on the column with its files: one, or one per partition. A rebuilt index has new
+ * Returns each approximate index on the column with its files: one file, or one per partition. A rebuilt index has new
  * files.
  */
 function vectorIndexes(query: Query, { oid, settings }: Table): Promise<IndexRow[]> {
@@ -122,7 +122,7 @@ async function tableFile(query: Query, { oid }: Table): Promise<string> {
   return row?.file ?? '';
 }
 
-/** These settings exist only after pgvector's library is loaded, which the cast to `vector` does. */
+/** These settings exist only after pgvector's library is loaded; the cast to `vector` loads it. */
 async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Record<string, string>> {
   await query(`select '[1]'::${vectorSchema}.vector`);
   const [row] = await query<Record<string, string | null>>(

@@ -1,7 +1,7 @@
 /**
  * Qdrant conditions on payload keys. Qdrant does not compare texts with numbers or booleans, so the type of the payload
- * index decides how a value is interpreted. Without an index, a value is searched under every type that it could have.
- * In strict mode, Qdrant rejects a value whose type differs from the type of the index.
+ * index decides how a value is interpreted. Without an index, a value is searched for under every type that it could
+ * have. In strict mode, Qdrant rejects a value whose type differs from the type of the index.
  */
 
 type Condition = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export function payloadPath(name: string): string {
     .join('.');
 }
 
-/** Returns the condition that a key has a value. */
+/** Returns the condition that a key has this value. */
 export function equals(name: string, value: string, indexes: Indexes): Condition {
   const key = payloadPath(name);
   const text = { key, match: { value } };
@@ -53,7 +53,7 @@ interface Readings {
   readonly bool?: readonly Condition[];
 }
 
-/** A value that an index cannot hold is searched as a text, which matches nothing. */
+/** A value that an index cannot hold is searched for as text, which matches nothing. */
 function fitting({ text, any, ...typed }: Readings, type: string | undefined): readonly Condition[] {
   if (type === 'keyword' || type === 'uuid') return [text];
   if (type !== 'integer' && type !== 'float' && type !== 'bool') return any;

@@ -42,7 +42,8 @@ const MAX_PAGES = 5000;
  * A sample takes one call for random ids and one call per batch of up to 1,000 vectors. The server samples each segment
  * in proportion to its size, and points are assigned to default shards by the hash of their ids, so no topic is
  * preferred; there is no seed. User-defined shards can differ in size, and the server does not compensate for this. To
- * sample such shards, all ids are read in pages of 1,000, up to 5,000,000, through a seeded reservoir.
+ * sample such shards, all ids are read in pages of 1,000, up to 5,000,000 in total, and sampled with a seeded
+ * reservoir.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -79,8 +80,8 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
   };
 
   /**
-   * The vector is null if the point does not have the named vector; such a point cannot be a neighbor. The unnamed
-   * vector is returned without its name.
+   * The vector is null if the point does not have the named vector; such a point cannot be a neighbor. Qdrant returns
+   * the unnamed vector directly, not under a name.
    */
   const entryOf = (point: unknown): Entry => {
     const { payload, vector } = fieldsOf(point);

@@ -16,7 +16,7 @@ export interface RedisCommand {
   readonly needs: string;
 }
 
-/** Maximum time to wait until an unresponsive server closes its side of the connection. */
+/** Maximum time to wait for an unresponsive server to close its side of the connection. */
 const MAX_GOODBYE_MS = 1000;
 
 /** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
@@ -189,13 +189,15 @@ export function replyNumber(reply: Reply | undefined): number | null {
   return Number(text);
 }
 
-/** Returns the value after a name in a list of names and values, which may also contain flags without a value. */
+/**
+ * Returns the value that follows a name in a list of names and values. The list may also contain flags without a value.
+ */
 export function valueAfter(list: readonly Reply[], name: string): Reply | undefined {
   const place = list.findIndex((reply) => replyText(reply) === name);
   return place < 0 ? undefined : list[place + 1];
 }
 
-/** Encodes a vector in little-endian order, as every Redis command with vectors as bytes expects. */
+/** Encodes a vector in little-endian order, as expected by every Redis command that takes a vector as bytes. */
 export function float32Bytes(vector: Float32Array): Buffer {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);

@@ -1,4 +1,4 @@
-/** Reads the FT.INFO of an index. */
+/** Reads the FT.INFO reply of an index. */
 
 import type { StoreShape } from '../remote-store.ts';
 import { settingsHash } from '../remote-store.ts';
@@ -74,7 +74,7 @@ export interface IndexInfo extends StoreShape {
   readonly count: number;
   readonly keyType: 'HASH' | 'JSON';
   readonly prefixes: readonly string[];
-  /** True for a FLAT index, which compares with every vector. */
+  /** True for a FLAT index, which compares a query with every vector. */
   readonly isFlat: boolean;
   readonly vector: IndexedField;
   readonly fields: readonly IndexedField[];

@@ -44,10 +44,11 @@ const CURSOR_IDLE_MS = 60_000;
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * A sample reads the keys of all indexed documents with an FT.AGGREGATE cursor, 1,000 per call and up to 5,000,000,
- * through a seeded reservoir, then the fields of each chosen key. A cursor returns only indexed documents, each once,
- * whereas SCAN iterates over the whole database and may return a key twice. An exact search requires a FLAT index.
- * Filters compare values by the index type of the field: a TAG field ignores case unless it is CASESENSITIVE.
+ * A sample reads the keys of all indexed documents with an FT.AGGREGATE cursor (1,000 per call, up to 5,000,000 in
+ * total), chooses among them with a seeded reservoir, and then reads the fields of each chosen key. A cursor returns
+ * only indexed documents, each once, whereas SCAN iterates over the whole database and may return a key twice. An exact
+ * search requires a FLAT index. Filters compare values by the index type of the field: a TAG field ignores case unless
+ * it is CASESENSITIVE.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

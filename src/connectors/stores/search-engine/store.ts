@@ -43,7 +43,7 @@ interface IndexShape extends VectorField {
   /** Maximum number of results per search. */
   readonly window: number;
   readonly traits: Readonly<Record<string, string>>;
-  /** Returns the field for exact values: the field itself, or the keyword subfield of a text field. */
+  /** Returns the field to use for exact matches: the field itself, or the keyword subfield of a text field. */
   readonly exactField: (name: string) => string;
 }
 
@@ -133,7 +133,7 @@ const IDS_PER_CALL = 1000;
  * Creates a store. Nothing is sent before the first call.
  *
  * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
- * and does not change while no document is written. A sample takes one call for the ids, one call per batch of up to
+ * and stays the same until a document is written. A sample takes one call for the ids, one call per batch of up to
  * 1,000 vectors, and two calls for the mapping. One sample has at most `max_result_window` documents, by default
  * 10,000.
  *
@@ -156,7 +156,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
     return calls.json({ method: 'POST', path: place, query, body, purpose, missing }, attempt);
   };
 
-  // Without this option, a search that timed out or lacks a shard would look like a search with fewer results.
+  // Without this option, a search that times out or lacks a shard would look like a search with fewer results.
   const search = (body: Fields, purpose: string, attempt: Attempt) =>
     post('/_search', body, purpose, attempt, { allow_partial_search_results: 'false' });
 

@@ -1,4 +1,5 @@
 /** The list of store tests, and how to run them on an existing store without writing to it. */
+import { plural } from '../../../core/format.ts';
 import { cosineSimilarity, matrixOf, rowOf } from '../../../math/vector/matrix.ts';
 import {
   MAX_CHUNKS,
@@ -28,7 +29,7 @@ export interface StoreFinding {
   readonly test: string;
   readonly does: string;
   readonly verdict: StoreVerdict;
-  /** One sentence that states the observation. */
+  /** The observation, in one sentence. */
   readonly message: string;
 }
 
@@ -134,9 +135,12 @@ async function described({ store, known, isWhole, description, signal }: StoreSu
     `The store reports ${dimensions} dimensions but contains vectors with ${length}.`,
   );
   const off = Math.abs(count - known.length) / Math.max(1, known.length);
-  must(!isWhole || off <= (isExactCount ? 0 : 0.1), `The store reports ${count} vectors but contains ${known.length}.`);
+  must(
+    !isWhole || off <= (isExactCount ? 0 : 0.1),
+    `The store reports ${plural(count, 'vector')} but contains ${known.length}.`,
+  );
   const about = isExactCount ? '' : 'about ';
-  return `${about}${count} vectors with ${dimensions ?? 'unknown'} dimensions and metric ${metric}, ${Object.keys(again.traits).length} traits.`;
+  return `${about}${plural(count, 'vector')} with ${dimensions ?? 'unknown'} dimensions and metric ${metric}, ${plural(Object.keys(again.traits).length, 'trait')}.`;
 }
 
 async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
@@ -153,12 +157,12 @@ async function existing({ store, known, isWhole, signal }: StoreSubject): Promis
   );
   const many = Array.from({ length: 2500 }, (_, number) => `recalld-store-test-${number}`);
   const found = valueOf(await store.existing([...there, ...many], signal));
-  must(found.size === there.size, `A lookup finds only ${found.size} of ${there.size} ids that are in the store.`);
+  must(found.size === there.size, `A lookup finds only ${found.size} of ${plural(there.size, 'id')} in the store.`);
   must(
     [...found].every((id) => there.has(id)),
     'A lookup of many ids finds an id that is not in the store.',
   );
-  return `${there.size} ids found among ${there.size + many.length} requested.`;
+  return `${plural(there.size, 'id')} found among ${there.size + many.length} requested.`;
 }
 
 async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
@@ -173,14 +177,14 @@ async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<
     from = page.next;
     pages += 1;
   } while (from !== null && pages < MAX_PAGES);
-  if (from !== null) return `The first ${ids.length} ids arrived in ${pages} pages.`;
+  if (from !== null) return `The first ${plural(ids.length, 'id')} arrived in ${pages} pages.`;
   const all = new Set(ids);
   const lost = known.filter(({ id }) => !all.has(id)).length;
-  must(lost === 0, `${lost} documents in the store are missing from the list.`);
+  must(lost === 0, `The list lacks ${plural(lost, 'document')} found in the store.`);
   const knownIds = new Set(known.map(({ id }) => id));
   must(!isWhole || ids.every((id) => knownIds.has(id)), 'The list contains an id that is not in the store.');
   must(!isWhole || ids.length <= known.length, 'The list contains a document more times than the document has chunks.');
-  return `${all.size} ids in ${pages} ${pages === 1 ? 'page' : 'pages'}.`;
+  return `${plural(all.size, 'id')} in ${plural(pages, 'page')}.`;
 }
 
 function textsOf(some: readonly { readonly content: string | null }[]): string {
@@ -204,13 +208,13 @@ async function chunks({ store, byId, isWhole, signal }: StoreSubject): Promise<s
   const given = new Set(found.map(({ id }) => id));
   must(
     given.size === ids.length || found.length === MAX_CHUNKS,
-    `The store returns chunks for only ${given.size} of ${ids.length} documents.`,
+    `The store returns chunks for only ${given.size} of ${plural(ids.length, 'document')}.`,
   );
   for (const id of isWhole ? ids : []) {
     const own = found.filter((chunk) => chunk.id === id);
     must(textsOf(own) === textsOf(byId.get(id) ?? []), 'The store returns a chunk with the text of another chunk.');
   }
-  return `${found.length} chunks from ${ids.length} documents.`;
+  return `${plural(found.length, 'chunk')} from ${plural(ids.length, 'document')}.`;
 }
 
 const contentTests: readonly StoreTest[] = [
@@ -267,18 +271,18 @@ async function distinct(subject: StoreSubject): Promise<string> {
   const { known, isWhole } = subject;
   const n = Math.min(100, known.length);
   const sample = await draw(subject, n);
-  must(sample.ids.length === n, `A sample has ${sample.ids.length} vectors instead of ${n}.`);
+  must(sample.ids.length === n, `A sample has ${plural(sample.ids.length, 'vector')} instead of ${n}.`);
   mustBeDrawn(subject, sample);
   const hasNoTexts = sample.contents.every((content) => content === null);
   must(hasNoTexts, 'The store returns texts that were not requested.');
-  if (!isWhole) return `A sample has ${n} vectors, all finite and of the right length.`;
+  if (!isWhole) return `A sample has ${plural(n, 'vector')}, all finite and of the right length.`;
   const all = await draw(subject, known.length + 400);
   must(
     all.ids.length === known.length,
     `When asked for more vectors than it has, the store returned ${all.ids.length} of ${known.length}.`,
   );
   mustBeDrawn(subject, all);
-  return `A sample has ${n} vectors, and a larger request returns all ${known.length}.`;
+  return `A sample has ${plural(n, 'vector')}, and a larger request returns all ${known.length}.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
@@ -293,7 +297,7 @@ async function texts(subject: StoreSubject): Promise<string> {
     const isOwn = byId.get(id)?.some(({ content }) => content === sample.contents[row]) ?? false;
     must(isOwn, 'A sampled chunk has the text of another chunk.');
   }
-  return `${sample.contents.filter((content) => content !== null).length} of ${sample.ids.length} sampled chunks have their own texts.`;
+  return `Sampled chunks with their own texts: ${sample.contents.filter((content) => content !== null).length} of ${sample.ids.length}.`;
 }
 
 async function seeded(subject: StoreSubject): Promise<string> {
@@ -339,7 +343,7 @@ async function uniform(subject: StoreSubject): Promise<string> {
   const pairs = (drawn.length * (drawn.length - 1)) / 2;
   const expected = (pairs * n * n) / Math.max(n, description.count);
   const common = [...times.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
-  const sentence = `${drawn.length} samples of ${n} from ${description.count} chunks: pairs of samples share ${common} chunks in total; ${expected.toFixed(1)} are expected by chance.`;
+  const sentence = `${drawn.length} samples of ${n} from ${description.count} chunks: pairs of samples share ${plural(common, 'chunk')} in total; ${expected.toFixed(1)} are expected by chance.`;
   must(common <= expected + 5 * Math.sqrt(expected) + 5, sentence);
   return sentence;
 }

@@ -22,7 +22,7 @@ export interface StoreSubject {
   readonly queries: readonly Float32Array[];
   /** A field and a value that some chunks have; `ids` are the ids of those chunks, null if unknown. */
   readonly filter: { readonly name: string; readonly value: string; readonly ids: ReadonlySet<string> | null } | null;
-  /** Maximum accepted error of a similarity, because stores that quantize are inexact. */
+  /** Maximum accepted error of a similarity; it is above 0 because stores that quantize are inexact. */
   readonly tolerance: number;
   /** Minimum share of the true ten nearest neighbors that an index search must find. */
   readonly minRecall: number;
@@ -100,7 +100,7 @@ export function bruteForce(
     .map(({ id, vector }) => ({
       id,
       cosine: cosineSimilarity(vector, query),
-      /** Score in the given metric, higher is better: cosine, dot product, or the negative squared distance. */
+      /** Score in the given metric (higher is better): cosine, dot product or negative squared distance. */
       goodness: goodness(vector, query, metric),
     }))
     .toSorted((a, b) => b.goodness - a.goodness)

@@ -11,7 +11,7 @@ export interface Property {
 }
 
 export interface CollectionSchema extends ScoredMetric {
-  /** A flat index compares with every vector. */
+  /** A flat index compares a query with every vector. */
   readonly isFlat: boolean;
   readonly properties: ReadonlyMap<string, Property>;
   readonly traits: Readonly<Record<string, string>>;
@@ -24,8 +24,8 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
 };
 
 /**
- * Reads the schema with one call. Traits exclude the properties, because under Weaviate's automatic schema, documents
- * add properties.
+ * Reads the schema with one call. Traits exclude the properties, because new documents add properties under Weaviate's
+ * automatic schema.
  */
 export async function readSchema(
   calls: StoreCalls,
