@@ -7,7 +7,7 @@ import { among, between, type Fault, isIn, some } from './fault.ts';
 export const ofAnswers: readonly Fault[] = [
   {
     name: 'empty lists',
-    does: 'the service swallows an error, so every result list is empty, mostly returned at once',
+    does: 'the service swallows an error, so every result list is empty, mostly returned immediately',
     cause: 'empty_lists',
     breakIt: (_, random) => {
       const factor = isIn(random, 0.8) ? between(random, 0.1, 0.5) : 1;

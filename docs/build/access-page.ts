@@ -43,7 +43,7 @@ export function accessPage(): Page {
       '## Metrics',
       `\`/metrics\` needs a key only with \`server.metrics_protected\`. With a key that is limited to pipelines, it returns only
 series whose label \`pipeline\` is one of them or one of their shadows, and these metrics, which do not depend on pipelines:
-${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as jobs and rejected items, cover all
+${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as those of jobs and rejected items, cover all
 pipelines together and are omitted.`,
     ],
   );

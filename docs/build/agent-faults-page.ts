@@ -24,14 +24,14 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     'The rankings are computed once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) run the code of the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
-    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. The cause is right if it is the only cause in the first diagnosis. The last column counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), at once or two hours later.',
+    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. The cause is right if it is the only cause in the first diagnosis. The last column counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
     table(
       [
         'Fault',
         'Cause',
         'Detected within a day',
         'Median hours',
-        'Right cause at once',
+        'Right cause immediately',
         'Two hours later',
         'Named as an agent fault',
       ],

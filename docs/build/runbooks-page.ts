@@ -23,7 +23,7 @@ export function runbooksPage(): Page {
     const { meaning, action } = runbookOf(alert);
     return [
       `[${alert}](${alert}.md)`,
-      `${severity}, ${wait === undefined ? 'at once' : `after ${wait}`}`,
+      `${severity}, ${wait === undefined ? 'immediately' : `after ${wait}`}`,
       summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '*$1*'),
       meaning,
       action,

@@ -48,7 +48,7 @@ export function tracingPage(): Page {
         }),
       ),
       '## Spans without documents',
-      '`recalld doctor` reports spans of the last day from which no live query could be read, with the reason and the fix. A search without a retriever span is reported only for a pipeline without live queries.',
+      '`recalld doctor` reports spans from the last day that produced no live query, with the reason and the fix. A search without a retriever span is reported only for a pipeline without live queries.',
       table(
         ['reason', 'fix'],
         [...Object.values(spanReasons).map(({ problem, fix }) => [problem, fix]), ['an exporter uses gRPC', GRPC_FIX]],

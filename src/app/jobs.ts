@@ -208,7 +208,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
   };
 }
 
-/** Returns the longest interval in seconds between two runs, by pipeline and golden set; null without a schedule. */
+/** Returns a function that looks up the longest interval between two runs of a set in seconds (null: no schedule). */
 export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
   const intervals = new Map(
     pipelines.flatMap(({ name, golden }) =>

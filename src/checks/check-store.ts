@@ -1,4 +1,4 @@
-/** Check statuses and their transitions in PostgreSQL, the current check states, and the metrics of checks. */
+/** Statuses of checks and their transitions in PostgreSQL, the current check states, and the metrics of checks. */
 
 import type { Pool } from 'pg';
 import type { Context, Scope } from '../core/context.ts';
@@ -119,7 +119,7 @@ const transitionsSql = `
 export function createCheckStore(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /** Returns the status of every check that was ever evaluated, by pipeline and name. */
+    /** Returns the status of every check that was ever evaluated, ordered by pipeline and name. */
     statuses: (): Promise<readonly StoredCheckStatus[]> => queryRows<StoredCheckStatus>(pool, statusesSql, [seen]),
 
     /** @returns the steps that were stored */

@@ -1,4 +1,4 @@
-/** Exit codes, error output and signals. The first signal stops the program cleanly; the second ends it at once. */
+/** Exit codes, error output and signals. The first signal stops the program cleanly; the second ends it immediately. */
 
 import { readFileSync } from 'node:fs';
 import { CommanderError } from '@commander-js/extra-typings';

@@ -108,7 +108,7 @@ export function baselinesTable(pool: Pool) {
       return Float64Array.from(rows, ({ similarity }) => similarity);
     },
 
-    /** Sample queries that have not been replayed since `since`; those that have waited longest come first. */
+    /** Sampled queries that have not been replayed since `since`; those that have waited longest come first. */
     async dueForReplay(pipeline: string, version: number, since: Date, limit: number): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,

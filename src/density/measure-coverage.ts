@@ -33,7 +33,7 @@ export async function measureCoverage(
 ): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= request());
-  // Runs all pipelines at once, because each one takes the whole round and spends most of it waiting for its rate
+  // Runs all pipelines concurrently, because each one takes the whole round and spends most of it waiting for its rate
   // limit.
   await forEachPipeline(
     context.densityPlans,
@@ -166,7 +166,7 @@ async function measureBatch(
   }
 }
 
-/** Embeds the queries that have only a text. Returns the vectors by key; null if the embedder failed. */
+/** Embeds queries that have a text but no vector. Returns the vectors, keyed by query; null if the embedder failed. */
 async function embedMissing(
   { logger }: Context,
   { pipeline, embedder }: DensityPlan,

@@ -166,8 +166,8 @@ export async function probeConnectors(
 
 /**
  * Uses golden queries as a control group: they never change, so a drop in their scores is due to the store. Returns
- * true if any measure over all queries of the latest golden runs is below its baseline, with the 95 % CI of the
- * difference below 0; null if no run was compared.
+ * true if any measure of the latest golden runs, computed over all queries, is below its baseline, with the 95 % CI of
+ * the difference below 0; null if no run was compared.
  */
 export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest

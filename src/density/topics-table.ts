@@ -140,7 +140,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return row && toTopic(row);
     },
 
-    /** Current names of topics (see `topicName`), by topic id. */
+    /** Current names of topics (see `topicName`), keyed by topic id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<{ id: string; label: readonly string[] }>(
@@ -199,7 +199,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Stored texts of live queries, by id: the original text if known, otherwise the query. */
+    /** Stored texts of live queries, keyed by id: the original text if known, otherwise the query. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,

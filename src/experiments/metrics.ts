@@ -28,7 +28,7 @@ export const experimentMetrics = {
         'Share of live queries for which the shadow returns different results, over seven days.',
     },
     shadow,
-    'Wilson, over effective sessions',
+    "Wilson's method, over effective sessions",
   ),
   recalld_shadow_live_questions: storedGauge(
     'Number of live queries in the last seven days whose two result lists were compared (n of recalld_shadow_overlap).',

@@ -212,7 +212,7 @@ function seconds(date: Date): number {
   return date.getTime() / 1000;
 }
 
-/** @param pipelines of the config; stored measurements of pipelines and sets that are not configured are ignored */
+/** @param pipelines configured pipelines; stored measurements of other pipelines and sets are ignored */
 export function liveMixGauges(pipelines: readonly WatchedPipeline[], { measurements }: MeasuredRows): GaugesAt {
   const sets = pipelines.flatMap(({ name: pipeline, golden }) =>
     golden.map(({ set }) => ({

@@ -48,7 +48,7 @@ const goldenLineSchema = z
       .max(goldenLimits.steps, { error: `must contain at most ${goldenLimits.steps} strings` })
       .optional()
       .describe(
-        'Texts that recalld sends to the retriever in order, instead of `text`, such as the hops of a multi-hop question. The query is scored on the union of their results: `union_recall@k` and `all_found@k`.',
+        'Texts, such as the hops of a multi-hop question, that recalld sends to the retriever in order, instead of `text`. The query is scored on the union of their results: `union_recall@k` and `all_found@k`.',
       ),
     tags: z
       .record(

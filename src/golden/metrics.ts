@@ -107,7 +107,7 @@ export const goldenMetrics = {
   ...boundedGauges(
     {
       recalld_golden_rbo:
-        'Mean rank-biased overlap (p = 0.9) between the results of the latest finished run and the pinned baseline, over all queries; failed queries count as 0. 1 means the same documents in the same order. Needs no judgments.',
+        'Rank-biased overlap (p = 0.9) between the results of the latest finished run and the pinned baseline, averaged over all queries; failed queries count as 0. 1 means the same documents in the same order. Needs no judgments.',
     },
     [...golden, 'k'],
   ),

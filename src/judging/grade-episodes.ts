@@ -71,8 +71,8 @@ export async function gradeEpisodes(
 }
 
 /**
- * Grades documents, by id, against the user's original text; null if the judge cannot grade one of them. A deleted
- * document has grade 0.
+ * Grades documents against the user's original text. Returns the grades, keyed by document id; null if the judge
+ * cannot grade one of the documents. A deleted document has grade 0.
  */
 type Grader = (
   ids: readonly string[],

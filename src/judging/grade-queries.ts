@@ -141,7 +141,7 @@ interface WorkQueue<Item> {
 
 /**
  * Expires work after a day. Then processes items one by one until none is waiting, the budget is spent or a service is
- * unreachable. Each grade is stored at once, so that none is paid for twice.
+ * unreachable. Each grade is stored immediately, so that none is paid for twice.
  *
  * @param work processes one item; null if items are only to be expired
  * @throws the reason of `signal`, and RecalldError database_unreachable

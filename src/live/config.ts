@@ -284,11 +284,11 @@ export const feedbackPolicySchema = z
       ),
     rating: scale.prefault({ min: 1, max: 5, positive_from: 4, negative_to: 2 }).describe('Scale of ratings.'),
     relevance: scale.prefault({ min: 0, positive_from: 1, negative_to: 0 }).describe('Scale of relevance grades.'),
-    click: sentiment.default('positive').describe('Sentiment of a click.'),
-    copy: sentiment.default('positive').describe('Sentiment of copying an answer.'),
-    reformulation: sentiment.default('negative').describe('Sentiment of rephrasing the query.'),
-    abandonment: sentiment.default('negative').describe('Sentiment of leaving without an answer.'),
-    no_answer: sentiment.default('negative').describe('Sentiment of marking the result as "no answer".'),
+    click: sentiment.default('positive').describe('Sentiment to record when a user clicks a document.'),
+    copy: sentiment.default('positive').describe('Sentiment to record when a user copies an answer.'),
+    reformulation: sentiment.default('negative').describe('Sentiment to record when a user rephrases the query.'),
+    abandonment: sentiment.default('negative').describe('Sentiment to record when a user leaves without an answer.'),
+    no_answer: sentiment.default('negative').describe('Sentiment to record when a user marks the result as "no answer".'),
     caps: z
       .strictObject({
         explicit: capsSchema('explicit').describe('Limit on feedback of the kinds thumb, rating and relevance.'),

@@ -17,7 +17,7 @@ import type { LiveTraffic } from './sql/live-traffic.ts';
 type FeedbackPipeline = Pick<LivePipeline, 'feedback' | 'limits' | 'personalData'>;
 
 /**
- * @param live pipelines that the sender may use, by name
+ * @param live pipelines that the sender may use, keyed by name
  * @param promote samples a recent query because it received negative feedback
  * @throws RecalldError database_unreachable if nothing was stored; the client may send the batch again
  */

@@ -34,12 +34,12 @@ export interface LivePipeline {
   readonly feedback: SentimentMapping & { readonly caps: FeedbackCaps };
 }
 
-/** Configured pipelines that the sender may use, by name. Items of other pipelines are rejected. */
+/** Configured pipelines that the sender may use, keyed by name. Items of other pipelines are rejected. */
 export type LivePipelines = Pick<ReadonlyMap<string, LivePipeline>, 'get'>;
 
 export interface IngestState {
   readonly live: LivePipelines;
-  /** Sampling load by pipeline. */
+  /** Sampling load, keyed by pipeline. */
   readonly loads: Map<string, MinuteLoad>;
   readonly recent: RecentQueries;
   /** Stores the dimensions of the first vector that arrives for a pipeline. */

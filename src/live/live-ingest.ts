@@ -57,7 +57,7 @@ type FragmentPipelines = ReadonlyMap<string, Pick<LivePipeline, 'limits' | 'pers
  * Drops vectors with the wrong dimensions. Also drops vectors and texts of spans without a pipeline, because only the
  * privacy settings of a pipeline allow storing them.
  *
- * @param live configured pipelines by name
+ * @param live configured pipelines, keyed by name
  * @param withoutPipeline hashes the users and sessions of spans without a pipeline
  * @throws RecalldError database_unreachable if some data was not stored; the client may send the export again
  */

@@ -50,7 +50,7 @@ export function prometheusRule(settings: RuleSettings): object {
   };
 }
 
-/** A failed scrape ends every series at once, so alerts keep firing for this long, which covers a restart. */
+/** A failed scrape ends every series immediately, so alerts keep firing for this long, which covers a restart. */
 const RESTART = '5m';
 
 function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {

@@ -55,7 +55,7 @@ type Path = readonly PropertyKey[];
 interface Checked {
   readonly schema: JsonSchema;
   readonly value: unknown;
-  /** Variable names by path, as formatted by `formatPath`. */
+  /** Variable names, keyed by path, as formatted by `formatPath`. */
   readonly variables: ReadonlyMap<string, string>;
 }
 

@@ -67,7 +67,7 @@ function readYaml(text: string, source: string): Tree {
 
 const QUOTE_STARS = 'quote a value that begins with *, such as "*/5 * * * *"';
 
-/** Fixes for common mistakes, by error code of the YAML parser. */
+/** Fixes for common mistakes, keyed by error code of the YAML parser. */
 const yamlFixes: Readonly<Record<string, ((what: string) => string) | undefined>> = {
   MULTIPLE_DOCS: () => 'it contains more than one document; keep the first and remove the `---` lines',
   BAD_ALIAS: () => QUOTE_STARS,
@@ -161,7 +161,7 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
  * Applies the environment to `tree`.
  *
  * @param readSecret reads the file of a `..._FILE` variable; white space around its content is dropped
- * @returns the names of the applied variables by path, as formatted by `formatPath`
+ * @returns the names of the applied variables, keyed by path, as formatted by `formatPath`
  * @throws RecalldError config_invalid if a variable and its `..._FILE` variable are both set
  */
 function applyEnvironment(

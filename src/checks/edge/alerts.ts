@@ -180,7 +180,7 @@ function numbersTemplate(groupLabels: readonly string[]): string {
     threshold,
     since(', at'),
   ].join('');
-  const noValue = `: no data${since(' since')} (threshold ${threshold}${ifSeries('$in $of', 'recalld_check_before', `, ${written} before`)})`;
+  const noValue = `: no data${since(' since')} (threshold ${threshold}${ifSeries('$in $of', 'recalld_check_before', `, last passing value ${written}`)})`;
   return [
     `${numberTemplate}{{ $unit := "" }}{{ $in := "" }}${selectorVariable('$series', groupLabels, check)}`,
     `${notOk}{{ $of := print $series " and on (instance) recalld_check_state" $notOk " == 1" }}`,

@@ -47,7 +47,7 @@ export function alertText(check: CheckState, style: NumberStyle = forPeople): st
   const since = alertSince(check);
   const format = (number: number): string => style.value(number, unit);
   if (value === null) {
-    const last = before === null ? '' : `, ${format(before)} before`;
+    const last = before === null ? '' : `, last passing value ${format(before)}`;
     return `${what}: no data${since === null ? '' : ` since ${moment(since)}`} (threshold ${format(threshold)}${last})`;
   }
   const at = since === null ? '' : `, at ${moment(since)}`;

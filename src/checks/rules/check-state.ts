@@ -1,4 +1,4 @@
-/** Check status as stored by the last evaluation, and the state that follows from it at the time of reading. */
+/** Status of a check as stored by the last evaluation, and the state that follows from it at the time of reading. */
 
 import type { Severity, Verdict } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';

@@ -14,7 +14,7 @@ export type FoldedChange<One extends Change> =
 /** Minimum number of changes in a collapsed sequence; shorter sequences are shown individually. */
 const MIN_FOLDED = 3;
 
-/** @param changes of one check, newest first */
+/** @param changes verdict changes of one check, newest first */
 export function foldFlapping<One extends Change>(changes: readonly One[]): FoldedChange<One>[] {
   const streaks: One[][] = [];
   for (const change of changes) {

@@ -69,7 +69,7 @@ export interface RunEvidence {
   readonly compared: ComparedWithBaseline | string;
   /** Comparisons of the completed runs before this one, oldest first. */
   readonly history: readonly ComparedWithBaseline[];
-  /** Check results of the latest run in `history`; omitted if there was no run. */
+  /** Results of the checks in the latest run in `history`; omitted if there was no run. */
   readonly before?: readonly Pick<CheckResult, 'name' | 'verdict'>[];
   readonly labels: LabelCounts;
   /** Forbidden documents that were returned; null if the golden set forbids no documents. */

@@ -1,4 +1,4 @@
-/** Check results, threshold shifts, and the evaluation of thresholds on measures. */
+/** Results of checks, threshold shifts, and the evaluation of measures against thresholds. */
 
 import { formatBeside, formatValue, interval, type Unit } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../core/model.ts';
@@ -17,7 +17,7 @@ export interface CheckShift {
 
 export const NO_SHIFT: CheckShift = { mean: 0, upper: 0 };
 
-/** Shifts by check name. */
+/** Shifts, keyed by check name. */
 export type CheckShifts = Readonly<Record<string, CheckShift>>;
 
 /** Sums the shifts of consecutive rotations. */

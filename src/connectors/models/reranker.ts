@@ -121,7 +121,7 @@ function broken(code: string, problem: string): ScoreReading {
 }
 
 /**
- * Returns the scores by the index of the text. Each result must name a different text by `index` and have a finite
+ * Returns the scores, keyed by text index. Each result must name a different text by `index` and have a finite
  * number in `scoreKey`. Codes: `no_result_list`, `missing_index`, `missing_score`.
  */
 function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {

@@ -31,7 +31,7 @@ export interface LanceDbPackage {
 
 interface TableShape extends StoreShape {
   readonly table: Table;
-  /** Arrow column types by name. */
+  /** Arrow column types, keyed by column name. */
   readonly types: ReadonlyMap<string, string>;
 }
 

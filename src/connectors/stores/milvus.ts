@@ -244,7 +244,7 @@ interface MilvusShape extends StoreShape {
   readonly isFlat: boolean;
   /** Name of the primary key. */
   readonly key: string;
-  /** Type of each field by name, without dynamic fields. */
+  /** Field types, keyed by field name, without dynamic fields. */
   readonly types: ReadonlyMap<string, string>;
 }
 

@@ -110,7 +110,8 @@ export interface StoreDescription {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   /**
-   * Properties of the store by name: version, index and its settings, mapping. Writing a document changes no trait.
+   * Properties of the store, keyed by name: version, index and its settings, mapping. Writing a document changes no
+   * trait.
    * Rebuilding the index, changing a setting or using another embedding model changes at least one trait.
    */
   readonly traits: Readonly<Record<string, string>>;

@@ -66,7 +66,7 @@ export async function startPglite(settings: string[] = []) {
 
 /** @param options.onError called if an idle connection fails */
 export async function startChunkStore(options: { dimensions: number; onError: (error: Error) => void }) {
-  // The corpus needs about 1 MB, but PostgreSQL would allocate the default of 128 MB at once.
+  // The corpus needs about 1 MB, but PostgreSQL would immediately allocate the default of 128 MB.
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,

@@ -151,8 +151,8 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
  * does not fire again; then the test starts over. A recovery (see `resolution`) ends an open incident and the time
  * without tests.
  *
- * @param scores of the sessions in the window
- * @param history totals of the windows of the last 7 days in order; the closed window is last
+ * @param scores session scores in the window
+ * @param history totals of the windows in the last 7 days, in order; the closed window is last
  * @throws RangeError for a window that was tested before; to repeat a step, pass the state before it
  */
 export function stepAlert(

@@ -165,7 +165,7 @@ export type RegionRow = ReturnType<typeof regionTable>[number];
  * Contribution of each region to a drop in density, largest first. If all queries are in regions, the contributions add
  * up to -ln D of all traffic.
  *
- * @param baselineShares by region number
+ * @param baselineShares share of the baseline in each region, in order of the region numbers
  */
 export function regionTable(regions: QueryDensity['regions'], baselineShares: readonly number[]) {
   return baselineShares

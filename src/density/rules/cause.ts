@@ -70,7 +70,7 @@ export type TopicCause = (typeof topicCauses)[number];
 /**
  * Cause of an uncovered topic: new demand if more than half of its queries are novel relative to the baseline.
  *
- * @param familiarity of each member: mean cosine to its 10 nearest baseline queries; at least one member
+ * @param familiarity mean cosine of each member to its 10 nearest baseline queries; at least one member
  * @param novelBelow the 5 % quantile of familiarity among the baseline queries
  */
 export function topicCause(familiarity: readonly number[], novelBelow: number): TopicCause {

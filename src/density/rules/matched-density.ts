@@ -26,7 +26,7 @@ export function referenceHalves(rows: number): readonly [readonly number[], read
 /**
  * Expected surprise of each query: the mean surprise of its neighbors among the reference queries.
  *
- * @param surprises of the searched rows
+ * @param surprises surprise values of the searched rows
  */
 export function expectedSurprises({ k, indices }: Neighbours, queries: number, surprises: Float64Array): Float64Array {
   return Float64Array.from({ length: queries }, (_, query) =>
@@ -44,7 +44,7 @@ export function expectedSurprises({ k, indices }: Neighbours, queries: number, s
  * topics has no effect and adds no noise, because it changes the expected surprises accordingly. The mean excess of the
  * reference is not 0, because many queries have the same few neighbors.
  *
- * @param excess of the current queries, at least one
+ * @param excess excesses of the current queries, at least one
  * @param sessions their session numbers
  * @param reference excesses of reference queries compared with other reference queries, at least two
  * @param alpha in (0, 0.5]

@@ -79,7 +79,7 @@ export function regionsOfQueries(
 /**
  * Totals for all traffic, for the most frequent segment values, and for all other values combined.
  *
- * @param segmentsOf tags of each query, by id
+ * @param segmentsOf tags of each query, keyed by query id
  */
 export function segmentTotals(
   { queries, density }: WindowMeasurement,

@@ -42,8 +42,8 @@ export const CONFIDENCE = 0.95;
  *
  * X = sum w x / sum w        D = exp(0.99 - X)
  *
- * @param ranks of the queries, from `tiedRanks`
- * @param regions of the queries, `NO_REGION` if a query has none
+ * @param ranks score ranks of the queries, from `tiedRanks`
+ * @param regions region of each query, `NO_REGION` if it has none
  * @param sessions session numbers of the queries
  * @returns null without queries
  */
@@ -209,7 +209,7 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
   };
 }
 
-/** Score lists among which the window was ranked: their sizes, and the share of the window ranked among each. */
+/** Lists of scores among which the window was ranked: their sizes, and the share of the window ranked among each. */
 function listsOf(
   { regions }: QueryDensity,
   baseline: BaselineScores,
@@ -242,8 +242,8 @@ const MIN_CHANGES = 5;
  * queries, nearly all values are 0, which would make the interval too narrow. The interval is then at least as wide as
  * Wilson's interval of the share of changed queries, multiplied by the maximum surprise.
  *
- * @param pairs of queries from different sessions, sampled at random from the baseline
- * @param scores of the whole baseline, among which both scores are ranked
+ * @param pairs score pairs of queries from different sessions, sampled at random from the baseline
+ * @param scores all scores of the baseline, among which both scores of a pair are ranked
  * @throws RangeError without queries
  */
 export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScores) {

@@ -107,7 +107,7 @@ export type SessionMeans = ReturnType<typeof sessionMeans>;
 /**
  * Mean surprise x of each session in one window, in nats: over all queries, and by region.
  *
- * @param regions of the queries; `NO_REGION` if a query has none
+ * @param regions region of each query; `NO_REGION` if it has none
  * @param sessions session numbers of the queries
  */
 export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>, sessions: ArrayLike<number>) {

@@ -105,8 +105,8 @@ const stopWords = new Set(
 /**
  * Returns at most three terms, the most specific to the topic first, by the z-score of the log-odds ratio against the
  * background with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"). Counts each term
- * once per query. Redaction placeholders such as [EMAIL] are not terms. The result is empty without texts or specific
- * terms.
+ * once per query. Redaction placeholders such as [EMAIL] are not terms. The result is empty if there are no
+ * texts or if they contain no specific terms.
  */
 export function labelTopic(topic: readonly string[], background: readonly string[]): string[] {
   const own = documentFrequencies(topic);

@@ -79,8 +79,8 @@ export function topicAdvice({ cause, lostChunks }: SeenTopic): string {
   if (cause === 'new_demand')
     return 'Add documents that answer these queries. The nearest chunks below show what the store has instead.';
   return lostChunks.length > 0
-    ? 'Chunks that similar queries found before are missing from the store. Restore their documents.'
-    : 'Similar queries were covered better before, and none of their chunks is known to be missing. Check whether the nearest chunks below answer these queries, and what changed in the index and the embedder.';
+    ? 'Chunks that similar queries previously found are missing from the store. Restore their documents.'
+    : 'Similar queries were previously covered better, and none of their chunks is known to be missing. Check whether the nearest chunks below answer these queries, and what changed in the index and the embedder.';
 }
 
 // Topics keep their identity between windows, so that they can be tracked, acknowledged and closed.
@@ -153,7 +153,7 @@ export function matchTopics<Found extends FoundTopic>(
  * Finds known topics that are now part of a found topic: their centroids are as close to the found topic as the found
  * topic's own queries are. An earlier search had separated these topics.
  *
- * @returns the index of the found topic by the id of the known topic
+ * @returns the index of the found topic, keyed by the id of the known topic
  */
 export function absorbedTopics(
   matches: readonly TopicMatch<FoundTopic>[],

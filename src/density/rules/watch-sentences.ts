@@ -23,7 +23,7 @@ export interface LostChunks {
 const MAX_REGIONS = 3;
 
 /**
- * @param uncovered over all traffic in the period of the alert
+ * @param uncovered uncovered share of all traffic in the period of the alert
  * @param regions largest contribution to the drop first
  * @param lost chunks that are missing from the store; null if unknown
  */

@@ -75,7 +75,7 @@ export interface ClosedWindow extends WindowSpan {
   readonly measuredMs: number;
   readonly baselineVersion: number;
   readonly totals: WindowTotals;
-  /** Measurements by segment, including `all`. */
+  /** Measurements, keyed by segment, including `all`. */
   readonly segments: Readonly<Record<string, CoverageTotals>>;
 }
 

@@ -205,7 +205,7 @@ export function startOver(pipeline: string, state: DensityState, request: Rebase
   const { since } = request;
   const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
   return {
-    // Lets recalld check at once whether there is enough traffic, not only at the end of the next window.
+    // Lets recalld check immediately whether there is enough traffic, not only at the end of the next window.
     state: { ...learningState(state.fingerprint, from), closedMs: 0 },
     events: [requestEvent(pipeline, request)],
   };

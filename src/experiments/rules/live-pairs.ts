@@ -19,11 +19,11 @@ export type GradedPair = ReturnType<typeof scorePair>;
 
 /**
  * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. Against its own
- * ideal order, a list of only slightly relevant documents would score 1.
+ * ideal order, a list whose documents are all only slightly relevant would score 1.
  *
  * @param baseline results that the user got; `candidate`: results of the shadow. Both lists contain names of contents,
  * best first, each name once
- * @param grades of all of these contents
+ * @param grades grade of each of these contents
  */
 export function scorePair(
   baseline: readonly string[],

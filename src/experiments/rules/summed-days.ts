@@ -57,7 +57,7 @@ export interface DaysStatus extends ComparisonStatus {
  * candidate is ever reported as different is at most alpha. The first decisive day determines the verdict, and no later
  * day revokes it.
  *
- * @param estimates of the mean difference, each computed from all days up to its own; ascending
+ * @param estimates daily estimates of the mean difference, each computed from all days up to its own; ascending
  * @param test `alpha`: probability that an equal candidate is ever reported as different. `scale`: difference for which
  *   the bounds are tightest, > 0. `minEffect`: smallest difference that is reported. `margin`: if the bounds are within
  *   this difference, the verdict is `no_change`

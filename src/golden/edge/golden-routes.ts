@@ -284,7 +284,7 @@ export async function startRun(context: Context, name: string, goldenSet: string
   return run;
 }
 
-/** Runs one call at a time: each takes several hundred milliseconds, and many at once would delay golden runs. */
+/** Runs one call at a time: each takes several hundred milliseconds, and concurrent calls would delay golden runs. */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

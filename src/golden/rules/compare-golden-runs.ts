@@ -1,4 +1,4 @@
-/** Compares two golden runs over the queries for which both have scores. */
+/** Compares two golden runs, using only the queries for which both have scores. */
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
@@ -52,7 +52,7 @@ export interface StoredComparison extends ComparedRuns {
 }
 
 /**
- * Compares a run with another run, metric by metric, over all queries and over each segment.
+ * Compares a run with another run, metric by metric, for all queries together and for each segment.
  *
  * Compares the queries that have the same id, text and judgments in both sets. Excludes the queries in `stale`: each
  * has a judged document that is no longer in the store, which lowers its score through no fault of the retriever. Also
@@ -160,7 +160,7 @@ export function segmentOf(differences: readonly RunDifference[], segment: string
   return { segment, n: metrics[0]?.n ?? 0, metrics, ...decided(primary ?? null) };
 }
 
-/** Returns the comparison over all queries, which is what checks need. */
+/** Returns the comparison of all queries together, which is what checks need. */
 export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
   const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
   return { runId, baselineRunId: against, metrics };

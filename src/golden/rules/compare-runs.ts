@@ -157,10 +157,10 @@ export function mostRegressed(
 export type ManyComparison = ReturnType<typeof compareMany>;
 
 /**
- * Compares all pairs with `compareMetric`. p is adjusted by Holm over the pairs of a measure: if all configurations are
- * equal, the probability that any pair shows a regression or an improvement in that measure is at most alpha. p is not
- * adjusted for the number of measures, because the first measure decides and the others are context. Each interval is
- * valid for its pair alone, not for all pairs together.
+ * Compares all pairs with `compareMetric`. Holm's method adjusts p over the pairs of a measure: if all configurations
+ * are equal, the probability that any pair shows a regression or an improvement in that measure is at most alpha. p is
+ * not adjusted for the number of measures, because the first measure decides and the others are context. Each interval
+ * is valid for its pair alone, not for all pairs together.
  *
  * @param configurations at least two, each with a column per key and a row per query
  * @throws RangeError without keys, queries or two configurations
@@ -209,7 +209,7 @@ function compareBy(
   return {
     key,
     means: scores.map((one) => mean(one)),
-    /** All pairs by index, the earlier configuration as `before`; the verdict uses the adjusted p. */
+    /** All pairs in index order, with the earlier configuration as `before`; the verdict uses the adjusted p. */
     pairs,
     /** Indexes of the configurations that no other configuration beats. */
     unbeaten: [...scores.keys()].filter((place) => !beaten.has(place)),

@@ -29,7 +29,7 @@ export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
 interface Entry extends Required<TaggedText> {
   readonly place: SourcePlace;
-  /** Grades by document id. Judgments are not stored as objects, because a set may have a million of them. */
+  /** Grades, keyed by document id. Judgments are not stored as objects, because a set may have a million of them. */
   readonly judgments: Map<string, number>;
   /** Places of the judgments that are not on the same line as their query. */
   judgedAt: Map<string, SourcePlace> | null;

@@ -93,7 +93,7 @@ const NEARLY_ALL = 0.8;
 
 /**
  * Determines why a document is missing. A document is lost if its text is known but not found in the store. If its text
- * is unknown, it is lost too, unless nearly all judged documents disappeared at once, which indicates new ids.
+ * is unknown, it is lost too, unless nearly all judged documents disappeared together, which indicates new ids.
  *
  * @param search result of the search for its text in the store; `unknown` if there was no text or no search
  * @param missingShare share of the judged documents that are missing, 0..1

@@ -146,7 +146,7 @@ function nearestGolden(live: Matrix, golden: Matrix) {
   return {
     /** Cosine of each live query to its nearest golden query; -2 if there is none. */
     toLive,
-    /** Index of the most similar live query, by golden query. */
+    /** Index of the live query that is most similar to each golden query. */
     ofGolden,
   };
 }

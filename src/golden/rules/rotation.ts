@@ -20,11 +20,11 @@ export interface OverlapPair {
   readonly to: readonly SegmentScore[];
 }
 
-/** By version, the mean of each metric over the overlapping runs and over all queries. */
+/** Mean of each metric for both versions, over all overlapping runs and queries; keyed by metric key. */
 export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
- * Returns, for each metric, the mean of each version over the pairs and over all queries. The means of the two versions
+ * Returns the mean of each metric for each version, over all pairs and queries. The means of the two versions
  * differ only because of their queries, because both ran on the same retriever and store.
  *
  * @returns an empty object if there is no pair
@@ -43,7 +43,7 @@ export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
   return Object.fromEntries([...sums].map(([key, { from, to, n }]) => [key, { from: from / n, to: to / n }]));
 }
 
-/** Returns the scores over all queries by metric key. */
+/** Returns the scores over all queries, keyed by metric key. */
 export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore> {
   const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
   return new Map(all.map((score) => [formatMetricKey(score), score]));

@@ -63,21 +63,21 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
 /** Variances below this value are due to rounding. */
 const ROUNDING = 1e-24;
 
-/** Noise of every metric by segment and metric key; stored with a baseline. */
+/** Noise of every metric, keyed by segment and metric key; stored with a baseline. */
 export type NoiseTable = Readonly<Record<string, Readonly<Record<string, RerunNoise>>>>;
 
-/** Mean score of each query over the reruns, by metric key. */
+/** Mean score of each query over the reruns, keyed by metric key. */
 export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
 
 export type Reruns = ReturnType<typeof measureReruns>;
 
 /**
- * From reruns, measures the noise of every metric over all queries and over each segment, and computes mean scores.
+ * Measures the noise of every metric from reruns, for all queries and for each segment. Also computes mean scores.
  *
  * A metric is `isConstant` only if no other metric varied either, because a hit rate that stayed the same while ranks
  * changed may still vary later.
  *
- * @param runs of the same queries in the same order, with columns in key order
+ * @param runs reruns of the same queries in the same order, with columns in key order
  * @returns an empty table and no means for fewer than two runs
  */
 export function measureReruns(
@@ -195,7 +195,7 @@ export const CLEAR_P = 0.01;
  */
 export interface Accepted {
   readonly unit: 'day' | 'generation';
-  /** Differences from the baseline, oldest first, by segment and metric key. */
+  /** Differences from the baseline, oldest first, keyed by segment and metric key. */
   readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
@@ -241,7 +241,7 @@ function varianceBound(differences: readonly number[], confidence: number): numb
   return squares / chiSquareQuantile(1 - confidence, differences.length);
 }
 
-/** Scores of both sides in one pair of runs, by query index. */
+/** Scores of both sides in one pair of runs, in query index order. */
 export interface ScoredPair {
   readonly baseline: Float64Array;
   readonly candidate: Float64Array;

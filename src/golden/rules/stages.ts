@@ -40,7 +40,7 @@ export function answeredStages(
 
 export interface StagedQuery {
   readonly relevant: readonly string[];
-  /** Ranks by stage name; empty if the retriever reports no stages. */
+  /** Ranks, keyed by stage name; empty if the retriever reports no stages. */
   readonly stages: ReadonlyMap<string, AnsweredStage>;
   /** Ranks of the returned relevant documents, from 1. */
   readonly answer: ReadonlyMap<string, number>;

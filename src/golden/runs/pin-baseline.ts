@@ -81,7 +81,7 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
 const MAX_EARLIER_RUNS = 9;
 
 /**
- * @param runs of one version of one set
+ * @param runs golden runs of one version of one set
  * @returns no noise and no means if there are fewer than two runs
  */
 async function measureNoise(

@@ -141,7 +141,7 @@ function lowestScoresFirst(
     .map(({ query }) => query);
 }
 
-/** Returns the scores of one query by metric key. */
+/** Returns the scores of one query, keyed by metric key. */
 export function scoresOf(
   keys: readonly RunMetricKey[],
   columns: readonly Float64Array[],

@@ -28,7 +28,7 @@ import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 
 /**
- * Compares two runs over the queries that both set versions contain, except the queries in `stale`.
+ * Compares two runs, using only the queries that both set versions contain and that are not in `stale`.
  *
  * @param side the queries of the candidate and their results, if the caller has them; null to read them
  * @returns null if the runs share no query or no cutoff, or if the results of the baseline were deleted
@@ -138,8 +138,8 @@ export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number):
 export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
 
 /**
- * Compares two completed runs over the queries without stale labels in the second run. If the first run is pinned,
- * accounts for its retriever noise.
+ * Compares two completed runs, using only the queries that have no stale labels in the second run. If the first run is
+ * pinned, accounts for its retriever noise.
  *
  * @param measure the metric by which the changed queries are sorted, such as `ndcg@10`
  * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run,

@@ -43,7 +43,7 @@ export async function checkGoldenSet(
 export type CheckedSet = Awaited<ReturnType<typeof checkLatestVersion>>;
 
 /**
- * Checks the latest version of a set against the live queries of the last week.
+ * Checks the latest version of a set against the live queries from the last week.
  *
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */

@@ -126,7 +126,7 @@ export async function recordGoldenDocuments(
 }
 
 /**
- * Measures, for each golden set of the pipeline and the live queries of the last week:
+ * Measures, for each golden set of the pipeline and the live queries from the last week:
  * - `golden_representativeness`: weighted share of live queries with a similar golden query;
  * - `golden_live_mix_<measure>`: the scores of the latest completed run, with queries weighted so that topics have
  *   their shares of live traffic; `n` is Kish's effective sample size, rounded down, and `represented` in the details

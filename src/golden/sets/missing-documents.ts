@@ -55,7 +55,7 @@ export async function findLostDocuments(
     anchors.set(id, findAnchors(text, candidates));
   }
   return {
-    /** Possible replacement chunks by id of the missing document; empty if no chunk is similar enough. */
+    /** Possible replacement chunks, keyed by the id of the missing document; empty if no chunk is similar enough. */
     anchors,
     /** Ids of lost documents without a stored text, which cannot be searched for. */
     unknown,

@@ -37,7 +37,7 @@ export const isCleanBesideBaseline = `
 /**
  * Reads the facts that may exclude runs from the noise measurement, in the order of the runs.
  *
- * @param runs of one pipeline and set
+ * @param runs golden runs of one pipeline and set
  * @param pinned the run to be pinned; deployments are counted between it and each run
  */
 export async function readRunFacts(

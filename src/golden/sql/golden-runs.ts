@@ -208,7 +208,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /** Returns the ranks of the judged documents in each stage, by query id, for responses that report stages. */
+    /** Returns the ranks of judged documents in each stage, keyed by query id, for responses that report stages. */
     async stages(runId: string): Promise<ReadonlyMap<string, readonly AnsweredStage[]>> {
       const { rows } = await pool.query<{ query_id: string; stages: readonly AnsweredStage[] }>(
         `select query_id, stages from golden_run_answers where run_id = $1::text and stages is not null`,

@@ -357,7 +357,7 @@ export function createGoldenDocuments(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** Returns the stored texts of documents and when they were last seen, by id. */
+    /** Returns the stored texts of documents and when they were last seen, keyed by id. */
     async seen(
       pipeline: string,
       ids: readonly string[],

@@ -53,8 +53,8 @@ function latestOf(condition: string, order: string): string {
 
 /**
  * Returns a function that reads the latest runs. The outcomes, scores and comparisons of a finished run never change,
- * so they are read once, and later calls return the same objects. Check results are read each time, because the checks
- * of a run may be re-evaluated.
+ * so they are read once, and later calls return the same objects. The results of checks are read each time, because
+ * the checks of a run may be re-evaluated.
  */
 export function createLatestRuns(db: pg.Pool) {
   const results = rememberLatest(async (runId) => {

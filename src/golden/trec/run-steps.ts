@@ -23,7 +23,7 @@ interface StepId {
   readonly step: number;
 }
 
-/** Results of steps, by index of the judged query and by step. */
+/** Results of steps, keyed by the index of the judged query and by step. */
 export class RunSteps {
   readonly #rankings = new Map<number, Map<number, Ranking>>();
   readonly #path: string;
@@ -32,7 +32,7 @@ export class RunSteps {
   unread: string | null = null;
   count = 0;
 
-  /** @param places indices of the judged queries, by id */
+  /** @param places indices of the judged queries, keyed by id */
   constructor(path: string, places: ReadonlyMap<string, number>) {
     this.#path = path;
     this.#places = places;

@@ -158,7 +158,7 @@ async function readJudgedQueries(qrelsPath: string, relevanceLevel: number) {
     queriesWithoutRelevant,
     /** Every judged query, in code-point order regardless of the order in the file. */
     ids,
-    /** Index in `ids` by query id. */
+    /** Index in `ids`, keyed by query id. */
     places: new Map(ids.map((id, place) => [id, place])),
   };
 }

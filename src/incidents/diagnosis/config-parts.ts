@@ -88,7 +88,7 @@ async function endInTransaction(client: PoolClient, now: Date): Promise<string[]
   return closed;
 }
 
-/** Runs `followConfig` at once and then every minute. Returns a function that stops the loop after the current step. */
+/** Runs `followConfig` immediately, then every minute. Returns a function that ends the loop after the current step. */
 export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const { clock, logger } = deps;
   const since = clock.now();

@@ -263,8 +263,8 @@ function timelineOf(stored: unknown): AlertTimeline[] {
 }
 
 /**
- * Exports no cause before the second diagnosis. Otherwise, an alert that fires at once would show the first guess
- * forever.
+ * Exports no cause before the second diagnosis. Otherwise, an alert that fires immediately would show the first
+ * guess forever.
  */
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));

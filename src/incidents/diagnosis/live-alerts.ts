@@ -90,8 +90,8 @@ function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   const newest = feedbackDrop(measurements);
   if (newest === null) return [];
   const { baseline_positive_ratio: before, positive_ratio: value } = newest.details as DropDetails;
-  const headline = `positive feedback ${percentage(value)}, ${percentage(before)} before`;
-  const text = `${percentage(value)} of the latest feedback is positive; before, it was ${percentage(before)}.`;
+  const headline = `positive feedback ${percentage(value)}, previously ${percentage(before)}`;
+  const text = `${percentage(value)} of the latest feedback is positive; previously, ${percentage(before)} was positive.`;
   const numbers = { value, threshold: before, measured: { measure: POSITIVE_RATIO, segment: ALL_SEGMENT } };
   return [alertOf('positive feedback dropped', 'RecalldFeedbackFell', headline, text, numbers)];
 }

@@ -146,7 +146,7 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
   return { drop, ...bounds, state };
 }
 
-/** @param deployments in the period in which the judge may have changed */
+/** @param deployments those in the period in which the judge may have changed */
 export function observeJudge(
   latest: readonly LatestMeasurement[],
   deployments: readonly Deployment[],

@@ -223,7 +223,7 @@ export async function observeTopics(
   return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
 }
 
-/** @param checks of the pipeline */
+/** @param checks check states of the pipeline */
 export function observeIsolation(checks: readonly CheckState[]): Observations['isolation'] {
   const violated = checks.filter(({ kind, verdict }) => kind === 'isolation' && verdict === 'critical');
   if (violated.length === 0) return null;

@@ -31,7 +31,7 @@ export interface Explained extends Explanation {
   readonly queryId: string | null;
   readonly question: AskedQuestion;
   readonly document: string;
-  /** First words of the documents that the retriever now returns with their text, by id. */
+  /** First words of the documents that the retriever now returns with their text, keyed by id. */
   readonly words: ReadonlyMap<string, string>;
 }
 
@@ -187,8 +187,8 @@ const LONGEST = 140;
 const MAX_DOCUMENTS = 60;
 
 /**
- * Returns the first words of documents by id, from the store or from the text stored when they were judged. Uses the
- * first chunk of a document with several chunks. Does not throw if the store does not respond.
+ * Returns the first words of documents, keyed by id, from the store or from the text stored when they were judged.
+ * Uses the first chunk of a document with several chunks. Does not throw if the store does not respond.
  */
 export async function wordsOfDocuments(
   documents: GoldenDocuments,

@@ -24,7 +24,7 @@ const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
 
-/** Index settings that determine how much of the index a search scans. */
+/** Settings of the index that determine how much of the index a search scans. */
 const breadthOf: Readonly<Record<string, string>> = {
   pgvector: 'hnsw.ef_search (or ivfflat.probes)',
   qdrant: 'hnsw_ef',

@@ -15,8 +15,8 @@ import { gapNow, NoValueError, noValueOf, outcomesOrGap, type ProbedPipeline, va
 const MEASURE = 'ann_recall';
 
 /**
- * Measures `ann_recall`: the mean share of the k exact nearest neighbors that the index returns, for random live
- * queries of the last day.
+ * Measures `ann_recall`: the share of the k exact nearest neighbors that the index returns, averaged over random
+ * live queries from the last day.
  */
 export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall } = pipeline;

@@ -1,4 +1,4 @@
-/** Index status of a pipeline, hub documents and dead chunks, for commands and pages. */
+/** Status of a pipeline's index, hub documents and dead chunks, for commands and pages. */
 import type pg from 'pg';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';

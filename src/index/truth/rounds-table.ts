@@ -158,7 +158,7 @@ export function createRoundsTable(pool: Pool) {
         [pipeline, limit],
       ),
 
-    /** Returns the tallies of all rounds since `from`, by segment. */
+    /** Returns the tallies of all rounds since `from`, keyed by segment. */
     async tallies(pipeline: string, kind: FindingKind, from: Date): Promise<ReadonlyMap<string, Tally>> {
       const rows = await queryRows<Tally & { segment: string }>(
         pool,

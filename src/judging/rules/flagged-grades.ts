@@ -10,7 +10,7 @@ export interface FlaggedGrades {
 export const FLAGGED_MS = 7 * DAY_MS;
 
 export function flaggedSentence(pipeline: string, { graded, flagged }: FlaggedGrades): string {
-  const counted = `${flagged} of ${graded} model ${graded === 1 ? 'grade' : 'grades'} of the last 7 days`;
+  const counted = `${flagged} of ${graded} model ${graded === 1 ? 'grade' : 'grades'} in the last 7 days`;
   return flagged === 0
     ? `${counted} are flagged.`
     : `${counted} ${flagged === 1 ? 'is' : 'are'} flagged: the text addresses the model (instructions, claimed grades). List them for a review with GET /v1/judgments?pipeline=${encodeURIComponent(pipeline)}&flagged=true.`;

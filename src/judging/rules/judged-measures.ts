@@ -236,7 +236,7 @@ export function humanSessions(queries: readonly GradedQuery[]): number {
 }
 
 /**
- * Agreement between the current judge and people over the documents that both graded; null if there is too little data.
+ * Agreement between the current judge and people on the documents that both graded; null if there is too little data.
  */
 export function judgeAgreement(queries: readonly GradedQuery[], judge: string | null): Agreement | null {
   const own = queries.filter(({ judges }) => judges.every((one) => one === judge));

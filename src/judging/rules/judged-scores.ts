@@ -7,7 +7,7 @@ export const MAX_GRADE = 3;
 /** Lowest grade that counts as relevant: the document contains at least part of the answer. */
 export const RELEVANT_GRADE = 2;
 
-/** Score names, in the order of `judgedScores`. */
+/** Names of the scores, in the order of `judgedScores`. */
 export const scoredMeasures = ['ndcg', 'precision', 'hit_rate', 'mrr'] as const;
 
 export type ScoredMeasure = (typeof scoredMeasures)[number];

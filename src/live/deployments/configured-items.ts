@@ -64,7 +64,7 @@ export function createConfiguredItems(pool: Pool) {
       );
     },
 
-    /** Returns the retention of live queries by pipeline, including pipelines that are no longer configured. */
+    /** Returns the retention of live queries, keyed by pipeline, including pipelines that are no longer configured. */
     async retentionDays(): Promise<ReadonlyMap<string, number>> {
       const rows = await queryRows<{ pipeline: string; days: number }>(
         pool,

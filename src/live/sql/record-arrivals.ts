@@ -273,7 +273,7 @@ function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
 /**
  * Raises the inclusion probability of today's samples; ignores missing and erased samples. A retry in a minute with a
  * lower sampling level gives a query a second chance to be sampled. Therefore, the larger inclusion probability
- * applies, and the sample moves to the minute of that probability.
+ * applies, and the sample moves to the minute that has that probability.
  */
 export async function raiseProbabilities(pool: Pool, samples: readonly LiveSample[]): Promise<void> {
   if (samples.length === 0) return;

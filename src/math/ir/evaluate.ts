@@ -25,7 +25,7 @@
 import type { Measure, MetricKey } from './metric-key.ts';
 import type { Ranking } from './ranking.ts';
 
-/** Integer grades by document id: the judgments for one query. */
+/** Integer grades, keyed by document id: the judgments for one query. */
 export type GradeByDocument = ReadonlyMap<string, number>;
 
 /** Scores one ranking. The values are aligned with the evaluator's metric keys. */

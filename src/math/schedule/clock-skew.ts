@@ -24,7 +24,10 @@ export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   };
 }
 
-/** True if the local clock is usable. If the round trip was too long to tell, returns the previous result `before`. */
+/**
+ * True if the local clock is usable. Returns the previous result, `before`, if the round trip took too long for a
+ * reliable answer.
+ */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
   if (Math.abs(seconds) + marginSeconds <= MAX_SKEW_SECONDS) return true;
   return Math.abs(seconds) - marginSeconds > MAX_SKEW_SECONDS ? false : before;

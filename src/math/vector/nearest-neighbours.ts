@@ -31,7 +31,7 @@ export function neighbourRecall(
 export interface Neighbours {
   /** Number of neighbors per query: k, or the size of the store if it is smaller. */
   readonly k: number;
-  /** Store rows, `k` per query, most similar first; equally similar rows in store order. */
+  /** Rows of the store, `k` per query, most similar first; equally similar rows in store order. */
   readonly indices: Uint32Array;
   /** Cosines, in the order of `indices`. */
   readonly similarities: Float64Array;

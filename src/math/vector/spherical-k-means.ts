@@ -144,7 +144,7 @@ export function lloyd(rows: Matrix, start: Float64Array, iterations: number): Cl
  * Assigns each row to the unit centroid with the largest cosine; if there is a tie, to the lowest index. A row without
  * a direction has the label 0.
  *
- * @param lengths of the rows, if they are known
+ * @param lengths row lengths, if they are known
  */
 export function nearestDirections(rows: Matrix, centroids: Float64Array, lengths = rowLengths(rows)): Int32Array {
   return assign(rows, lengths, centroids).labels;

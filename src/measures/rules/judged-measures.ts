@@ -104,7 +104,7 @@ export const judgedMeasures = {
       name: 'recalld_live_ndcg_drop',
       help: 'How far the nDCG at k of live queries in the last days is below that of the preceding weeks (up to six). The value comes from human judgments once they confirm or reject the drop; until then, from the judge model, with bounds that remain valid over a year of daily evaluations.',
       labels: ['pipeline', 'k'],
-      bounds: 'Student over days, or Welch over sessions',
+      bounds: "Student's t over days, or Welch's t over sessions",
     },
   },
   judged_day: {
@@ -170,7 +170,7 @@ export const judgedMeasures = {
       name: 'recalld_judge_drift',
       help: "Mean change in the judge's grades (0 to 3) for a fixed panel of query-document pairs since it first graded them, measured once a day.",
       labels: ['pipeline'],
-      bounds: 'Student over the pairs',
+      bounds: "Student's t over the pairs",
     },
   },
   judged_queries: {

@@ -25,7 +25,7 @@ export const pipelineMeasures = {
     every: 3600,
     gauge: {
       name: 'recalld_ann_recall_ratio',
-      help: 'Mean share of the k exact nearest neighbors that the index returns, over random live queries of the last day.',
+      help: 'Share of the k exact nearest neighbors that the index returns, averaged over random live queries from the last day.',
       labels: ['pipeline', 'k'],
       bounds: true,
     },
@@ -170,7 +170,7 @@ export const pipelineMeasures = {
   retriever_error_ratio: {
     title: 'Failed golden queries',
     subject: 'the share of golden queries that failed or timed out',
-    note: 'Share of queries of the latest golden run that failed or timed out.',
+    note: 'Share of queries in the latest golden run that failed or timed out.',
     scale: 'share',
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 20, confirm: 1, scope: 'golden_sets' },
   },

@@ -169,7 +169,7 @@ export const trafficMeasures = {
     scale: 'other',
     ...live(
       'recalld_episode_retrievals',
-      'Mean number of retrievals per episode (agent turn), over the episodes that were closed in the trailing window. Weighted by inverse inclusion probability, with bounds computed over episodes.',
+      'Mean number of retrievals in the episodes (agent turns) that were closed in the trailing window. Weighted by inverse inclusion probability, with bounds computed over episodes.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'mean', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -242,7 +242,7 @@ export const trafficMeasures = {
     scale: 'score',
     gauge: trafficGauge(
       'recalld_query_density',
-      'How well the store covers live queries: 1 means as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
+      'How well the store covers live queries: 1 means as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) from the latest windows that together have 200 sessions.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, scope: 'traffic' },
   },

@@ -1,6 +1,6 @@
 /**
  * Sign-in at an OpenID Connect provider: authorization code with PKCE, state and nonce (openid-client). Every sign-in
- * reads the discovery document and the keys again, so that rotated keys and moved endpoints work at once.
+ * reads the discovery document and the keys again, so that rotated keys and moved endpoints work immediately.
  */
 import * as oidc from 'openid-client';
 import { RecalldError } from '../../core/errors.ts';

@@ -259,7 +259,7 @@ interface Rows extends Common {
 export function metricTable(
   spec: Rows & {
     readonly queries: readonly PromQuery[];
-    /** Column titles by label, in order; other columns are hidden. */
+    /** Column titles, keyed by label, in order; other columns are hidden. */
     readonly show: Readonly<Record<string, string>>;
   },
 ): Builder<Panel> {

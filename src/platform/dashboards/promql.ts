@@ -74,7 +74,7 @@ type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 /** A label value, or a pattern that it must match. */
 type Wanted = string | { readonly like: string };
 
-/** Conditions by label; undefined matches any value. */
+/** Conditions, keyed by label; undefined matches any value. */
 type Conditions = Readonly<Record<string, Wanted | undefined>>;
 
 type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Wanted };

@@ -113,7 +113,7 @@ export function addOperations(app: FastifyInstance, { metrics, limitOf, readines
   });
 }
 
-/** Maximum number of bytes sent at once, because sending ten megabytes at once would block other requests. */
+/** Maximum number of bytes per write, because a write of ten megabytes would block other requests. */
 const CHUNK_BYTES = 256 * 1024;
 
 function* chunksOf(parts: readonly Buffer[]): Generator<Buffer> {

@@ -156,7 +156,7 @@ type ValueOf<Name extends MetricName, Label> = Name extends keyof typeof labelVa
 /** A regular expression that the whole value must, or must not, match. */
 export type Pattern = { readonly matches: string } | { readonly differsFrom: string };
 
-/** Conditions by label: one value, a list of allowed values, or a pattern. */
+/** Conditions, keyed by label: one value, a list of allowed values, or a pattern. */
 type Matchers<Name extends MetricName> = {
   readonly [Label in LabelOf<Name>]?: ValueOf<Name, Label> | readonly ValueOf<Name, Label>[] | Pattern;
 };

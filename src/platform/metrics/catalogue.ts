@@ -199,7 +199,7 @@ export const metricCatalogue = {
         'Share of positive feedback among positive and negative feedback in the trailing window (live.window); only the latest opinion per user and query counts. Absent below 10 opinions. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
-    'Wilson',
+    "Wilson's method",
   ),
   recalld_feedback_opinions: storedGauge('Number of opinions (n) on which recalld_feedback_positive_ratio is based.', [
     'pipeline',

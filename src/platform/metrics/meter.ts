@@ -1,6 +1,6 @@
 import type { LabelsOf, MetricsOfType, StoredMetric } from './catalogue.ts';
 
-/** Metrics that this process counts. Unknown names and labels are compile errors. */
+/** Metrics that this process records. Unknown names and labels are compile errors. */
 export interface Meter {
   increment<Name extends MetricsOfType<'counter'>>(name: Name, labels: LabelsOf<Name>, by?: number): void;
   set<Name extends MetricsOfType<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void;

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type ErrorCode, RecalldError } from '../../core/errors.ts';
 
-/** Functions by name. Arguments and results of tasks are copied between threads. */
+/** Functions, keyed by name. Arguments and results of tasks are copied between threads. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
 
 export type TaskInput<Table extends Tasks, Name extends keyof Table> = Parameters<Table[Name]>[0];

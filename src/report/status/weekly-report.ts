@@ -16,7 +16,7 @@ export type WeeklyReport = Awaited<ReturnType<typeof readWeeklyReport>>;
 
 export type ReportedSet = WeeklyReport['sets'][number];
 
-/** An uncovered topic. `texts` contains the texts of its example queries by query id. */
+/** An uncovered topic. `texts` contains the texts of its example queries, keyed by query id. */
 export type ReportedTopic = WeeklyReport['topics'][number];
 
 export const reportedMeasures = ['query_density', 'query_uncovered_ratio'] as const;
@@ -51,7 +51,7 @@ export async function readWeeklyReport(context: Context, request: ReportScope) {
     density: {
       /** True if query density is configured and has a baseline. */
       isWatched: plan !== null && state?.state.phase.kind === 'watching',
-      /** Points by measure, oldest first. */
+      /** Points, keyed by measure, oldest first. */
       series: { query_density: density, query_uncovered_ratio: uncovered },
       /** Newest first. */
       events: events.filter(({ occurredAt }) => occurredAt >= from && occurredAt < until),
@@ -91,7 +91,7 @@ async function readSet(context: Context, { pipeline, from, until }: ReportScope,
     last: last === undefined ? null : await readLast(context, last.runId),
     /** The last measurement in the period; null if there is none. */
     representativeness: representativeness.at(-1) ?? null,
-    /** Thresholds from the config, by measure and cut-off. */
+    /** Thresholds from the config, keyed by measure and cut-off. */
     floors: new Map<string, number>(ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [measure, below])),
   };
 }

@@ -105,7 +105,7 @@ export function createRedisConnection(
   };
 
   return {
-    /** Sends the commands at once and returns their replies in the same order. @throws Refused */
+    /** Sends all commands without waiting in between, and returns their replies in the same order. @throws Refused */
     async send(
       commands: readonly RedisCommand[],
       purpose: string,

@@ -41,8 +41,8 @@ const MAX_AT_ONCE = 200_000;
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * A sample reads all element names with VRANGE (1,000 per call, up to 5,000,000 in total; in older Redis versions, all
- * at once, up to 200,000), chooses among them with a seeded reservoir, and then calls VEMB for each chosen element. A
+ * A sample reads all element names with VRANGE (1,000 per call, up to 5,000,000 in total; in one call in older Redis
+ * versions, up to 200,000), chooses among them with a seeded reservoir, and then calls VEMB for each chosen element. A
  * single VRANDMEMBER call with the wanted number would suffice, but that command walks the graph at random from its
  * entry point, and such a walk favors well-connected elements. Vectors are returned as they are stored, by default
  * quantized to 8 bits. A missing key counts as an empty store, because Redis does not store empty sets.

@@ -123,7 +123,7 @@ export function compareCommand(
     .requiredOption('--baseline <file>', 'TREC run that is the baseline')
     .requiredOption(
       '--candidate <file...>',
-      'TREC run to compare with the baseline; with several runs, all pairs are compared, with p adjusted by Holm',
+      "TREC run to compare with the baseline; with several runs, all pairs are compared, and Holm's method adjusts p",
     )
     .option('--metrics <list>', 'metric keys, separated by commas', DEFAULT_METRICS)
     .addOption(relevanceLevelOption)
@@ -201,7 +201,7 @@ context, each tested at the same level. unjudged@k is compared, but decides only
 The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa bootstrap or t. "detectable" is the smallest
 difference that this number of queries detects with a probability of 80 %.
 
-With several candidates, every pair is compared in every metric, with p adjusted by Holm for the number of pairs. The
+With several candidates, every pair is compared in every metric, and Holm's method adjusts p for the number of pairs. The
 exit code is 1 if a candidate is a regression against the baseline.
 
 Example:
@@ -253,7 +253,7 @@ export function formatMany(names: readonly string[], { n, measures, primary }: M
         ['difference', ([, { metric }]) => value(metric.difference, 'difference'), 'number'],
         ['95 % CI', ([, { metric }]) => range(metric.ciLow, metric.ciHigh, 'difference'), 'number'],
         ['p', ([, { metric }]) => value(metric.p, 'p'), 'number'],
-        ['p, Holm', ([, { pHolm }]) => value(pHolm, 'p'), 'number'],
+        ['adjusted p', ([, { pHolm }]) => value(pHolm, 'p'), 'number'],
         [
           'also',
           ([place, { verdict }]) =>

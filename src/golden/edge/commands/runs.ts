@@ -45,7 +45,7 @@ export function runsCommand(command: Command, signal: AbortSignal): CommandUnkno
   command.addCommand(
     configuredCommand(
       'compare',
-      'Compare golden runs query by query. With more than two runs, compare every pair, with p adjusted by Holm.',
+      "Compare golden runs query by query. With more than two runs, compare every pair and adjust the p-values with Holm's method.",
       'recalld runs compare 20261119T154500Z-1b7c0d9e 20261120T154500Z-3f9a1c2b',
     )
       .argument('<baseline>', 'id of the baseline run')

@@ -109,7 +109,7 @@ export function goldenChart(
   return { kind: 'trend', id, title, series: [{ name, points }], limits: [0, 1], unit: 'score', ...rest };
 }
 
-/** @param floors score thresholds by metric key */
+/** @param floors score thresholds, keyed by metric key */
 export function goldenCharts(
   id: string,
   k: number,
@@ -138,7 +138,7 @@ export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageConte
       shown === null
         ? empty(
             'No golden set runs on this pipeline, so its retrieval quality is unknown.',
-            'Import one with `recalld golden import FILE --set NAME`, and add it with a `cron` to `golden` of the pipeline.',
+            "Import one with `recalld golden import FILE --set NAME`, then add it, with a `cron` schedule, to the pipeline's `golden` section.",
           )
         : shownSet(pipeline, shown),
     ],

@@ -49,7 +49,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
   return {
     query,
     showsText: isShown,
-    /** First words of each document, by document id. */
+    /** First words of each document, keyed by document id. */
     words,
     after,
     /** The query in the compared run; null if there is no run to compare with. */

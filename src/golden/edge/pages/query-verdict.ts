@@ -54,7 +54,7 @@ function movesOf({ before }: QueryPageData, sides: ReturnType<typeof sideBySide>
   const up = relevant.filter(({ rank, otherRank }) => otherRank !== null && otherRank < rank);
   const found = sides.after.filter(({ grade, otherRank }) => grade !== null && grade > 0 && otherRank === null);
   return [
-    ...sentence('No longer returned: ', gone, ({ rank }) => ` (rank ${rank} before)`),
+    ...sentence('No longer returned: ', gone, ({ rank }) => ` (previously rank ${rank})`),
     ...sentence('Moved down: ', down, ({ rank, otherRank }) => ` (rank ${rank} to ${otherRank})`),
     ...sentence('Moved up: ', up, ({ rank, otherRank }) => ` (rank ${rank} to ${otherRank})`),
     ...sentence('Newly returned: ', found, ({ rank }) => ` (rank ${rank})`),

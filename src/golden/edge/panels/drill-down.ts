@@ -135,7 +135,7 @@ export function comparisonsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest comparisons',
     description:
-      'Comparisons of runs with the pinned baseline, and with the last run before the store or the model changed, over all queries at the selected cutoff.',
+      'Comparisons of all queries at the selected cutoff: each run with the pinned baseline, and with the last run before the store or the model changed.',
     width,
     columns: [{ name: 'verdict', mappings: verdictColors }],
     sql: `

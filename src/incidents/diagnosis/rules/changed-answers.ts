@@ -20,8 +20,8 @@ import { hurtKind, hurtSegment, hurtSegments } from './hurt-groups.ts';
 export type ChangedAnswers = ReturnType<typeof changedAnswers>;
 
 /**
- * Compares two golden runs over the queries that succeeded in both. Failures are examined separately, because they
- * would hide other changes.
+ * Compares two golden runs, using only the queries that succeeded in both. Failures are examined separately, because
+ * they would hide other changes.
  *
  * @param stale ids of queries whose judged documents are gone: their scores drop although the retriever works
  * @param key measure of the score
@@ -94,7 +94,7 @@ export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetric
   return { measure: 'ndcg', k };
 }
 
-/** Returns the successful answers by query id, including those with empty results. */
+/** Returns the successful answers, keyed by query id, including those with empty results. */
 export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
   return new Map(
     answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),
@@ -228,7 +228,7 @@ function partsBy({ answers }: ComparedSide, { stale, lost }: QueriesWithout): (q
 }
 
 export interface StagedSide extends ComparedSide {
-  /** Stages by query id. */
+  /** Stages, keyed by query id. */
   readonly stages: ReadonlyMap<string, readonly AnsweredStage[]>;
 }
 

@@ -7,7 +7,7 @@ import type { WatchedMeasure } from '../../../measures/rules/measure-change.ts';
 import type { ThresholdMeasureName } from '../../../measures/rules/measure-table.ts';
 import type { EffectKind } from './effects.ts';
 
-/** Effects by measure, for checks with a fixed threshold and for change detection. */
+/** Effects, keyed by measure, for checks with a fixed threshold and for change detection. */
 const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, EffectKind>> = {
   zero_results_ratio: 'live_empty',
   error_ratio: 'live_errors',
@@ -68,7 +68,7 @@ const effectsOfChanges: Readonly<Record<string, EffectKind | undefined>> = effec
 export type FiringSummary = ReturnType<typeof summarizeFiring>;
 
 /**
- * @param checks of all pipelines
+ * @param checks check states of all pipelines
  * @param changed measures of the pipeline that left their normal range, or whose drop has a separate alert
  */
 export function summarizeFiring(pipeline: string, checks: readonly CheckState[], changed: readonly string[]) {

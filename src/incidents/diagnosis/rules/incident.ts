@@ -71,7 +71,7 @@ export interface AlertTimeline {
   readonly measured?: Measured | undefined;
 }
 
-/** Recovered measurements of resolved alerts, by alert name. */
+/** Recovered measurements of resolved alerts, keyed by alert name. */
 export type Recoveries = ReadonlyMap<string, string>;
 
 /** `left_config`: the alerts were removed from the config before they recovered. */
@@ -326,7 +326,7 @@ export function topicIdsIn({ summary, signs, earlier = [] }: Omit<DiagnosisTexts
   return [...own, ...earlier.flatMap((one) => topicIdsIn(one))];
 }
 
-/** @param names by topic id; a topic without a name keeps its id */
+/** @param names topic names, keyed by topic id; a topic without a name keeps its id */
 export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names: ReadonlyMap<string, string>): Texts {
   if (names.size === 0) return texts;
   const named = (text: string): string =>

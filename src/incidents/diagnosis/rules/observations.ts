@@ -146,7 +146,7 @@ export interface RunsSeen {
     readonly isSameVersion: boolean;
     /** Number of judged documents that were missing at the time of the reference run; null if unknown. */
     readonly goneBefore: number | null;
-    /** Stages of both runs by query id; null if the retriever returned no stages in one of them. */
+    /** Stages of both runs, keyed by query id; null if the retriever returned no stages in one of them. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
     /** Texts of the results of both runs; empty if the retriever returns no texts. */
     readonly contexts: Readonly<Record<'before' | 'now', readonly ContextSize[]>>;

@@ -49,7 +49,7 @@ export interface CauseRanking {
  * well weaker signs fit. docs/explanation/diagnosis.md describes how weights, priors and temperature were estimated.
  *
  * @param signs at most one per name
- * @param effects of the firing alerts; empty if unknown
+ * @param effects kinds of effects of the firing alerts; empty if unknown
  * @param failedShare share of failed golden queries; null if no golden run was examined
  * @param by estimates other than the fitted ones
  * @throws RangeError for a duplicate name

@@ -34,7 +34,7 @@ const MOSTLY_EMPTY = 0.9;
 
 function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[] {
   const rose = (empty - emptyBefore) / answered >= EMPTIER;
-  const sentence = `${empty} of ${answered} result lists are empty; before, ${emptyBefore} were.`;
+  const sentence = `${empty} of ${answered} queries got an empty result list; previously, ${emptyBefore} did.`;
   const extent = empty / answered >= MOSTLY_EMPTY ? 'most' : 'some';
   const values = { before: emptyBefore / answered, now: empty / answered, unit: 'share' } as const;
   return [sign('empty_answers', rose ? extent : 'as_before', sentence, values)];
@@ -62,7 +62,7 @@ function readLength({ length, cut }: ChangedAnswers): Sign[] {
   if (length === null) return [];
   const { before, now } = length;
   const values = { before, now, unit: 'other' } as const;
-  const numbers = `Result lists have ${decimal(now)} documents on average, ${decimal(before)} before`;
+  const numbers = `Result lists have ${decimal(now)} documents on average (previously ${decimal(before)})`;
   if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`, values)];
   const sentence = `${numbers}; ${percentage(cut)} of the shorter lists kept their first documents.`;
   return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence, values)];
@@ -118,11 +118,11 @@ const COLLAPSED = 0.2;
 function readDocuments({ documentsBefore, vanished, appeared, answered, empty }: ChangedAnswers): Sign[] {
   if (documentsBefore === 0) return [];
   const share = vanished / documentsBefore;
-  const sentence = `${vanished} of the ${documentsBefore} documents retrieved before are no longer retrieved; ${appeared} documents are newly retrieved.`;
+  const sentence = `${vanished} of the ${documentsBefore} previously retrieved documents are no longer retrieved; ${appeared} documents are newly retrieved.`;
   const state = share < SOME_DOCUMENTS ? 'same' : appeared >= REPLACED * vanished ? 'replaced' : 'vanished';
   const now = documentsBefore - vanished + appeared;
   const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;
-  const variety = `All result lists together contain ${now} distinct documents, ${documentsBefore} before.`;
+  const variety = `All result lists together contain ${now} distinct documents; previously, they contained ${documentsBefore}.`;
   const values = { before: documentsBefore, now, unit: 'count' } as const;
   return [
     sign('documents', state, sentence),
@@ -177,7 +177,7 @@ function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['tex
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;
   const { before, now } = isText ? ofTexts : repeated;
   const what = isText ? 'of the text in a result list' : 'of the results in a list';
-  const sentence = `${percentage(now)} ${what} ${isText ? 'repeats earlier text' : 'repeat earlier results'} of the same list; before, ${percentage(before)} did.`;
+  const sentence = `${percentage(now)} ${what} ${isText ? 'repeats earlier text' : 'repeat earlier results'} of the same list; previously, ${percentage(before)} did.`;
   const values = { before, now, unit: 'share' } as const;
   if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence, values)];
   return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence, values)] : [];
@@ -194,6 +194,6 @@ function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable
 /** Characters per result. */
 export function textLength(before: number, now: number): Sign {
   const state = now <= SHORTER_TEXT * before ? 'fell' : now >= LONGER_TEXT * before ? 'rose' : 'as_before';
-  const sentence = `A result has ${count(now)} characters of text on average, ${count(before)} before.`;
+  const sentence = `A result has ${count(now)} characters of text on average; previously, it had ${count(before)}.`;
   return sign('text_length', state, sentence, { before, now, unit: 'other' });
 }

@@ -46,8 +46,8 @@ const FEW_FAILURES = 0.01;
 const MOSTLY_FAILING = 0.9;
 
 function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
-  const was = before === null ? '' : `, ${percentage(before)} before`;
-  const sentence = `${percentage(value)} of live queries failed (${n} sampled${was}).`;
+  const was = before === null ? '' : `; previously, ${percentage(before)} failed`;
+  const sentence = `${percentage(value)} of live queries failed (${n} sampled)${was}.`;
   const usual = Math.max(SOME_FAILURES, before ?? 0);
   const values = { before, now: value, unit: 'share' } as const;
   if (value <= usual) return [sign('live_errors', 'none', sentence, values)];
@@ -77,7 +77,7 @@ const EMPTIER = 0.05;
 
 function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
   if (before === null) return [];
-  const sentence = `${percentage(value)} of live queries got no documents (${n} sampled), ${percentage(before)} before.`;
+  const sentence = `${percentage(value)} of live queries got no documents (${n} sampled); previously, ${percentage(before)} got none.`;
   return changeOf('live_empty', 'rose', sentence, { before, value }, value > before + EMPTIER, ciLow > before);
 }
 
@@ -93,7 +93,7 @@ function readRelevance(relevance: ObservedRelevance): Sign {
   const bounds = `95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}, ${n} queries`;
   if (relevance.state === 'below') {
     const { measure, value, before } = relevance;
-    const sentence = `${measureTable[measure].title} is ${decimal(value)} (${bounds}), ${decimal(before)} before.`;
+    const sentence = `${measureTable[measure].title} is ${decimal(value)} (${bounds}); previously, it was ${decimal(before)}.`;
     return sign('live_relevance', 'fell', sentence, { before, now: value, unit: 'score' });
   }
   const { drop, state } = relevance;
@@ -116,7 +116,7 @@ const SLOWER_MS = 50;
 
 function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): Sign {
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
-  const sentence = `The service reports a live latency of ${formatValue(now, 'ms')} (95th percentile, ${n} sampled), ${formatValue(before, 'ms')} before.`;
+  const sentence = `The service reports a live latency of ${formatValue(now, 'ms')} (95th percentile, ${n} sampled); previously, it reported ${formatValue(before, 'ms')}.`;
   return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
@@ -125,7 +125,7 @@ const FEWER = 0.75;
 
 function readResults(observed: ObservedValue): Sign[] {
   const { value, ciHigh, n, before } = observed;
-  const sentence = `A live query returns ${decimal(value)} results on average (${n} sampled), ${decimal(before)} before.`;
+  const sentence = `A live query returns ${decimal(value)} results on average (${n} sampled); previously, it returned ${decimal(before)}.`;
   return changeOf('live_results', 'fell', sentence, observed, value <= FEWER * before, ciHigh < before, 'other');
 }
 
@@ -142,7 +142,7 @@ const MORE_REPEATED = 0.1;
 
 function readRepeated(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
-  const sentence = `${percentage(value)} of the text in a live result list repeats earlier text of the same list (${n} sampled); before, ${percentage(before)} did.`;
+  const sentence = `${percentage(value)} of the text in a live result list repeats earlier text of the same list (${n} sampled); previously, ${percentage(before)} did.`;
   return changeOf('repeats', 'rose', sentence, observed, value >= before + MORE_REPEATED, ciLow > before);
 }
 
@@ -151,7 +151,7 @@ const FLOOD = 0.1;
 
 function readTopQuery(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
-  const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); before, the most frequent query made up ${percentage(before)}.`;
+  const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); previously, the most frequent query made up ${percentage(before)}.`;
   return changeOf('top_query', 'rose', sentence, observed, value >= before + FLOOD, ciLow > before);
 }
 
@@ -165,7 +165,7 @@ const THREE_SIGMA = 3 / 1.96;
 
 function readLanguage(observed: ObservedValue): Sign[] {
   const { value, ciHigh, n, before } = observed;
-  const sentence = `${percentage(value)} of live queries are in the usual language, ${percentage(before)} before (language recognized in ${n} queries).`;
+  const sentence = `${percentage(value)} of live queries are in the usual language (language recognized in ${n} queries); previously, ${percentage(before)} were.`;
   const isCertain = value + THREE_SIGMA * (ciHigh - value) < before;
   return changeOf('language', 'changed', sentence, observed, value <= before - OTHER_LANGUAGE, isCertain);
 }
@@ -177,8 +177,8 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
   const { value, ciHigh, n, before, of, isDrop } = observed;
   const sentence =
     of === 'opinions'
-      ? `${percentage(value)} of user feedback is positive (${n}), ${percentage(before)} before.`
-      : `${percentage(value)} of live queries have a click (${n} sampled), ${percentage(before)} before.`;
+      ? `${percentage(value)} of user feedback is positive (${n}); previously, ${percentage(before)} was positive.`
+      : `${percentage(value)} of live queries have a click (${n} sampled); previously, ${percentage(before)} had one.`;
   const isLarge = isDrop || value < before - LESS_POSITIVE;
   return changeOf('feedback', 'fell', sentence, observed, isLarge, isDrop || ciHigh < before);
 }
@@ -202,7 +202,7 @@ function readEpisodes({ episodeCalls, episodeRepeats, answerLike, rewriteGain }:
 }
 
 function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): Sign {
-  const sentence = `Episodes have ${decimal(value)} retrieval calls on average (${n} episodes), ${decimal(before)} before.`;
+  const sentence = `Episodes have ${decimal(value)} retrieval calls on average (${n} episodes); previously, they had ${decimal(before)}.`;
   const values = { before, now: value, unit: 'other' } as const;
   if (ciHigh <= fewestCalls(before)) return sign('episode_calls', 'stopped', sentence, values);
   if (ciLow > before && value >= before * (1 + OTHER_CALLS)) return sign('episode_calls', 'rose', sentence, values);
@@ -211,7 +211,7 @@ function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): S
 }
 
 function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
-  const sentence = `${decimal(value)} calls per episode return what an earlier call of the same episode returned (${n} episodes), ${decimal(before)} before.`;
+  const sentence = `${decimal(value)} calls per episode return what an earlier call of the same episode returned (${n} episodes); previously, ${decimal(before)} did.`;
   const values = { before, now: value, unit: 'other' } as const;
   const hasRisen = ciLow > before && value >= before * (1 + OTHER_CALLS) + FEW_REPEATS;
   return sign('episode_repeats', hasRisen ? 'rose' : 'as_before', sentence, values);
@@ -219,12 +219,12 @@ function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
 
 function readAnswerLike(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
-  const sentence = `${percentage(value)} of rewritten queries look like answers (${n} sampled), ${percentage(before)} before.`;
+  const sentence = `${percentage(value)} of rewritten queries look like answers (${n} sampled); previously, ${percentage(before)} did.`;
   return changeOf('rewritten_queries', 'answers', sentence, observed, value >= before + MORE_ANSWERS, ciLow > before);
 }
 
 function readRewriteGain(observed: ObservedValue): Sign[] {
   const { value, ciHigh, n, before } = observed;
-  const sentence = `Rewriting a query changes its judged score by ${decimal(value)} (${n} queries); before, it changed by ${decimal(before)}.`;
+  const sentence = `Rewriting a query changes its judged score by ${decimal(value)} (${n} queries); previously, the change was ${decimal(before)}.`;
   return changeOf('rewrite_gain', 'fell', sentence, observed, value <= before - LESS_GAIN, ciHigh < before, 'score');
 }

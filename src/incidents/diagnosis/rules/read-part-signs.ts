@@ -67,7 +67,7 @@ function readStore(store: Observations['store']): Sign[] {
   if (before === null || before === 0) return [];
   const change = now / before - 1;
   const values = { before, now, unit: 'count' } as const;
-  const sentence = `The store has ${now} vectors, ${before} before (${formatValue(change, 'points')}).`;
+  const sentence = `The store has ${now} vectors (${formatValue(change, 'points')}); previously, it had ${before}.`;
   if (Math.abs(change) < SIZE_CHANGED)
     return [sign('store_size', change < -SIZE_SHRANK ? 'shrank' : 'steady', sentence, values)];
   return [sign('store_size', change < 0 ? 'fell' : 'grew', sentence, values)];
@@ -76,7 +76,7 @@ function readStore(store: Observations['store']): Sign[] {
 function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   // Low recall is not a new fault if the index has always had it.
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
-  const was = before === null ? '' : `, ${percentage(before)} before`;
+  const was = before === null ? '' : `; previously, it returned ${percentage(before)}`;
   const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbors (upper 95 % bound ${percentage(ciHigh)})${was}.`;
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence, { before, now: value, unit: 'share' });
 }
@@ -96,7 +96,7 @@ const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
   if (before < MIN_AGREEMENT && now < MIN_AGREEMENT) return [];
-  const numbers = `${percentage(now)} of the documents in golden results are among the nearest in the store, ${percentage(before)} before`;
+  const numbers = `${percentage(now)} of the documents in golden results are among the nearest in the store (previously ${percentage(before)})`;
   const change = now - before;
   const values = { before, now, unit: 'share' } as const;
   if (Math.abs(change) < Math.max(AGREEMENT_CHANGED, TIMES_SPREAD * spread))

@@ -83,7 +83,7 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
   }
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
   const fell = SLOWER * now <= before && before - now >= FASTER_MS;
-  const sentence = `Calls took ${formatValue(now, 'ms')} (95th percentile), ${formatValue(before, 'ms')} before.`;
+  const sentence = `Calls took ${formatValue(now, 'ms')} (95th percentile); previously, they took ${formatValue(before, 'ms')}.`;
   const latency = sign('latency', rose ? 'rose' : fell ? 'fell' : 'steady', sentence, { before, now, unit: 'ms' });
   const isSlow = rose || outcomes.timeout > 0;
   return isSlow ? [latency, ...readWarming(now, slow, reference)] : [latency];
@@ -115,7 +115,7 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   if (labels === null || labels.probed === 0) return [];
   const { probed, stale, lost } = labels;
   const gone = stale + lost;
-  const before = goneBefore === null ? '' : `, ${goneBefore} before`;
+  const before = goneBefore === null ? '' : ` (previously ${goneBefore})`;
   const fateWords = stale > lost ? 'no longer in the store under their ids' : 'missing from the store';
   const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are ${fateWords}${before}.`;
   // Documents that were already missing are not a change.
@@ -243,12 +243,12 @@ function readStages(loss: StageLoss): Sign[] {
   const { n, k, found } = loss;
   const fault = stageAtFault(loss);
   if (fault === null) return [];
-  const answers = `the top ${k} results contain ${percentage(found.now)} of them, ${percentage(found.before)} before (${n} queries)`;
+  const answers = `the top ${k} results contain ${percentage(found.now)} of them (previously ${percentage(found.before)}; ${n} queries)`;
   if (fault.kind === 'steady')
     return [sign('stage', 'steady', `No stage loses more relevant documents than before: ${answers}.`)];
   const { name, before, now, ciLow, ciHigh } = fault.step;
   const stage = name === ANSWER ? 'the final order and cut-off, not an earlier stage' : `the stage ${name}`;
-  const lost = `${percentage(now)} of the relevant documents are lost there, ${percentage(before)} before (95 % CI of the change ${signed(ciLow)} to ${signed(ciHigh)})`;
+  const lost = `${percentage(now)} of the relevant documents are lost there (previously ${percentage(before)}; 95 % CI of the change ${signed(ciLow)} to ${signed(ciHigh)})`;
   return [sign('stage', fault.kind, `Most of the loss is at ${stage}: ${lost}; ${answers}.`)];
 }
 

@@ -7,7 +7,7 @@ import { isHealthy, type Sign, type SignName } from './signs.ts';
 export interface Sample {
   /** Start of the covered period. */
   readonly from: Date;
-  /** Number of sampled queries or documents; null if the sign is not based on a sample, such as a count. */
+  /** Number of sampled queries or documents; null if the sign, such as a count, is not based on a sample. */
   readonly n: number | null;
 }
 

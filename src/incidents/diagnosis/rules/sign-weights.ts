@@ -1,7 +1,7 @@
 /** Types of sign weights, and weights that several causes share. */
 import type { SignName, signStates } from './signs.ts';
 
-/** Weights by sign and state, in nats. */
+/** Weights in nats, keyed by sign and state. */
 export type SignWeights = {
   readonly [Name in SignName]?: Readonly<Partial<Record<(typeof signStates)[Name][number], number>>>;
 };

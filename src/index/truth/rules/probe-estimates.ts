@@ -75,7 +75,7 @@ function logLikelihood({ n, found }: Tally): number {
 /**
  * Sums tallies by segment and in total. Beyond `maxSegments`, combines the smallest segments as `other`.
  *
- * @param bySegment tallies by segment; documents without a segment have the empty string as key
+ * @param bySegment tallies, keyed by segment; documents without a segment have the empty string as key
  */
 export function sumBySegment(
   bySegment: ReadonlyMap<string, Tally>,
@@ -148,7 +148,7 @@ const LATEST = 5;
 const TIMES_SLOWER = 5;
 const MIN_MS = 250;
 
-/** @param latencies of calls of one kind, in order, in milliseconds */
+/** @param latencies response times of calls of one kind, in order, in milliseconds */
 export function hasSlowedDown(latencies: readonly number[]): boolean {
   if (latencies.length < FIRST + LATEST) return false;
   const latest = median(latencies.slice(-LATEST));

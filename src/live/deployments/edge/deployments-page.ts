@@ -21,7 +21,7 @@ import type { Annotation, AnnotationSubject } from '../deployments.ts';
 import { changeInWords, type Deployment, type DeploymentKind } from '../rules/deployment.ts';
 
 /**
- * @param annotations notes by the id of their deployment
+ * @param annotations notes, keyed by the id of their deployment
  * @param back page to return to after saving a note; null if notes cannot be added
  */
 export function deploymentTable(

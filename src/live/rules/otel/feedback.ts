@@ -86,8 +86,9 @@ function readAnnotation(
 export interface TracedFeedback extends Feedback {
   readonly traceId: string;
   /**
-   * True if `queryId` is a live query of the same export. Otherwise the annotated span may belong to another export, or
-   * may not be a retriever; the feedback is then about the live query of `traceId`, if there is only one.
+   * True if `queryId` is a live query of the same export. Otherwise, the annotated span may belong to another export
+   * or may not be a retriever span. In that case, the feedback applies to the live query with that `traceId`, if there
+   * is exactly one.
    */
   readonly isResolved: boolean;
 }

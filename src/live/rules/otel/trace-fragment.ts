@@ -79,16 +79,16 @@ export interface Completable
  *
  * - **Embedding**: uses the fragment with the text of the query; otherwise the only fragment inside its span; otherwise
  *   the only fragment of a trace, if the trace has one query (the text may have been rewritten before embedding) or the
- *   query has no text. A query without a text gets the text of the fragment, because some retrievers receive only the
- *   vector, such as the vector half of a hybrid search in Haystack.
+ *   query has no text. A query without a text gets the text of the fragment, because some retrievers, such as the
+ *   vector half of a hybrid search in Haystack, receive the vector alone.
  * - **Rerank**: the results take the order and the length of the last reranker whose documents are all among the
  *   results and whose texts do not differ. Scores remain the retriever's (null if missing), because reranker scores
  *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing,
  *   because the results of the span already reflect it. A reranker that merges several retrievers changes nothing
  *   either.
- * - **Stages**: a reranked query gets two stages, the retrieval and the reranker. A query gets only the reranker stage
- *   if the reranker is inside the retriever span, or if the reranker has no documents and the trace has one query.
- *   Stages that the service reported are not replaced.
+ * - **Stages**: a reranked query gets two stages, the retrieval and the reranker. If the reranker is inside the
+ *   retriever span, or if it has no documents and the trace has one query, the query gets the reranker stage and no
+ *   other stage. Stages that the service reported are not replaced.
  * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
  * - **Episode**: if a query's episode is only known to lie within its trace, the episode becomes the shortest agent
  *   span that was running when the query started; if there is none, the shortest workflow, then the outermost chain. If

@@ -134,7 +134,7 @@ function uint32(bytes: string, from: number): number {
 export interface SamplingPolicy {
   /** Sampling rate before the cap on samples per minute, in [0, 1]. */
   readonly rate: number;
-  /** Rates by segment `key=value`; a matching rate replaces `rate`. */
+  /** Rates, keyed by segment `key=value`; a matching rate replaces `rate`. */
   readonly segments: Readonly<Record<string, number>>;
   readonly always_keep: readonly ('error' | 'zero_results' | 'negative_feedback')[];
   readonly low_similarity_below: number | null;

@@ -215,7 +215,7 @@ async function isWholeCopy(source: string, target: string): Promise<boolean> {
 }
 
 /**
- * Moves a copy into place. If several processes copy at once, the first copy is kept. A copy that is damaged, or that
+ * Moves a copy into place. If processes copy concurrently, the first copy is kept. A copy that is damaged, or that
  * another user could have changed, is replaced.
  */
 async function putInPlace(fresh: string, source: string, target: string): Promise<void> {

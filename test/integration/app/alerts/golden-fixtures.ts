@@ -156,7 +156,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
-    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, 0.95 before). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes. Without data, it cannot detect a failure.',
+    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, last passing value 0.95). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes. Without data, it cannot detect a failure.',
   },
   {
     alert: 'RecalldCheckBlind',

@@ -145,7 +145,7 @@ it('a slow retriever is compared with the fast one, not with the first slow runs
   expect(await look()).toBeNull();
   const confirmed = await ran(5, rightAnswer, 300);
   expect(await look()).toMatchObject({ cause: 'retriever_slow', runId: confirmed, referenceRunId: good });
-  expect((await look())?.summary).toContain('Calls took 304 ms (95th percentile), 24 ms before.');
+  expect((await look())?.summary).toContain('Calls took 304 ms (95th percentile); previously, they took 24 ms.');
 });
 
 it('a regression that takes two runs is compared with the run before both', async () => {

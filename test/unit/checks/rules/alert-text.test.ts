@@ -22,7 +22,7 @@ describe('the sentence of an alert', () => {
   it('states since when there is no data, and the last value', () => {
     const since = new Date('2026-11-21T06:30:59Z');
     expect(alertText(aCheckState({ verdict: 'no_data', since, value: null, ciLow: null, n: null }))).toBe(
-      'nDCG@10 on faq: no data since 06:30 UTC on 2026-11-21 (threshold 0.8, 1 before)',
+      'nDCG@10 on faq: no data since 06:30 UTC on 2026-11-21 (threshold 0.8, last passing value 1)',
     );
   });
 

@@ -13,7 +13,7 @@ const scores = (other: number, step: number): Float64Array =>
 const [usual, alike, worse] = [scores(0.5, 1), scores(0.45, 8), scores(0.1, 2)];
 
 describe('several configurations', () => {
-  it('are compared in pairs, each p adjusted by Holm for all of them', () => {
+  it("are compared in pairs, each p adjusted for all of them with Holm's method", () => {
     const { primary, n } = compareMany([NDCG], [[usual], [alike], [worse]], settings);
     expect(n).toBe(40);
     expect(primary.pairs.map(({ before, after }) => [before, after])).toEqual([

@@ -195,7 +195,7 @@ describe('the firing alerts of a pipeline', () => {
     const facts = factsAt(NOON);
     expect(alertsOf(pipeline, facts, NOON)).toMatchObject([
       { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'live latency p95 776 ms (normally 38.5 ms)' },
-      { rule: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
+      { rule: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, previously 80 %' },
       {
         rule: 'RecalldMeasureChanged',
         goldenSet: 'faq',

@@ -64,7 +64,7 @@ it('the verdict on a query names its score before and now, its lost documents, a
   const sides = sideBySide(ranked('a', 'b'), ranked('b'), judgments);
   const text = terminalText(queryVerdict(data, sides, data.incident), NOON).replaceAll(/\s+/g, ' ');
   expect(text).toContain('nDCG@10 dropped from 1 to 0.');
-  expect(text).toContain('No longer returned: a (rank 1 before).');
+  expect(text).toContain('No longer returned: a (previously rank 1).');
   expect(text).toContain('Likely cause: documents missing from the index (incident 7).');
   const failed = { ...data, after: { ...data.after, answer: anAnswer({ outcome: 'timeout', documents: [] }) } };
   expect(terminalText(queryVerdict(failed, sides, null), NOON)).toContain('The retriever failed (timeout).');

@@ -779,7 +779,7 @@ describe('a diagnosis', () => {
     });
     expect(cause).toBe('unknown');
     expect(summary).toMatch(
-      /^Cause unknown: the failing measures are close to their values in the last good run\. Check what .* Calls took 58 ms .*, 30 ms before\.$/,
+      /^Cause unknown: the failing measures are close to their values in the last good run\. Check what .* Calls took 58 ms .*; previously, they took 30 ms\.$/,
     );
   });
 

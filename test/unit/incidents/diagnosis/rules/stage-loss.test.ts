@@ -64,7 +64,7 @@ describe('a drop between two runs whose retriever reports stages', () => {
     const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
     expect(told).toMatchObject({ state: 'candidates' });
     expect(told?.sentence).toMatch(
-      /^Most of the loss is at the stage candidates: 40 % of the relevant documents are lost there, 10 % before \(95 % CI of the change \+0\.\d+ to \+0\.\d+\); the top 10 results contain 53 % of them, 80 % before \(60 queries\)\.$/,
+      /^Most of the loss is at the stage candidates: 40 % of the relevant documents are lost there \(previously 10 %; 95 % CI of the change \+0\.\d+ to \+0\.\d+\); the top 10 results contain 53 % of them \(previously 80 %; 60 queries\)\.$/,
     );
   });
 
