@@ -1,6 +1,7 @@
 /** Simulated users, with more sessions by day than by night, and reviewers, who grade according to the judgments. */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom, drawn } from '../math/stats/random.ts';
@@ -41,17 +42,13 @@ export async function divideQuestions(): Promise<DividedQuestions> {
   const golden = drawn(others, GOLDEN, SEED);
   const goldenIds = new Set(golden.map(({ id }) => id));
   const rest = answered.filter(({ id }) => !goldenIds.has(id));
-  const aboutGap = (gap: Gap | null) => groupByArticle(rest.filter(({ document }) => gapOf(document) === gap));
+  const aboutGap = (gap: Gap | null) => [
+    ...groupBy(
+      rest.filter(({ document }) => gapOf(document) === gap),
+      ({ document }) => document.split('/')[0],
+    ).values(),
+  ];
   return { golden, live: aboutGap(null), missing: { article: aboutGap('article'), answers: aboutGap('answers') } };
-}
-
-function groupByArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestion[][] {
-  const articles = new Map<string, AnsweredQuestion[]>();
-  for (const question of questions) {
-    const [article = ''] = question.document.split('/');
-    articles.set(article, [...(articles.get(article) ?? []), question]);
-  }
-  return [...articles.values()];
 }
 
 const FOREIGN_DOCUMENT = { id: 'globex/board-minutes-7', score: 0.9, fields: { tenant: 'globex' } };

@@ -1,4 +1,5 @@
 /** Groups queries by text properties that may affect how a retriever handles them. */
+import { groupBy } from '../group-by.ts';
 import { languageName, languageOf } from './language.ts';
 
 /** Maximum number of texts for language detection, which blocks the event loop for about 0.2 ms per text. */
@@ -74,10 +75,6 @@ function namedBy(
   read: (text: string) => string | null,
   spell: (name: string) => string,
 ): QueryKind[] {
-  const members = new Map<string, number[]>();
-  for (const [place, text] of texts.entries()) {
-    const name = read(text);
-    if (name !== null) members.set(name, [...(members.get(name) ?? []), place]);
-  }
-  return [...members].map(([name, places]) => ({ name: spell(name), members: places }));
+  const places = groupBy(texts.keys(), (place) => read(texts[place] ?? ''));
+  return [...places].flatMap(([name, members]) => (name === null ? [] : [{ name: spell(name), members }]));
 }

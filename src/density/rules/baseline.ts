@@ -1,5 +1,6 @@
 /** Builds the density baseline: frozen statistics of how well the store covers known traffic. */
 
+import { groupBy } from '../../core/group-by.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
 import { findRegions, globalSpread, type Regions, regionSpreads } from './baseline-spread.ts';
@@ -197,17 +198,12 @@ function baselineWindows(
   surprises: Float64Array,
   windowMs: number,
 ) {
-  const byStart = new Map<number, number[]>();
-  for (const [index, { occurredAt }] of queries.entries()) {
-    const { startMs } = windowAt(occurredAt.getTime(), windowMs);
-    const indices = byStart.get(startMs);
-    if (indices === undefined) byStart.set(startMs, [index]);
-    else indices.push(index);
-  }
+  const byStart = groupBy(queries.entries(), ([, { occurredAt }]) => windowAt(occurredAt.getTime(), windowMs).startMs);
   return [...byStart]
     .toSorted(([a], [b]) => a - b)
-    .map(([startMs, indices]) => {
-      const own = indices.flatMap((index) => queries[index] ?? []);
+    .map(([startMs, entries]) => {
+      const indices = entries.map(([index]) => index);
+      const own = entries.map(([, query]) => query);
       const sessions = numberSessions(own, vectors);
       /** Session names; null for sessions inferred from similarity. */
       const names = own.map(({ session }) => session);

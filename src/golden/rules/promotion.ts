@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/group-by.ts';
 import type { RetrievedDocument } from '../../core/model.ts';
 import { isPlaceholderId } from '../../core/text/content-id.ts';
 import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
@@ -64,13 +65,10 @@ export function chooseQueries(
 export type ChosenQuery = ReturnType<typeof groupEqual>[number];
 
 function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySet<string>) {
-  const groups = new Map<string, CandidateQuery[]>();
-  for (const candidate of candidates) {
-    const text = normalisedText(candidate.text);
-    if (text === '') continue;
-    const key = queryKey({ text, tags: candidate.tags });
-    groups.set(key, [...(groups.get(key) ?? []), candidate]);
-  }
+  const groups = groupBy(
+    candidates.filter(({ text }) => normalisedText(text) !== ''),
+    ({ text, tags }) => queryKey({ text: normalisedText(text), tags }),
+  );
   return [...groups.values()].map((group) => {
     const [source] = group.toSorted(
       (a, b) =>

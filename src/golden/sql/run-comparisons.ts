@@ -1,6 +1,7 @@
 /** Stored comparisons of runs, and the stale labels that runs found. */
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
+import { groupBy } from '../../core/group-by.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { snakeCase } from '../../core/text/names.ts';
 import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
@@ -96,9 +97,7 @@ export async function readComparedWithBaseline(
       order by r.golden_set_version, r.started_at, r.id`,
     [pipeline, goldenSet, upToVersion, limit],
   );
-  const byRun = new Map<string, DifferenceRow[]>();
-  for (const row of rows) byRun.set(row.runId, [...(byRun.get(row.runId) ?? []), row]);
-  return [...byRun].map(([runId, own]) => ({
+  return [...groupBy(rows, ({ runId }) => runId)].map(([runId, own]) => ({
     runId,
     baselineRunId: own[0]?.against ?? '',
     metrics: own.map(toDifference),

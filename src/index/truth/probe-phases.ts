@@ -3,6 +3,7 @@
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../../connectors/throttle/shared-rate.ts';
 import type { Context } from '../../core/context.ts';
+import { groupBy } from '../../core/group-by.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { NoValueError, noValueOf } from '../probes/probes.ts';
 import type { ExpectedDocument } from './documents-table.ts';
@@ -278,16 +279,12 @@ async function chunksOf(
   { plan, throttled, signal }: PhaseRun,
   documents: readonly { readonly id: string }[],
 ): Promise<Chunks> {
-  const found = new Map<string, StoredChunk[]>();
+  const found: StoredChunk[] = [];
   for (let start = 0; start < documents.length; start += DOCUMENTS_PER_CALL) {
     const ids = documents.slice(start, start + DOCUMENTS_PER_CALL).map(({ id }) => id);
-    for (const chunk of await throttled.call('chunk lookup', () => plan.store.chunks(ids, signal))) {
-      const own = found.get(chunk.id) ?? [];
-      found.set(chunk.id, own);
-      own.push(chunk);
-    }
+    for (const chunk of await throttled.call('chunk lookup', () => plan.store.chunks(ids, signal))) found.push(chunk);
   }
-  return found;
+  return groupBy(found, ({ id }) => id);
 }
 
 /** Checks the versions of documents that are in the store. Omits documents whose chunks do not state their version. */

@@ -1,6 +1,7 @@
 /** Agreement between two graders, and drift of a judge on the pairs that it grades again every day. */
 
 import { decimal, interval } from '../../core/format.ts';
+import { groupBy } from '../../core/group-by.ts';
 import { meanInterval } from '../../math/stats/descriptive.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
@@ -49,12 +50,7 @@ export function weightedKappa(pairs: readonly GradedPair[]): number | null {
  */
 export function agreementOf(pairs: readonly GradedPair[]) {
   const kappa = weightedKappa(pairs);
-  const sessions = new Map<string | number, GradedPair[]>();
-  for (const pair of pairs) {
-    const others = sessions.get(pair.cluster);
-    if (others === undefined) sessions.set(pair.cluster, [pair]);
-    else others.push(pair);
-  }
+  const sessions = groupBy(pairs, ({ cluster }) => cluster);
   if (kappa === null || sessions.size < MIN_SESSIONS) return null;
   const bySession = [...sessions.values()].map(momentsOf);
   const whole = sumOf(bySession);

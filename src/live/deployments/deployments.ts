@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../core/context.ts';
+import { groupBy } from '../../core/group-by.ts';
 import { recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
@@ -181,9 +182,7 @@ export function createAnnotations(pool: Pool, scope: Scope = null) {
           where subject = $1::text and subject_id = any ($2::text[]) order by id`,
         [subject, ids],
       );
-      const found = new Map<string, Annotation[]>();
-      for (const note of notes) found.set(note.subjectId, [...(found.get(note.subjectId) ?? []), note]);
-      return found;
+      return groupBy(notes, ({ subjectId }) => subjectId);
     },
   };
 }

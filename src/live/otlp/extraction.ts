@@ -1,4 +1,5 @@
 /** Reads OTLP requests: small bodies on the main thread, large ones in a worker thread. */
+import { groupBy } from '../../core/group-by.ts';
 import { createByteLimit, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
 import type { RetrievalToolConfig } from '../config.ts';
 import { ITEM_WEIGHT, pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from '../item-batches.ts';
@@ -6,7 +7,6 @@ import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
 import { extractLogFeedback } from '../rules/otel/feedback.ts';
 import type { ExtractionOptions } from '../rules/otel/retrieved-documents.ts';
 import type { Telemetry } from '../rules/otel/span.ts';
-import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { decodeLogs, decodeTraces } from './decode.ts';
 import { contentOf, defaultOtlpLimits, type OtlpContent } from './parse.ts';
 import { createToolFinder } from './retrieval-tools.ts';
@@ -101,24 +101,15 @@ export type Found = Pick<Extraction, 'queries' | 'fragments' | 'feedback'>;
  */
 export function inBatches({ queries, fragments, feedback }: Found): Found[] {
   const none = { queries: [], fragments: [], feedback: [] };
+  const traces = [...groupBy(fragments, ({ traceId }) => traceId).values()];
   return [
     ...splitByWeight(queries, weightOfQuery).map((batch) => ({ ...none, queries: batch })),
-    ...splitByWeight(groupByTrace(fragments), (trace) => ITEM_WEIGHT * trace.length).map((batch) => ({
+    ...splitByWeight(traces, (trace) => ITEM_WEIGHT * trace.length).map((batch) => ({
       ...none,
       fragments: batch.flat(),
     })),
     ...splitByWeight(feedback, weightOfFeedback).map((batch) => ({ ...none, feedback: batch })),
   ];
-}
-
-function groupByTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
-  const traces = new Map<string, TraceFragment[]>();
-  for (const fragment of fragments) {
-    const trace = traces.get(fragment.traceId);
-    if (trace === undefined) traces.set(fragment.traceId, [fragment]);
-    else trace.push(fragment);
-  }
-  return [...traces.values()];
 }
 
 /**

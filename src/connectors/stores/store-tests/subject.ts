@@ -1,4 +1,5 @@
 /** Input for the store tests, and how they report. */
+import { groupBy } from '../../../core/group-by.ts';
 import { cosineSimilarity, dotProduct } from '../../../math/vector/matrix.ts';
 import { isAway } from '../store-rows.ts';
 import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
@@ -65,13 +66,7 @@ export function valueOf<Value>(outcome: StoreOutcome<Value>): Value {
 }
 
 export function chunksById(known: readonly KnownChunk[]): ReadonlyMap<string, readonly KnownChunk[]> {
-  const byId = new Map<string, KnownChunk[]>();
-  for (const chunk of known) {
-    const same = byId.get(chunk.id);
-    if (same === undefined) byId.set(chunk.id, [chunk]);
-    else same.push(chunk);
-  }
-  return byId;
+  return groupBy(known, ({ id }) => id);
 }
 
 /**

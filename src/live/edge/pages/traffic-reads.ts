@@ -1,5 +1,6 @@
 import { readDensityVerdict } from '../../../checks/check-store.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
+import { groupBy } from '../../../core/group-by.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import { describeDensity } from '../../../density/describe-density.ts';
 import { readComplaintsInTime } from '../../../density/edge/complaints-reads.ts';
@@ -135,13 +136,8 @@ async function readWorstEpisodes(context: Context, pipeline: string, { from, unt
   const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;
   const showsText = showsTextOf(context, pipeline);
   const steps = await context.reads.live.windows.longestEpisodes({ pipeline, from, until }, READ_EPISODES);
-  const byId = new Map<string, (WindowStep & { startedAtMs: number })[]>();
-  for (const step of steps) {
-    const own = byId.get(step.episode) ?? [];
-    own.push({ ...step, startedAtMs: step.occurredAt.getTime() });
-    byId.set(step.episode, own);
-  }
-  const worst = [...byId]
+  const timed = steps.map((step) => ({ ...step, startedAtMs: step.occurredAt.getTime() }));
+  const worst = [...groupBy(timed, ({ episode }) => episode)]
     .flatMap(([id, own]) => splitByPause(own, idleMs).map((part) => describeEpisode(id, part, showsText)))
     .filter(({ wasted }) => wasted > 0)
     .toSorted((a, b) => b.wasted - a.wasted || b.startedAt.getTime() - a.startedAt.getTime())

@@ -4,6 +4,7 @@
  * the buckets of one window never exceeds the e-value over the whole past, so the false alert budget is kept.
  */
 
+import { groupBy } from '../../../core/group-by.ts';
 import { MINUTE_MS } from '../../../core/time.ts';
 import { alertThreshold, type FalsePageBudget } from '../../../density/rules/alert.ts';
 import { median } from '../../../math/stats/descriptive.ts';
@@ -52,11 +53,7 @@ export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
   if (n < MIN_BASELINE_OPINIONS || first === undefined || last === undefined)
     return tooFew('opinions', n, MIN_BASELINE_OPINIONS);
   const spanMs = Math.max(1, (last.startMs - first.startMs) / SPANS);
-  const spans = new Map<number, OpinionBucket[]>();
-  for (const bucket of buckets) {
-    const span = Math.floor((bucket.startMs - first.startMs) / spanMs);
-    spans.set(span, [...(spans.get(span) ?? []), bucket]);
-  }
+  const spans = groupBy(buckets, ({ startMs }) => Math.floor((startMs - first.startMs) / spanMs));
   // `phi`: overdispersion, >= 1: variance of the share over time, divided by the variance that chance explains.
   return { positive, negative, phi: overdispersionOf([...spans.values()].map(sumOf)) };
 }

@@ -1,4 +1,5 @@
 /** Extracts live queries and feedback from the spans of one export. */
+import { groupBy } from '../../../core/group-by.ts';
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { contextSize } from '../../../core/text/context-size.ts';
 import { DAY_MS } from '../../../core/time.ts';
@@ -61,11 +62,10 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
   );
   const retrievers = index.spans.filter((span) => index.roleOf(span) === 'retriever');
   const outermost = retrievers.filter((span) => index.retrieverAround(span) === span);
-  const innerOf = new Map<OtlpSpan | null, OtlpSpan[]>(outermost.map((span) => [span, []]));
-  for (const span of retrievers) {
-    const around = index.retrieverAround(span);
-    if (around !== span) innerOf.get(around)?.push(span);
-  }
+  const innerOf = groupBy(
+    retrievers.filter((span) => index.retrieverAround(span) !== span),
+    index.retrieverAround,
+  );
   const used = new Set<OtlpSpan>();
 
   const unreadable: { span: OtlpSpan; pipeline: string; reason: UnreadableReason }[] = [];

@@ -6,6 +6,7 @@
  * bounds equal the value.
  */
 
+import { groupBy } from '../../../core/group-by.ts';
 import { type QueryOutcome, queryOutcomes } from '../../../core/model.ts';
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
 import { effectiveNumber } from '../../../math/stats/effective-number.ts';
@@ -31,7 +32,12 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
  * @param values one value for each member
  */
 export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]) {
-  const contributions = [...groupByCluster(members, values).values()].map(clusterContribution);
+  const valued = members.map(({ cluster, probability }, index) => ({
+    cluster,
+    probability,
+    value: values[index] ?? 0,
+  }));
+  const contributions = [...groupBy(valued, ({ cluster }) => cluster).values()].map(clusterContribution);
   const variance = contributions.reduce((sum, contribution) => sum + contribution, 0);
   if (variance === 0) return { variance, degreesOfFreedom: 0 };
   // At least 1, because squares of tiny numbers may underflow.
@@ -40,13 +46,8 @@ export function clusterVariance(members: readonly ClusterMember[], values: reado
   return { variance, degreesOfFreedom };
 }
 
-interface Entry {
-  readonly probability: number;
-  readonly value: number;
-}
-
 /** Sum over all pairs of one cluster. */
-function clusterContribution(cluster: readonly Entry[]): number {
+function clusterContribution(cluster: readonly SampledValue[]): number {
   // In ascending order the later member of each pair has the larger probability, so one pass suffices.
   const ascending = cluster.length === 1 ? cluster : cluster.toSorted((a, b) => a.probability - b.probability);
   let sum = 0;
@@ -58,17 +59,6 @@ function clusterContribution(cluster: readonly Entry[]): number {
   }
   // Rounding can make a sum of cancelling terms negative.
   return Math.max(0, sum);
-}
-
-function groupByCluster(members: readonly ClusterMember[], values: readonly number[]): Map<string | number, Entry[]> {
-  const clusters = new Map<string | number, Entry[]>();
-  for (const [index, { cluster, probability }] of members.entries()) {
-    const entry = { probability, value: values[index] ?? 0 };
-    const others = clusters.get(cluster);
-    if (others === undefined) clusters.set(cluster, [entry]);
-    else others.push(entry);
-  }
-  return clusters;
 }
 
 /** A sampled query: its session and its inclusion probability. */
