@@ -4,6 +4,7 @@ import { readResult } from '../../bench/result-file.ts';
 import { type IngestMemoryResult, memoryFile } from '../../bench/speed/memory-result.ts';
 import { type Curve, type SpeedResult, speedFile } from '../../bench/speed/result.ts';
 import { type Bar, type Figure, isMet, type RowResult } from '../../bench/speed/row.ts';
+import { capitalized } from '../../src/core/format.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
 /** Returns the overview, the rows and the history row separately; empty until there are results. */
@@ -79,7 +80,7 @@ function memorySection(): string[] {
 
 function rowSections({ row, name, figures, bars, notes, profile = [] }: RowResult): string[] {
   return [
-    `## ${row.slice(0, 1).toUpperCase()}${row.slice(1)} (\`${name}\`)`,
+    `## ${capitalized(row)} (\`${name}\`)`,
     table(['Figure', 'Median', 'Minimum to maximum', 'Rounds'], figures.map(figureCells)),
     ...(bars.length === 0 ? [] : [table(['Goal', 'Measured', 'Limit', ''], bars.map(barCells))]),
     ...notes,

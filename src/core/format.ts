@@ -48,6 +48,10 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** `350 ms`, `2.5 s`, `45 s`, `12 min`, `3 h 20 min`, `30 h`, `5 d`. */
 export function duration(seconds: number): string {
   const exact = Math.max(0, seconds);

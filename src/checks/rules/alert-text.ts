@@ -3,7 +3,7 @@
  * (checks/edge/alerts.ts) build the same sentence from metrics.
  */
 
-import { decimal, formatBeside, formatValue, interval, plural, type Unit } from '../../core/format.ts';
+import { capitalized, decimal, formatBeside, formatValue, interval, plural, type Unit } from '../../core/format.ts';
 import { metricName } from '../../math/ir/metric-key.ts';
 import {
   measureTable,
@@ -140,7 +140,7 @@ export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: 
       const name = measure as ThresholdMeasureName;
       const { subject, scale } = measureTable[name];
       return {
-        what: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${segment === null ? '' : whereOf(segment)}`,
+        what: `${capitalized(subject)}${segment === null ? '' : whereOf(segment)}`,
         limit: thresholdPolicy(name).worse,
         unit: scale === 'seconds' || scale === 'share' ? scale : 'number',
       };

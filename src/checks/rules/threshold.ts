@@ -1,6 +1,6 @@
 /** Results of checks, threshold shifts, and the evaluation of measures against thresholds. */
 
-import { formatBeside, formatValue, interval, type Unit } from '../../core/format.ts';
+import { capitalized, formatBeside, formatValue, interval, type Unit } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../core/model.ts';
 import { goldenSetOf } from '../../golden/rules/golden-set.ts';
 import { type Bounds, rescaledInterval } from '../../math/stats/intervals.ts';
@@ -264,7 +264,7 @@ function unitOf(measure: ThresholdMeasureName): Unit {
 }
 
 function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return `${capitalized(text)}.`;
 }
 
 function rank(verdict: Verdict): number {

@@ -1,5 +1,6 @@
 /** Lines of an input file with their position, for error messages. */
 import { RecalldError } from '../errors.ts';
+import { capitalized } from '../format.ts';
 import { parseExactJson, repeatedName } from './json.ts';
 import { findJsonFault } from './loose-json.ts';
 
@@ -15,7 +16,7 @@ export interface SourceLine extends SourcePlace {
 
 /** Returns the error for a malformed line; `problem` completes `Line 3 of FILE ...` and states how to fix it. */
 export function malformed(place: SourcePlace, problem: string): RecalldError {
-  return new RecalldError('file_malformed', `${capitalised(at(place))} ${problem}.`);
+  return new RecalldError('file_malformed', `${capitalized(at(place))} ${problem}.`);
 }
 
 /** Returns the position for a message: `line 3 of FILE`. */
@@ -54,8 +55,4 @@ function notJson(text: string): string {
     return `is not JSON; ${fix}`;
   const place = fault.path === '' ? '' : ` (${fault.path})`;
   return `is not JSON: at column ${fault.column}${place} it has ${fault.problem}; ${fix}`;
-}
-
-function capitalised(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

@@ -1,4 +1,4 @@
-import { compact, count, percentage, plural } from '../../core/format.ts';
+import { capitalized, compact, count, percentage, plural } from '../../core/format.ts';
 import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
 import type { Content, ContentNode, Section, Table, Tone } from '../../report/model/content.ts';
@@ -109,7 +109,7 @@ function draft(name: string, { nearest }: UncoveredTopic, examples: readonly str
   if (examples.length === 0) return null;
   const related = nearest.slice(0, MAX_EXAMPLES).map(([id]) => `- ${id}`);
   const lines = [
-    `# ${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    `# ${capitalized(name)}`,
     '',
     'Answer these questions:',
     ...examples.map((text) => `- ${text}`),

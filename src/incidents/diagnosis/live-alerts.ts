@@ -2,7 +2,7 @@
  * Firing alerts on live traffic and on watched measures without a check, under the same conditions as the alert rules.
  */
 
-import { decimal, formatValue, percentage } from '../../core/format.ts';
+import { capitalized, decimal, formatValue, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { goldenSetOf } from '../../golden/rules/golden-set.ts';
@@ -72,7 +72,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
     `${measure}${of} left its normal range`,
     MEASURE_CHANGED,
     `${titleInLine(measure)}${of} ${spell(value)} (normally ${spell(normal)})`,
-    `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; ${isLow ? 'at least' : 'at most'} ${spell(threshold)} is normal (usually ${spell(normal)}).`,
+    `${capitalized(subject)}${of} is ${spell(value)}; ${isLow ? 'at least' : 'at most'} ${spell(threshold)} is normal (usually ${spell(normal)}).`,
     { goldenSet, value, threshold, measured: { measure, segment } },
   );
 }

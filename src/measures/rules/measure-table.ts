@@ -3,6 +3,7 @@
  * catalogue, the export and the pages are derived from it. A new measure needs a row here and the code that measures
  * it. Golden scores are not in the table; their keys are those of `math/ir`.
  */
+import { capitalized } from '../../core/format.ts';
 import { indexMeasures } from './index-measures.ts';
 import { judgedMeasures } from './judged-measures.ts';
 import type { Measure, ThresholdPolicy } from './measure-row.ts';
@@ -45,7 +46,7 @@ export function measureRow(measure: string): Measure {
   const spaced = measure.replaceAll('_', ' ');
   return (
     rows[measure] ?? {
-      title: `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`,
+      title: capitalized(spaced),
       subject: spaced,
       note: '',
       scale: 'other',

@@ -17,6 +17,7 @@ import {
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
+import { capitalized } from '../../core/format.ts';
 import { type DashboardSettings, postgresSource, prometheusSource, runbookUrl, sql } from './promql.ts';
 
 /** Selects all pipelines that have metrics. No `allValue` is set, because SQL queries need the pipeline names. */
@@ -173,7 +174,7 @@ function targets(settings: DashboardSettings): QueryVariableBuilder[] {
   const apart = labels.map((label, index) => {
     const before = labels.slice(0, index).map((one) => `${one}=~"$${one}"`);
     const known = `recalld_build_info${before.length === 0 ? '' : `{${before.join(', ')}}`}`;
-    const title = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+    const title = capitalized(label);
     const variable = labelVariable(label, title, `label_values(${known}, ${label})`);
     return settings.groupLabels.includes(label) ? variable : allOf(variable).allValue('.*');
   });

@@ -1,7 +1,7 @@
 /** Shows firing alerts to an on-call engineer: what broke, since when, why, and what to do. */
 
 import { alertSince } from '../../checks/rules/alert-text.ts';
-import { plural } from '../../core/format.ts';
+import { capitalized, plural } from '../../core/format.ts';
 import { diagnosisOf, shownBy } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { type Incident, worstAlert } from '../../incidents/diagnosis/rules/incident.ts';
 import { incidentPath } from '../console/links.ts';
@@ -96,5 +96,5 @@ function actions(status: PipelineStatus, incident: Incident | null): ContentNode
 
 /** Capitalizes a headline, unless it starts with a measure name, whose case must not change. */
 function sentenceCase(text: string): string {
-  return /^[a-z][a-z]* /.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
+  return /^[a-z][a-z]* /.test(text) ? capitalized(text) : text;
 }

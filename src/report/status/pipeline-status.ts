@@ -6,7 +6,7 @@
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
-import { duration, percentage } from '../../core/format.ts';
+import { capitalized, duration, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.ts';
 import { describeFailure } from '../../golden/rules/run-failure.ts';
@@ -131,7 +131,7 @@ function isNotCovered({ name, goldenSet }: Alert, checks: readonly CheckState[])
 }
 
 function alertFinding({ name, severity }: Alert): Reason {
-  return { verdict: severity, sentence: `${name.charAt(0).toUpperCase()}${name.slice(1)}.` };
+  return { verdict: severity, sentence: `${capitalized(name)}.` };
 }
 
 function unknownsOf(checks: readonly CheckState[], measurements: readonly MeasurementStatus[]): string[] {

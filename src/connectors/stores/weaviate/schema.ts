@@ -1,4 +1,5 @@
 /** Reads the schema of a Weaviate collection. */
+import { capitalized } from '../../../core/format.ts';
 import { at, fieldsOf, listOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import { type StoreCalls, settingsHash } from '../remote-store.ts';
 import { type Attempt, failed, unsupported } from '../store-rows.ts';
@@ -128,7 +129,7 @@ export function graphqlName(name: string): string {
 
 /** Weaviate capitalizes collection names, regardless of how they were created. */
 export function collectionName(name: string): string {
-  return graphqlName(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`);
+  return graphqlName(capitalized(name));
 }
 
 interface GetQuery {

@@ -1,4 +1,5 @@
 /** Page of deployments: recorded and detected changes of pipelines, with notes. */
+import { capitalized } from '../../../core/format.ts';
 import { pipelinePath } from '../../../report/console/links.ts';
 import type { TrendMark } from '../../../report/model/charts.ts';
 import type { Content, Form, PageContent, Table } from '../../../report/model/content.ts';
@@ -74,8 +75,7 @@ function changeSentence({ kind, version, source, note, changes }: Deployment): C
       ],
     );
   const reason = note !== null && [shown.length > 0 ? '; ' : ': ', verbatim(note)];
-  if (source === 'annotated')
-    return [strong(`${name.charAt(0).toUpperCase()}${name.slice(1)} `, code(version)), ' was deployed', reason, '.'];
+  if (source === 'annotated') return [strong(`${capitalized(name)} `, code(version)), ' was deployed', reason, '.'];
   return [
     'recalld detected a change of the ',
     strong(name),

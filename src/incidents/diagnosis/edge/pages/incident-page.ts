@@ -1,6 +1,6 @@
 /** Page of one incident, and the weekly report's sections on incidents and pages. */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
-import { count, duration, plural, timeOfDay } from '../../../../core/format.ts';
+import { capitalized, count, duration, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
 import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
 import { incidentPath, pipelinePath, runQueries, runQuery } from '../../../../report/console/links.ts';
@@ -96,10 +96,6 @@ function titleOf(incident: Incident): string {
   if (cause === 'unknown' || (cause === 'retriever_outage' && headline.startsWith('retriever down')))
     return `${capitalized(headline)}${cause === 'unknown' ? ' (cause unknown)' : ''}`;
   return `${capitalized(causeTexts[cause].title)}: ${headline}`;
-}
-
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function summary({ incident, golden, live }: IncidentPageData): Content {
