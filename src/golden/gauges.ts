@@ -1,13 +1,8 @@
 import type { Context } from '../core/context.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
 import type { MetricSummary } from '../math/stats/descriptive.ts';
-import { boundedSamples, type LatestMeasurement, type MeasuredRows } from '../measures/measurements.ts';
-import {
-  ageSeconds,
-  INTERVALS_TO_TRUST,
-  measurementTrustSeconds,
-  runTrustSeconds,
-} from '../measures/rules/measurement.ts';
+import { boundedSamples, currentValue, type LatestMeasurement, type MeasuredRows } from '../measures/measurements.ts';
+import { ageSeconds, INTERVALS_TO_TRUST, runTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { type GoldenSetVersion, goldenSetOf } from './rules/golden-set.ts';
 import { type RunStages, runDeadlineMs } from './rules/run.ts';
@@ -224,14 +219,9 @@ export function liveMixGauges(pipelines: readonly WatchedPipeline[], { measureme
     sets.flatMap(({ labels, measured }) =>
       setSamples(
         labels,
-        measured.filter((one) => isTrusted(one, now)),
+        measured.filter((one) => currentValue(one, now) !== null),
       ),
     );
-}
-
-function isTrusted({ newest, gap }: LatestMeasurement, now: Date): boolean {
-  if (newest === null || gap !== null) return false;
-  return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds(newest, 0);
 }
 
 type SetLabels = Readonly<Record<'pipeline' | 'golden_set', string>>;

@@ -1,6 +1,5 @@
 /** Converts stored measurements of judged traffic to gauge samples. Stale values are withheld. */
-import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
-import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
+import { currentValue, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { JUDGE_DRIFT } from './judge-drift.ts';
 import {
@@ -23,11 +22,12 @@ export function judgingGauges(plans: readonly JudgingPlan[], { measurements }: M
   const own = measurements.filter(({ pipeline }) => minAgreement.has(pipeline));
   return (now) =>
     own.flatMap((one) => {
-      const { measure, newest } = one;
+      const { measure } = one;
       if (measure === JUDGED_QUERIES) return countSamples(one, now);
-      if (!scores.has(measure) || newest === null || !isTrusted(one, now) || isCorrected(one, own)) return [];
+      const value = currentValue(one, now);
+      if (!scores.has(measure) || value === null || isCorrected(one, own)) return [];
       const limit = minAgreement.get(one.pipeline) ?? 0;
-      return [...valueSamples(one), ...(extraSamples[measure]?.(one, newest, limit) ?? [])];
+      return [...valueSamples(one), ...(extraSamples[measure]?.(one, value, limit) ?? [])];
     });
 }
 
@@ -48,12 +48,6 @@ export function isCorrected(
       one.newest !== null &&
       one.newest.measuredAt >= newest.measuredAt,
   );
-}
-
-/** A value is not exported if a later window has no value. */
-function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
-  if (newest === null || gap !== null) return false;
-  return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
 }
 
 /** Further gauge samples that are exported together with the value of a measure. */
@@ -98,7 +92,7 @@ function countSamples(one: LatestMeasurement, now: Date): GaugeSample[] {
   if (newest === null) return [];
   const measuredAt = newest.measuredAt.getTime() / 1000;
   const last = sample('recalld_live_judged_last_success_timestamp_seconds', { pipeline }, measuredAt);
-  if (!isTrusted(one, now)) return [last];
+  if (currentValue(one, now) === null) return [last];
   const count = (key: string): number => Number(newest.details[key] ?? 0);
   return [
     last,

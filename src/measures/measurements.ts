@@ -16,6 +16,7 @@ import {
   type MeasurementGap,
   type MeasurementOutcome,
   type MeasurementSeries,
+  measurementTrustSeconds,
 } from './rules/measurement.ts';
 
 const attemptColumns = {
@@ -266,6 +267,22 @@ export interface LatestMeasurement extends MeasurementSeries {
   readonly newest: (Measurement & { readonly ageSeconds: number }) | null;
   /** Why a window after `newest` has no value. */
   readonly gap: (MeasurementGap & { readonly ageSeconds: number }) | null;
+}
+
+/**
+ * True if the latest outcome of a series, a value or a gap, is too old to trust, or if there is none.
+ *
+ * @param liveIntervalSeconds as for `measurementTrustSeconds`
+ */
+export function isTooOld({ measure, newest, gap }: LatestMeasurement, now: Date, liveIntervalSeconds = 0): boolean {
+  const last = gap ?? newest;
+  if (last === null) return true;
+  return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, liveIntervalSeconds);
+}
+
+/** Returns the latest value; null if a later window has no value, or if the value is too old to trust. */
+export function currentValue(latest: LatestMeasurement, now: Date): LatestMeasurement['newest'] {
+  return latest.gap !== null || isTooOld(latest, now) ? null : latest.newest;
 }
 
 export type Measurements = ReturnType<typeof createMeasurements>;

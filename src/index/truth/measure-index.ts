@@ -3,8 +3,8 @@
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
-import { ageSeconds, type MeasurementOutcome, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
+import { currentValue, type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
+import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../../platform/metrics/meter.ts';
 import { gapNow } from '../probes/probes.ts';
 import type { FollowedChange } from './documents-table.ts';
@@ -158,12 +158,6 @@ function lag(
   };
 }
 
-export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
-  const last = gap ?? newest;
-  if (last === null) return true;
-  return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
-}
-
 /** Returns the latest shares over all documents, without stale values. */
 export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
   return findingKinds.flatMap((kind) => {
@@ -192,7 +186,7 @@ export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): Arr
 
 function ofAllDocuments(latest: readonly LatestMeasurement[], measure: string, now: Date): LatestMeasurement['newest'] {
   const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
-  return found === undefined || found.gap !== null || isTooOld(found, now) ? null : found.newest;
+  return found === undefined ? null : currentValue(found, now);
 }
 
 export async function readIndexGauges(
@@ -210,9 +204,7 @@ export async function readIndexGauges(
   );
   return (now) => [
     ...late,
-    ...own.flatMap((one) =>
-      one.gap !== null || isTooOld(one, now) ? [] : [...valueSamples(one), ...findingSamples(one)],
-    ),
+    ...own.flatMap((one) => (currentValue(one, now) === null ? [] : [...valueSamples(one), ...findingSamples(one)])),
     ...statuses.flatMap(({ pipeline, endedAt, documents }): GaugeSample[] => [
       ...(documents === null ? [] : [sample('recalld_index_documents', { pipeline }, documents)]),
       ...(endedAt === null

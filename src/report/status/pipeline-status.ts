@@ -17,10 +17,10 @@ import type { Alert } from '../../incidents/diagnosis/rules/incident.ts';
 import { DROP_EVIDENCE, FEEDBACK_BASELINE } from '../../live/measure-feedback.ts';
 import { SAMPLES_READ } from '../../live/measure-live-traffic.ts';
 import { BASELINE_CTR } from '../../live/read-live-window.ts';
-import type { LatestMeasurement } from '../../measures/measurements.ts';
+import { isTooOld, type LatestMeasurement } from '../../measures/measurements.ts';
 import type { NormalRange } from '../../measures/rules/measure-change.ts';
 import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
-import { ageSeconds, type IntervalOf, isRunTooOld, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
+import { ageSeconds, type IntervalOf, isRunTooOld } from '../../measures/rules/measurement.ts';
 import { NORMAL_RANGES } from '../../measures/watch-changes.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 
@@ -58,7 +58,7 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   const checks = facts.checks.filter((one) => one.pipeline === name);
   const golden = goldenStatuses(pipeline, facts, now);
   const own = facts.measurements.filter((one) => one.pipeline === name);
-  const measurements = measurementStatuses(own, facts);
+  const measurements = measurementStatuses(own, facts, now);
   const alerts = alertsOf(pipeline, { ...facts, measurements: own }, now);
   const withData = checks.filter(({ isQuiet }) => !isQuiet);
   const findings = [
@@ -83,10 +83,10 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   };
 }
 
-function measurementStatuses(own: readonly LatestMeasurement[], facts: StatusFacts) {
+function measurementStatuses(own: readonly LatestMeasurement[], { liveIntervalSeconds }: StatusFacts, now: Date) {
   return own
     .filter((one) => !internalMeasures.has(one.measure))
-    .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts), normal: normalRangeOf(one, own) }));
+    .map((one) => ({ ...one, isTooOld: isTooOld(one, now, liveIntervalSeconds), normal: normalRangeOf(one, own) }));
 }
 
 /** Returns null if the measure is not watched for changes, or while its range is being learned. */
@@ -228,11 +228,4 @@ function tooOld(part: string, { gap, newest }: LatestMeasurement): string {
   return last === null
     ? `${part} has no measurement.`
     : `${part}: last measured ${duration(last.ageSeconds)} ago, too long ago to trust.`;
-}
-
-function isMeasurementTooOld({ measure, newest, gap }: LatestMeasurement, facts: StatusFacts): boolean {
-  const last = gap ?? newest;
-  if (last === null) return true;
-  const { windowStart, windowEnd } = last;
-  return last.ageSeconds > measurementTrustSeconds({ measure, windowStart, windowEnd }, facts.liveIntervalSeconds);
 }

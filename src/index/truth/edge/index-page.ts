@@ -1,6 +1,7 @@
 /** Console page *Index*: the store of a pipeline compared with its manifest, with the ids of the findings. */
 import { count, interval, percentage, plural } from '../../../core/format.ts';
 import { deploymentMark, deploymentTable } from '../../../live/deployments/edge/deployments-page.ts';
+import { isTooOld } from '../../../measures/measurements.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
 import type { TrendPoint } from '../../../report/model/charts.ts';
@@ -24,7 +25,6 @@ import {
   verbatim,
 } from '../../../report/model/show.ts';
 import type { FoundOfKind, HubsReport, IndexPageData, IndexStatus } from '../index-reads.ts';
-import { isTooOld } from '../measure-index.ts';
 import type { NamedKind } from '../rules/findings.ts';
 import type { Hub } from '../rules/hubs.ts';
 

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
+import { currentValue } from '../../../measures/measurements.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
 import type { ContextOf } from '../../../platform/access/pipeline-access.ts';
 import { identifier, limitField, parseRequest } from '../../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
 import { type IndexStatus, readIndexStatus } from '../index-reads.ts';
-import { isTooOld } from '../measure-index.ts';
 import { namedKinds } from '../rules/findings.ts';
 
 const bounded = z.number().nullable();
@@ -81,8 +81,7 @@ export function indexStatusJson(
     checkedAt,
     documents,
     measures: measures.map((one) => {
-      const newest = one.gap === null && !isTooOld(one, now) ? one.newest : null;
-      return { ...one, ...(newest ?? unknown), reason: one.gap?.reason ?? null };
+      return { ...one, ...(currentValue(one, now) ?? unknown), reason: one.gap?.reason ?? null };
     }),
     found: found.map(({ documents: listed, ...kind }) => ({
       ...kind,
