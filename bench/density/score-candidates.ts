@@ -95,7 +95,7 @@ function aucsOf({ store, questions, isMissing }: ScoredCase): Record<string, num
           score,
         ),
       );
-      return [name, mannWhitney(covered ?? new Float64Array(), missing ?? new Float64Array()).a];
+      return [name, mannWhitney(covered ?? new Float64Array(), missing ?? new Float64Array())];
     }),
   );
 }

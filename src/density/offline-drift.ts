@@ -79,10 +79,10 @@ export async function compareVectorFiles(request: OfflineDriftRequest) {
     distinctChunks: distinct.length,
     ...coverage,
     score: {
-      mannWhitneyA: mannWhitney(scores, referenceScores).a,
+      mannWhitneyA: mannWhitney(scores, referenceScores),
       wasserstein: wassersteinDistance(scores, referenceScores),
       kolmogorovSmirnov: kolmogorovSmirnov(scores, referenceScores),
-      psi: populationStabilityIndex(referenceScores, scores, PSI_BINS).psi,
+      psi: populationStabilityIndex(referenceScores, scores, PSI_BINS),
     },
     /** Comparison of the vectors, scaled to length 1. */
     embedding,

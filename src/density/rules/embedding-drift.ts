@@ -16,22 +16,16 @@ import {
 
 /**
  * Squared maximum mean discrepancy (Gretton et al. 2012) for the kernel exp(-gamma |a - b|^2): mean within x + mean
- * within y - 2 mean between.
+ * within y - 2 mean between. Excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative.
  *
  * @param gamma > 0; infinity stands for the kernel that is 1 for equal rows and 0 for different rows
  * @throws RangeError if a sample has fewer than two rows
  */
-export function maximumMeanDiscrepancy(distances: PairTable, gamma: number) {
+export function maximumMeanDiscrepancy(distances: PairTable, gamma: number): number {
   const { n, m } = distances;
   requirePairs(n, m);
   const sums = sumOverPairs(distances, (squared) => gaussian(squared, gamma));
-  const between = (2 * sums.between) / (n * m);
-  return {
-    /** Excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative. */
-    unbiased: (2 * sums.withinX) / (n * (n - 1)) + (2 * sums.withinY) / (m * (m - 1)) - between,
-    /** Includes self-pairs and is never negative. */
-    biased: (2 * sums.withinX + n) / (n * n) + (2 * sums.withinY + m) / (m * m) - between,
-  };
+  return (2 * sums.withinX) / (n * (n - 1)) + (2 * sums.withinY) / (m * (m - 1)) - (2 * sums.between) / (n * m);
 }
 
 /** Gamma by the median heuristic, 1 / median squared distance. Infinite if most rows are duplicates. */
@@ -177,15 +171,15 @@ export function compareEmbeddings(
   const x = subsample(reference);
   const y = subsample(current);
   const distances = pairDistances(unitVectors(x), unitVectors(y));
-  const gamma = medianHeuristic(medianSquaredDistance(distances, 'pooled'));
+  const gamma = medianHeuristic(medianSquaredDistance(distances));
   const assignments = drawAssignments(x.rows, y.rows, PERMUTATIONS, seed + 1);
   return {
     /** Squared maximum mean discrepancy, unbiased, with gamma = 1 / median squared distance of the pooled rows. */
-    mmdUnbiased: maximumMeanDiscrepancy(distances, gamma).unbiased,
+    mmdUnbiased: maximumMeanDiscrepancy(distances, gamma),
     /** p-value of the permutation test with the bandwidths gamma and 6 gamma. */
     mmdP: twoBandwidthTest(distances, gamma, assignments).p,
     /** Energy distance, computed without self-pairs (U form). */
-    energyDistance: energyDistance(distances).u,
+    energyDistance: energyDistance(distances),
     /** Shift of the centroid, computed from all rows. */
     centroid: centroidShift(reference, current),
     /** Number of rows of each sample in the statistics over all pairs. */
@@ -228,22 +222,15 @@ function meanDirection({ rows, columns, data }: Vectors): Float64Array {
   return sum.map((value) => value / rows);
 }
 
-// Energy distance, Szekely and Rizzo 2013.
-
 /**
- * Energy distance between two samples of vectors, 2 E|X - Y| - E|X - X'| - E|Y - Y'|, in units of the vectors.
+ * Energy distance between two samples of vectors (Szekely and Rizzo 2013), 2 E|X - Y| - E|X - X'| - E|Y - Y'|, in units
+ * of the vectors. Excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative.
  *
  * @throws RangeError if a sample has fewer than two rows
  */
-export function energyDistance(distances: PairTable) {
+export function energyDistance(distances: PairTable): number {
   const { n, m } = distances;
   if (n < 2 || m < 2) throw new RangeError('The energy distance needs at least two rows in each sample.');
   const sums = sumOverPairs(distances, Math.sqrt);
-  const between = (2 * sums.between) / (n * m);
-  return {
-    /** Estimate that includes self-pairs and is never negative. */
-    v: between - (2 * sums.withinX) / (n * n) - (2 * sums.withinY) / (m * m),
-    /** Estimate that excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative. */
-    u: between - (2 * sums.withinX) / (n * (n - 1)) - (2 * sums.withinY) / (m * (m - 1)),
-  };
+  return (2 * sums.between) / (n * m) - (2 * sums.withinX) / (n * (n - 1)) - (2 * sums.withinY) / (m * (m - 1));
 }

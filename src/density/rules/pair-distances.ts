@@ -116,21 +116,10 @@ export function sumOverPairs({ n, m, values }: PairTable, quantity: (value: numb
 }
 
 /**
- * Median of the squared distances; if their number is even, the mean of the two middle values.
+ * Median of the squared distances of all pairs; if their number is even, the mean of the two middle values.
  *
- * @param pairs `x` for the pairs within x, `pooled` for all pairs
  * @throws RangeError without a pair
  */
-export function medianSquaredDistance({ n, m, values }: PairTable, pairs: 'x' | 'pooled'): number {
-  return medianInPlace(pairs === 'x' ? valuesWithin({ n, m, values }) : values.slice());
-}
-
-function valuesWithin({ n, m, values }: PairTable): Float64Array {
-  const within = new Float64Array((n * (n - 1)) / 2);
-  let filled = 0;
-  for (let i = 0; i < n; i++) {
-    const offset = pairOffset(n + m, i);
-    for (let j = i + 1; j < n; j++) within[filled++] = values[offset + j] ?? 0;
-  }
-  return within;
+export function medianSquaredDistance({ values }: PairTable): number {
+  return medianInPlace(values.slice());
 }

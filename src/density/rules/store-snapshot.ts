@@ -24,7 +24,7 @@ export type StoreSnapshot = NonNullable<ReturnType<typeof takeStoreSnapshot>>;
  * @returns null if no vector of the sample has a direction
  */
 export function takeStoreSnapshot(sample: Matrix, seed: number) {
-  const { matrix, directedRows: kept, zeroRows, notFiniteRows } = normaliseRows(sample);
+  const { matrix, directedRows: kept } = normaliseRows(sample);
   if (kept.length === 0) return null;
   const directions = selectRows(matrix, kept);
   const k = Math.max(1, Math.min(MAX_CLUSTERS, Math.floor(kept.length / ROWS_PER_CLUSTER)));
@@ -33,10 +33,8 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
   const clusters: Matrix = { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) };
   for (const label of clustering.labels) shares[label] = (shares[label] ?? 0) + 1 / kept.length;
   return {
-    /** Number of sampled vectors with and without a direction. */
+    /** Number of sampled vectors with a direction. */
     rows: kept.length,
-    zeroRows: zeroRows.length,
-    notFiniteRows: notFiniteRows.length,
     /** Mean of the directions, not scaled to length 1. */
     centroid: meanDirection(directions),
     meanLength: kept.reduce((sum, row) => sum + lengthOf(rowOf(sample, row)), 0) / kept.length,
@@ -118,7 +116,7 @@ export function compareStoreWithTraffic(
      * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. It is not 0 even for a well-used
      * store, because queries and chunks differ in kind.
      */
-    divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
+    divergenceBits: shareDivergence(queryWeights, shares),
     /** Share of sampled queries that are not in the neighborhood of any sampled chunk. */
     queriesApart: 1 - coverage.precision,
     /** Share of sampled chunks without a sampled query in their neighborhood. */
@@ -136,11 +134,9 @@ function head(vectors: Matrix): Matrix {
   return { ...vectors, rows, data: vectors.data.subarray(0, rows * vectors.columns) };
 }
 
-// Mutual coverage of two samples of vectors, defined by balls around each vector (Naeem et al. 2020).
-
 /**
- * Precision, recall, density and coverage of y (the compared sample) with respect to x (the sample to be covered). Each
- * row has a ball whose radius is the distance to its k-th neighbor in its own sample; rows on the surface of a ball are
+ * Precision and coverage of y (the compared sample) with respect to x (the sample to be covered), by Naeem et al. 2020.
+ * Each row of x has a ball whose radius is the distance to its k-th neighbor in x; rows on the surface of a ball are
  * outside it. With k rows or fewer, the radius is the distance to the last neighbor.
  *
  * @param k >= 1
@@ -149,56 +145,40 @@ function head(vectors: Matrix): Matrix {
 export function manifoldCoverage(distances: PairTable, k: number) {
   const { n, m, values } = distances;
   if (n < 2 || m < 2) throw new RangeError('Coverage needs at least two rows in each sample.');
-  const size = n + m;
-  const radiiX = squaredRadii(distances, 0, n, k);
-  const radiiY = squaredRadii(distances, n, size, k);
-  const ballsAroundY = new Uint32Array(m);
-  let recalled = 0;
+  const radii = squaredRadii(distances, k);
+  const isInside = new Uint8Array(m);
   let covered = 0;
   for (let i = 0; i < n; i++) {
-    const offset = pairOffset(size, i);
+    const offset = pairOffset(n + m, i);
     let holdsY = false;
-    let isInside = false;
     for (let j = 0; j < m; j++) {
-      const distance = values[offset + n + j] ?? 0;
-      if (distance < (radiiX[i] ?? 0)) {
+      if ((values[offset + n + j] ?? 0) < (radii[i] ?? 0)) {
         holdsY = true;
-        ballsAroundY[j] = (ballsAroundY[j] ?? 0) + 1;
+        isInside[j] = 1;
       }
-      if (distance < (radiiY[j] ?? 0)) isInside = true;
     }
     if (holdsY) covered++;
-    if (isInside) recalled++;
   }
   return {
     /** Share of y inside at least one ball of x. */
-    precision: ballsAroundY.reduce((count, balls) => count + (balls > 0 ? 1 : 0), 0) / m,
-    /** Share of x inside at least one ball of y. */
-    recall: recalled / n,
-    /**
-     * Mean number of balls of x that contain a row of y, divided by k; about 1 for equal distributions, but it may
-     * exceed 1.
-     */
-    density: ballsAroundY.reduce((sum, balls) => sum + balls, 0) / (Math.min(k, n - 1) * m),
+    precision: isInside.reduce((sum, inside) => sum + inside, 0) / m,
     /** Share of x whose ball contains a row of y. */
     coverage: covered / n,
-    /** Radius of the ball of each row of x. */
-    radii: radiiX.map(Math.sqrt),
   };
 }
 
-/** Squared distance of each row in [from, to) to its k-th neighbor among these rows. */
-function squaredRadii({ n, m, values }: PairTable, from: number, to: number, k: number): Float64Array {
-  const radii = new Float64Array(to - from);
-  const others = new Float64Array(to - from - 1);
-  for (let row = from; row < to; row++) {
+/** Squared distance of each row of x to its k-th neighbor in x. */
+function squaredRadii({ n, m, values }: PairTable, k: number): Float64Array {
+  const radii = new Float64Array(n);
+  const others = new Float64Array(n - 1);
+  for (let row = 0; row < n; row++) {
     let filled = 0;
-    for (let other = from; other < to; other++) {
+    for (let other = 0; other < n; other++) {
       if (other === row) continue;
       const place = pairOffset(n + m, Math.min(row, other)) + Math.max(row, other);
       others[filled++] = values[place] ?? 0;
     }
-    radii[row - from] = others.toSorted()[Math.min(k, others.length) - 1] ?? 0;
+    radii[row] = others.toSorted()[Math.min(k, others.length) - 1] ?? 0;
   }
   return radii;
 }

@@ -1,51 +1,25 @@
-import { chiSquareTail, firstWhere, normalCdf } from '../../math/stats/distributions.ts';
+import { firstWhere } from '../../math/stats/distributions.ts';
 
 /**
- * Divergence between two lists of counts.
+ * Jensen-Shannon divergence with base 2 between two lists of counts, from 0 to 1 bit.
  *
  * @param current counts >= 0, one per category
  * @param baseline the same categories in the same order
  * @throws RangeError if the lists differ in length or one has only zeros
  */
-export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<number>) {
+export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<number>): number {
   const n = sumOf(current);
   const m = sumOf(baseline);
   if (current.length !== baseline.length || !(n > 0) || !(m > 0)) {
     throw new RangeError('Both lists must have the same categories and at least one positive count each.');
   }
-  let jensenShannonBits = 0;
-  let totalVariation = 0;
-  let chiSquare = 0;
-  let df = -1;
+  let bits = 0;
   for (let i = 0; i < current.length; i++) {
-    const inCurrent = current[i] ?? 0;
-    const inBaseline = baseline[i] ?? 0;
-    if (inCurrent + inBaseline === 0) continue;
-    df++;
-    const p = inCurrent / n;
-    const q = inBaseline / m;
-    jensenShannonBits += (logRatioTerm(p, q) + logRatioTerm(q, p)) / 2;
-    totalVariation += Math.abs(p - q) / 2;
-    // Sum of (O - E)^2 / E over both cells of this column.
-    chiSquare += (n * m * (p - q) ** 2) / (inCurrent + inBaseline);
+    const p = (current[i] ?? 0) / n;
+    const q = (baseline[i] ?? 0) / m;
+    bits += (logRatioTerm(p, q) + logRatioTerm(q, p)) / 2;
   }
-  jensenShannonBits = Math.max(0, jensenShannonBits);
-  return {
-    /** Jensen-Shannon divergence with base 2, from 0 to 1 bit. */
-    jensenShannonBits,
-    /** Square root of the divergence, a metric. */
-    jensenShannonDistance: Math.sqrt(jensenShannonBits),
-    /** Half the sum of |p - q|, from 0 to 1: the share that would have to change. */
-    totalVariation,
-    /** Pearson's statistic of the 2 x K table, without continuity correction. */
-    chiSquare,
-    /** Number of occurring categories minus 1. */
-    df,
-    /** P(chi-square >= observed) if both lists were drawn from the same shares; 1 for a single category. */
-    p: df === 0 ? 1 : chiSquareTail(chiSquare, df),
-    /** sqrt(chiSquare / total count), from 0 to 1. */
-    cramersV: Math.sqrt(chiSquare / (n + m)),
-  };
+  return Math.max(0, bits);
 }
 
 /** p log2(p / mean of p and q). */
@@ -62,18 +36,23 @@ function sumOf(counts: ArrayLike<number>): number {
 const SMOOTHING = 0.5;
 
 /**
- * Population stability index of a current sample against a baseline sample of the same score.
+ * Population stability index of a current sample against a baseline sample of the same score: sum (p - q) ln(p / q)
+ * over the bins, in nats, with shares smoothed by half a count per bin.
  *
- * The meaning of fixed limits such as 0.2 depends on the sample size; compare with `nullMean` instead.
+ * The meaning of fixed limits such as 0.2 depends on the sample sizes: without drift, the expected value is
+ * approximately (1/n + 1/m) (bins - 1) (Yurdakul 2018).
  *
  * @param bins >= 2
  * @throws RangeError if a sample is empty
  */
-export function populationStabilityIndex(baseline: ArrayLike<number>, current: ArrayLike<number>, bins: number) {
-  if (baseline.length === 0 || current.length === 0) {
-    throw new RangeError('Both samples need at least one value.');
-  }
+export function populationStabilityIndex(
+  baseline: ArrayLike<number>,
+  current: ArrayLike<number>,
+  bins: number,
+): number {
+  requireSamples(baseline, current);
   const sorted = Float64Array.from(baseline).toSorted();
+  // A value on an edge belongs to the bin above it.
   const edges = Float64Array.from({ length: bins - 1 }, (_, i) => quantile(sorted, i + 1, bins));
   const baselineCounts = countByBin(baseline, edges);
   const currentCounts = countByBin(current, edges);
@@ -83,19 +62,7 @@ export function populationStabilityIndex(baseline: ArrayLike<number>, current: A
     const q = smoothedShare(baselineCounts[bin] ?? 0, baseline.length, bins);
     psi += (p - q) * Math.log(p / q);
   }
-  const scale = 1 / baseline.length + 1 / current.length;
-  return {
-    /** Inner edges, ascending; a value on an edge belongs to the bin above it. */
-    edges,
-    baselineCounts,
-    currentCounts,
-    /** sum (p - q) ln(p / q) over the bins, in nats, with shares smoothed by half a count per bin. */
-    psi,
-    /** psi / (1/n + 1/m): without drift, approximately chi-square with bins - 1 degrees of freedom (Yurdakul 2018). */
-    chiSquareScaled: psi / scale,
-    /** Expected value of psi without drift: (1/n + 1/m) (bins - 1). */
-    nullMean: scale * (bins - 1),
-  };
+  return psi;
 }
 
 /** Quantile part / parts of sorted values with linear interpolation (type 7 of Hyndman and Fan 1996). */
@@ -129,7 +96,7 @@ function smoothedShare(count: number, total: number, bins: number): number {
 type OrderedVisitor = (value: number, atOrBelowX: number, atOrBelowY: number) => void;
 
 /** Visits every distinct value of both samples once, ascending. The samples must not contain NaN. */
-export function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: OrderedVisitor): void {
+function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: OrderedVisitor): void {
   const sortedX = Float64Array.from(x).toSorted();
   const sortedY = Float64Array.from(y).toSorted();
   let i = 0;
@@ -143,7 +110,7 @@ export function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: 
 }
 
 /** @throws RangeError if a sample is empty, because two-sample statistics are then undefined */
-export function requireSamples(x: ArrayLike<number>, y: ArrayLike<number>): void {
+function requireSamples(x: ArrayLike<number>, y: ArrayLike<number>): void {
   if (x.length === 0 || y.length === 0) throw new RangeError('Both samples need at least one value.');
 }
 
@@ -198,44 +165,22 @@ export function kolmogorovTail(z: number): number {
 }
 
 /**
- * Mann-Whitney U (1947) of two independent samples: how often x is above y, over all pairs. Takes n log n time.
+ * A = U / (n m) of Mann and Whitney (1947) for two independent samples: P(x > y) + P(x = y) / 2. It is 0.5 if neither
+ * sample tends to be larger, and equals the area under the ROC. Takes n log n time.
  *
  * @throws RangeError if a sample is empty
  */
-export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>) {
+export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): number {
   requireSamples(x, y);
-  const n = x.length;
-  const m = y.length;
   let doubledU = 0;
-  let tieSum = 0;
   let belowX = 0;
   let belowY = 0;
   visitOrdered(x, y, (_value, atOrBelowX, atOrBelowY) => {
     doubledU += (atOrBelowX - belowX) * (belowY + atOrBelowY);
-    const tied = atOrBelowX - belowX + atOrBelowY - belowY;
-    tieSum += tied ** 3 - tied;
     belowX = atOrBelowX;
     belowY = atOrBelowY;
   });
-  const u = doubledU / 2;
-  const mean = (n * m) / 2;
-  const total = n + m;
-  const deviation = Math.sqrt(((n * m) / 12) * (total + 1 - tieSum / (total * (total - 1))));
-  const pAbove = (value: number): number => normalCdf(-(value - mean - 0.5) / deviation);
-  return {
-    /** U = #{x > y} + #{x = y} / 2. */
-    u,
-    /** P(x > y) + P(x = y) / 2, from 0 to 1: 0.5 if neither sample tends to be larger. Equals the area under the ROC. */
-    a: u / (n * m),
-    /** Cliff's delta 2a - 1, from -1 to 1. */
-    cliffsDelta: (2 * u) / (n * m) - 1,
-    /** p-values by the normal approximation, with tie and continuity correction. */
-    pTwoSided: Math.min(1, 2 * pAbove(Math.max(u, n * m - u))),
-    /** Tests against the alternative that x is stochastically smaller. */
-    pLess: pAbove(n * m - u),
-    /** Tests against the alternative that x is stochastically larger. */
-    pGreater: pAbove(u),
-  };
+  return doubledU / (2 * x.length * y.length);
 }
 
 /**

@@ -46,33 +46,23 @@ export function lengthOf(vector: ArrayLike<number>): number {
   return Math.sqrt(squares);
 }
 
-/** Divides each row by its length, and lists the rows without a direction. */
+/** Divides each row by its length, and lists the rows that have a direction. */
 export function normaliseRows(matrix: Matrix) {
-  const lengths = rowLengths(matrix);
   const data = new Float32Array(matrix.data.length);
   const directedRows: number[] = [];
-  const zeroRows: number[] = [];
-  const notFiniteRows: number[] = [];
-  for (const [row, length] of lengths.entries()) {
-    if (length === 0) zeroRows.push(row);
-    else if (!Number.isFinite(length)) notFiniteRows.push(row);
-    else {
-      directedRows.push(row);
-      data.set(
-        rowOf(matrix, row).map((value) => value / length),
-        row * matrix.columns,
-      );
-    }
+  for (const [row, length] of rowLengths(matrix).entries()) {
+    if (length === 0 || !Number.isFinite(length)) continue;
+    directedRows.push(row);
+    data.set(
+      rowOf(matrix, row).map((value) => value / length),
+      row * matrix.columns,
+    );
   }
   return {
     /** The rows divided by their lengths; a row without a direction is all zeros. */
     matrix: { ...matrix, data },
-    /** Rows that have a direction. */
+    /** Rows that have a direction: neither of length 0 nor with NaN or an infinity. */
     directedRows,
-    /** Rows of length 0. */
-    zeroRows,
-    /** Rows with NaN or an infinity. */
-    notFiniteRows,
   };
 }
 

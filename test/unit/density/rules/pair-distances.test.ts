@@ -90,20 +90,18 @@ describe('distances of all pairs', () => {
 });
 
 describe('median squared distance', () => {
-  const distances = pairDistances(rowsToMatrix([[0], [1], [3]]), rowsToMatrix([[7]]));
-
-  it('is the middle value of x', () => {
-    expect(medianSquaredDistance(distances, 'x')).toBe(4);
+  it('is the middle value', () => {
+    expect(medianSquaredDistance(pairDistances(rowsToMatrix([[0], [1]]), rowsToMatrix([[3]])))).toBe(4);
   });
 
   it('is the mean of the two middle values if their number is even', () => {
+    const distances = pairDistances(rowsToMatrix([[0], [1], [3]]), rowsToMatrix([[7]]));
     // 1, 4, 9, 16, 36 and 49
-    expect(medianSquaredDistance(distances, 'pooled')).toBe(12.5);
+    expect(medianSquaredDistance(distances)).toBe(12.5);
   });
 
   it('needs a pair', () => {
-    const single = pairDistances(rowsToMatrix([[0]]), rowsToMatrix([[1]]));
-    expect(() => medianSquaredDistance(single, 'x')).toThrow(RangeError);
+    expect(() => medianSquaredDistance({ n: 1, m: 0, values: new Float64Array() })).toThrow(RangeError);
   });
 });
 

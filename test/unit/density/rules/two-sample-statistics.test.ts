@@ -60,20 +60,11 @@ describe('Wasserstein-1', () => {
   });
 });
 
-const mannWhitneyCases = referenceCases<ScoreInput, Readonly<Record<string, number>>>('mann_whitney');
+const mannWhitneyCases = referenceCases<ScoreInput, { readonly A: number }>('mann_whitney');
 
 describe('Mann-Whitney, as SciPy', () => {
   it.each(mannWhitneyCases)('$name', ({ input, expected }) => {
-    const { 'p_exact_two-sided': _, ...asymptotic } = expected;
-    const result = mannWhitney(input.x, input.y);
-    expect({
-      U1: result.u,
-      A: result.a,
-      cliffs_delta: result.cliffsDelta,
-      'p_asymptotic_two-sided': result.pTwoSided,
-      p_asymptotic_less: result.pLess,
-      p_asymptotic_greater: result.pGreater,
-    }).toMatchObject(Object(near(asymptotic)));
+    expect(mannWhitney(input.x, input.y)).toEqual(near(expected.A));
   });
 });
 
@@ -82,7 +73,7 @@ describe('Mann-Whitney', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const u = x.reduce((sum, a) => sum + y.reduce((wins, b) => wins + (a > b ? 1 : a === b ? 0.5 : 0), 0), 0);
-        expect(mannWhitney(x, y).u).toBe(u);
+        expect(mannWhitney(x, y)).toBeCloseTo(u / (x.length * y.length), 12);
       }),
     );
   });
@@ -90,11 +81,7 @@ describe('Mann-Whitney', () => {
   it('is mirrored when the samples are exchanged', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
-        const forth = mannWhitney(x, y);
-        const back = mannWhitney(y, x);
-        expect(back.a).toBeCloseTo(1 - forth.a, 12);
-        expect(back.pTwoSided).toBeCloseTo(forth.pTwoSided, 12);
-        expect(back.pLess).toBeCloseTo(forth.pGreater, 12);
+        expect(mannWhitney(y, x)).toBeCloseTo(1 - mannWhitney(x, y), 12);
       }),
     );
   });
@@ -102,24 +89,24 @@ describe('Mann-Whitney', () => {
   it('depends only on the order of the scores', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
-        expect(mannWhitney(x.map(Math.exp), y.map(Math.exp))).toEqual(mannWhitney(x, y));
+        expect(mannWhitney(x.map(Math.exp), y.map(Math.exp))).toBe(mannWhitney(x, y));
       }),
     );
   });
 
-  it('is 0.5 and not significant for a sample against itself, and for scores that are all equal', () => {
+  it('is 0.5 for a sample against itself, and for scores that are all equal', () => {
     fc.assert(
       fc.property(aScoreSample, (x) => {
-        expect(mannWhitney(x, x)).toMatchObject({ a: 0.5, cliffsDelta: 0, pTwoSided: 1 });
+        expect(mannWhitney(x, x)).toBe(0.5);
       }),
     );
-    expect(mannWhitney([0.5, 0.5], [0.5])).toMatchObject({ a: 0.5, pTwoSided: 1 });
+    expect(mannWhitney([0.5, 0.5], [0.5])).toBe(0.5);
   });
 
   it('keeps A when every score is doubled', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
-        expect(mannWhitney([...x, ...x], [...y, ...y]).a).toBeCloseTo(mannWhitney(x, y).a, 12);
+        expect(mannWhitney([...x, ...x], [...y, ...y])).toBeCloseTo(mannWhitney(x, y), 12);
       }),
     );
   });
@@ -200,19 +187,10 @@ interface Input {
 }
 
 describe('divergence of shares, as SciPy', () => {
-  it.each(referenceCases<Input, Readonly<Record<string, number>>>('share_divergence'))(
+  it.each(referenceCases<Input, { readonly JS_divergence_bits: number }>('share_divergence'))(
     '$name',
     ({ input, expected }) => {
-      const result = shareDivergence(input.current_counts, input.baseline_counts);
-      expect({
-        JS_divergence_bits: result.jensenShannonBits,
-        JS_distance: result.jensenShannonDistance,
-        TVD: result.totalVariation,
-        chi2: result.chiSquare,
-        df: result.df,
-        p: result.p,
-        cramers_v: result.cramersV,
-      }).toMatchObject(Object(near(expected)));
+      expect(shareDivergence(input.current_counts, input.baseline_counts)).toEqual(near(expected.JS_divergence_bits));
     },
   );
 });
@@ -230,9 +208,7 @@ describe('divergence of shares', () => {
           current.map((count) => 3 * count),
           current,
         );
-        expect(result.jensenShannonBits).toBeCloseTo(0, 12);
-        expect(result.chiSquare).toBeCloseTo(0, 12);
-        expect(result.p).toBeCloseTo(1, 9);
+        expect(result).toBeCloseTo(0, 12);
       }),
     );
   });
@@ -246,26 +222,17 @@ describe('divergence of shares', () => {
           shareDivergence(current.toReversed(), baseline.toReversed()),
           shareDivergence([0, ...current], [0, ...baseline]),
         ];
-        for (const other of others) {
-          expect(other.df).toBe(result.df);
-          expect(other.jensenShannonBits).toBeCloseTo(result.jensenShannonBits, 12);
-          expect(other.chiSquare).toBeCloseTo(result.chiSquare, 9);
-        }
+        for (const other of others) expect(other).toBeCloseTo(result, 12);
       }),
     );
   });
 
-  it('is 1 bit with a total variation of 1 if nothing is shared', () => {
-    expect(shareDivergence([5, 0], [0, 9])).toMatchObject({
-      jensenShannonBits: 1,
-      jensenShannonDistance: 1,
-      totalVariation: 1,
-      cramersV: 1,
-    });
+  it('is 1 bit if nothing is shared', () => {
+    expect(shareDivergence([5, 0], [0, 9])).toBe(1);
   });
 
   it('is 0 for a single category', () => {
-    expect(shareDivergence([5], [9])).toMatchObject({ jensenShannonBits: 0, df: 0, p: 1 });
+    expect(shareDivergence([5], [9])).toBe(0);
   });
 
   it('rejects lists that count nothing or differ in length', () => {
@@ -280,24 +247,9 @@ interface PsiInput {
   readonly bins: number;
 }
 
-interface PsiExpected {
-  readonly edges: readonly number[];
-  readonly baseline_counts: readonly number[];
-  readonly current_counts: readonly number[];
-  readonly PSI: number;
-  readonly PSI_chi2_scaled: number;
-  readonly PSI_null_mean: number;
-}
-
 describe('population stability index, as NumPy', () => {
-  it.each(referenceCases<PsiInput, PsiExpected>('psi'))('$name', ({ input, expected }) => {
-    const result = populationStabilityIndex(input.baseline, input.current, input.bins);
-    expect([...result.edges]).toEqual(near(expected.edges));
-    expect([...result.baselineCounts]).toEqual(expected.baseline_counts);
-    expect([...result.currentCounts]).toEqual(expected.current_counts);
-    expect(result.psi).toEqual(near(expected.PSI));
-    expect(result.chiSquareScaled).toEqual(near(expected.PSI_chi2_scaled));
-    expect(result.nullMean).toEqual(near(expected.PSI_null_mean));
+  it.each(referenceCases<PsiInput, { readonly PSI: number }>('psi'))('$name', ({ input, expected }) => {
+    expect(populationStabilityIndex(input.baseline, input.current, input.bins)).toEqual(near(expected.PSI));
   });
 });
 
@@ -305,18 +257,8 @@ describe('population stability index', () => {
   it('is 0 for equal samples and never negative', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, fc.integer({ min: 2, max: 12 }), (x, y, bins) => {
-        expect(populationStabilityIndex(x, x.toReversed(), bins).psi).toBe(0);
-        expect(populationStabilityIndex(x, y, bins).psi).toBeGreaterThanOrEqual(0);
-      }),
-    );
-  });
-
-  it('counts every value once, even if most values are equal', () => {
-    fc.assert(
-      fc.property(aScoreSample, aScoreSample, (x, y) => {
-        const { baselineCounts, currentCounts } = populationStabilityIndex(x, y, 10);
-        expect(baselineCounts.reduce((sum, count) => sum + count, 0)).toBe(x.length);
-        expect(currentCounts.reduce((sum, count) => sum + count, 0)).toBe(y.length);
+        expect(populationStabilityIndex(x, x.toReversed(), bins)).toBe(0);
+        expect(populationStabilityIndex(x, y, bins)).toBeGreaterThanOrEqual(0);
       }),
     );
   });
@@ -325,8 +267,8 @@ describe('population stability index', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const inOtherUnit = (value: number): number => 4 * value + 1;
-        const { psi } = populationStabilityIndex(x, y, 4);
-        expect(populationStabilityIndex(x.map(inOtherUnit), y.map(inOtherUnit), 4).psi).toBe(psi);
+        const psi = populationStabilityIndex(x, y, 4);
+        expect(populationStabilityIndex(x.map(inOtherUnit), y.map(inOtherUnit), 4)).toBe(psi);
       }),
     );
   });

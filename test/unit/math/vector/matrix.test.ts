@@ -80,7 +80,7 @@ describe('a matrix', () => {
     expect(() => matrixOf([[1, 2], [3]])).toThrow('Row 1 has 1 numbers, but row 0 has 2.');
   });
 
-  it('reports rows without direction, and scales the others to length 1', () => {
+  it('omits rows without direction from the list, and scales the others to length 1', () => {
     const matrix = matrixOf([
       [3, 4],
       [0, 0],
@@ -88,9 +88,8 @@ describe('a matrix', () => {
       [Number.POSITIVE_INFINITY, 1],
       [0, -2],
     ]);
-    const { matrix: unit, zeroRows, notFiniteRows } = normaliseRows(matrix);
-    expect(zeroRows).toEqual([1]);
-    expect(notFiniteRows).toEqual([2, 3]);
+    const { matrix: unit, directedRows } = normaliseRows(matrix);
+    expect(directedRows).toEqual([0, 4]);
     expect([...rowOf(unit, 0)]).toEqual([Math.fround(0.6), Math.fround(0.8)]);
     expect([...rowLengths(selectRows(unit, [1, 2, 3, 4]))]).toEqual([0, 0, 0, 1]);
   });
