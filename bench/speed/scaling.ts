@@ -1,10 +1,10 @@
 /** Measures how cost grows with size; each curve doubles or quadruples one size. */
 
 import { measureWindow } from '../../src/density/rules/measure-window.ts';
-import { type ComparedSide, compareGoldenRuns } from '../../src/golden/rules/compare-golden-runs.ts';
+import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
+import { type ComparedSide, noStatistics } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import type { RunSettings } from '../../src/golden/rules/run.ts';
-import { scoreRun } from '../../src/golden/rules/score-run.ts';
 import { createRedactor } from '../../src/live/privacy/rules/redactor.ts';
 import { createEvaluator } from '../../src/math/ir/evaluate.ts';
 import { parseMetricKey } from '../../src/math/ir/metric-key.ts';
@@ -25,6 +25,7 @@ type Curves = readonly {
 }[];
 
 const ROUNDS = 3;
+const never = new AbortController().signal;
 
 const curves: Curves = [
   {
@@ -72,9 +73,9 @@ const curves: Curves = [
     sizes: [2, 5, 10, 20],
     cost: (size) => {
       const [before, after] = goldenSides(2000, size);
-      return best(() => {
-        scoreRun(after.queries, after.answers, after.settings);
-        compareGoldenRuns(before, after, new Set());
+      return best(async () => {
+        await statistics.scoreRun(after.queries, after.answers, after.settings, new Set(), never);
+        await statistics.compareRuns(before, after, new Set(), noStatistics, never);
       });
     },
   },

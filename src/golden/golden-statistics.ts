@@ -19,7 +19,6 @@ import {
   measuresOf,
   type QueryScores,
   type RunMetricKey,
-  type RunScores,
   runMetricKeys,
   type ScoringSettings,
   scoreQueries,
@@ -59,22 +58,39 @@ const QUERIES_PER_TURN = 250;
  */
 export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>, 'run'>) {
   return {
-    /** Runs `scoreRun` of the rules. */
+    /**
+     * Scores a run: means over all judged queries and over each segment. Failed queries, and queries without results,
+     * count as 0.
+     *
+     * @param answers results of the queries, in any order; results of queries outside the set are ignored
+     * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains all other
+     *   queries
+     */
     async scoreRun(
       queries: readonly GoldenQuery[],
       answers: readonly QueryAnswer[],
       settings: RunSettings,
       dead: ReadonlySet<string>,
       signal: AbortSignal,
-    ): Promise<RunScores> {
+    ) {
       const perQuery = await scoreInTurns(queries, answers, scoringOf(queries, settings));
       const { segments, overflow } = segmentsToScore(queries, settings, dead);
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
-      return { scores, segmentsOverflow: overflow };
+      return {
+        scores,
+        /** Number of segments that were merged into `other`. */
+        segmentsOverflow: overflow,
+      };
     },
     summarizeStages: (queries: readonly StagedQuery[], k: number, signal: AbortSignal): Promise<RunStages | null> =>
       pool.run('summarizeStages', { queries, k }, signal),
-    /** Runs `compareGoldenRuns` of the rules. */
+    /**
+     * Compares a run with another run, metric by metric, for all queries together and for each segment.
+     *
+     * @param stale ids of queries to exclude; see `pairRuns`
+     * @param known noise and accepted differences of the baseline
+     * @returns null if the runs share no query or no cutoff
+     */
     async compareRuns(
       baseline: ComparedSide,
       candidate: ComparedSide,

@@ -4,7 +4,6 @@ import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { MetricComparison } from './compare-metric.ts';
 import {
-  compareRuns,
   decided,
   nothingAccepted,
   type RunComparison,
@@ -14,8 +13,7 @@ import {
 import { groupBySegment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
 import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
-import { type QueryScores, type RunMetricKey, scoreQueries } from './score-run.ts';
-import { storedComparison } from './verdict.ts';
+import type { QueryScores, RunMetricKey } from './score-run.ts';
 
 /** One side of a comparison. Only the queries and cutoffs that both sides share are compared. */
 export interface ComparedSide {
@@ -51,33 +49,14 @@ export interface StoredComparison extends ComparedRuns {
   readonly kind: 'baseline' | 'deployment';
 }
 
-/**
- * Compares a run with another run, metric by metric, for all queries together and for each segment.
- *
- * Compares the queries that have the same id, text and judgments in both sets. Excludes the queries in `stale`: each
- * has a judged document that is no longer in the store, which lowers its score through no fault of the retriever. Also
- * excludes cutoffs that one of the runs does not have.
- *
- * @param known noise and accepted differences of the baseline
- * @returns null if no query or no cutoff remains
- */
-export function compareGoldenRuns(
-  baseline: ComparedSide,
-  candidate: ComparedSide,
-  stale: ReadonlySet<string>,
-  known: BaselineStatistics = noStatistics,
-): RunDifference[] | null {
-  const pair = pairRuns(baseline, candidate, stale);
-  if (pair === null) return null;
-  const { queries, settings } = pair;
-  const scores = (side: ComparedSide) => scoreQueries(queries, side.answers, settings);
-  const runs = runsOfPair(pair, baseline, scores(baseline), scores(candidate), known);
-  return differencesOf(pair, compareRuns(runs, storedComparison));
-}
-
 export type RunPair = NonNullable<ReturnType<typeof pairRuns>>;
 
-/** Returns the queries and settings that two runs share; null if they share no query or no cutoff. */
+/**
+ * Returns the queries and settings that two runs share; null if they share no query or no cutoff.
+ *
+ * Two runs share the queries that have the same id, text and judgments in both sets, without the queries in `stale`:
+ * each has a judged document that is no longer in the store, which lowers its score through no fault of the retriever.
+ */
 export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>) {
   const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
   const cutoffs = candidate.settings.cutoffs.filter((k) => baseline.settings.cutoffs.includes(k));

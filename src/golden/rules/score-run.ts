@@ -10,29 +10,6 @@ import { hasSteps, rankingsOf } from './steps.ts';
 /** Segment of the queries with a relevant document in the store; scored only if some queries have none. */
 const ALIVE_SEGMENT = 'alive';
 
-export type RunScores = ReturnType<typeof scoreRun>;
-
-/**
- * Scores a run: means over all judged queries and over each segment. Failed queries, and queries without results, count
- * as 0.
- *
- * @param answers results of the queries, in any order; results of queries outside the set are ignored
- * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains all other queries
- */
-export function scoreRun(
-  queries: readonly GoldenQuery[],
-  answers: readonly QueryAnswer[],
-  settings: RunSettings,
-  dead: ReadonlySet<string> = new Set(),
-) {
-  const { segments, overflow } = segmentsToScore(queries, settings, dead);
-  return {
-    scores: summarizeSegments(scoreQueries(queries, answers, scoringOf(queries, settings)), segments),
-    /** Number of segments that were merged into `other`. */
-    segmentsOverflow: overflow,
-  };
-}
-
 /** Returns the settings for scoring a run: the measures for its queries, plus the gains that its settings request. */
 export function scoringOf(
   queries: readonly GoldenQuery[],

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createComputePool } from '../../../src/app/compute.ts';
-import { createGoldenStatistics } from '../../../src/golden/golden-statistics.ts';
-import { compareGoldenRuns, noStatistics } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { createGoldenStatistics, statisticsOfCommands } from '../../../src/golden/golden-statistics.ts';
+import { noStatistics } from '../../../src/golden/rules/compare-golden-runs.ts';
 import { groupBySegment } from '../../../src/golden/rules/golden-set.ts';
 import { measureReruns } from '../../../src/golden/rules/run-noise.ts';
-import { scoreQueries, scoreRun } from '../../../src/golden/rules/score-run.ts';
+import { scoreQueries } from '../../../src/golden/rules/score-run.ts';
 import { anAnswer, aRerunNoise, aRunSettings, documents, goldenQueries } from '../../support/builders.ts';
 
 const never = new AbortController().signal;
@@ -33,7 +33,7 @@ describe('golden statistics computed in threads', () => {
   it('equal the scores and bounds computed on the main thread, digit for digit', async () => {
     const dead = new Set(['q3', 'q50']);
     const scored = await statistics.scoreRun(queries, answersOf(3), settings, dead, never);
-    expect(scored).toEqual(scoreRun(queries, answersOf(3), settings, dead));
+    expect(scored).toEqual(await statisticsOfCommands.scoreRun(queries, answersOf(3), settings, dead, never));
     expect(new Set(scored.scores.map(({ ciMethod }) => ciMethod))).toEqual(new Set(['wilson', 't', 'bca']));
     expect(scored.segmentsOverflow).toBe(2);
   });
@@ -43,7 +43,7 @@ describe('golden statistics computed in threads', () => {
     const known = { ...noStatistics, noise: { all: { 'ndcg@10': aRerunNoise() } }, means };
     const stale = new Set(['q7']);
     const compared = await statistics.compareRuns(side(3), side(5), stale, known, never);
-    expect(compared).toEqual(compareGoldenRuns(side(3), side(5), stale, known));
+    expect(compared).toEqual(await statisticsOfCommands.compareRuns(side(3), side(5), stale, known, never));
     expect(compared?.some(({ pMethod }) => pMethod === 'monte_carlo')).toBe(true);
     expect(compared?.some(({ pMethod }) => pMethod === 'exact')).toBe(true);
   });

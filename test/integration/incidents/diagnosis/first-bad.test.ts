@@ -7,9 +7,9 @@ import { evaluateGoldenRun } from '../../../../src/checks/rules/golden-checks.ts
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
 import { topicsTable } from '../../../../src/density/topics-table.ts';
 import { watchTable } from '../../../../src/density/watch-table.ts';
-import { compareGoldenRuns, toCompared } from '../../../../src/golden/rules/compare-golden-runs.ts';
+import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
+import { noStatistics, toCompared } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import { scoreRun } from '../../../../src/golden/rules/score-run.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
@@ -38,6 +38,7 @@ import { silentLogger } from '../../../support/log.ts';
 import { hours } from '../../../support/measurements.ts';
 
 const database = useDatabase();
+const never = new AbortController().signal;
 
 const queries = goldenQueries(40);
 /** Nine unjudged documents, with the relevant one in the middle. */
@@ -87,14 +88,16 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     );
     await runs.saveAnswers(id, answers);
     past.push({ id, answers });
-    const compared = past.map((one) => {
-      const [before, after] = [past[0], one].map((side) => ({ queries, answers: side?.answers ?? [], settings }));
-      const differences =
-        before === undefined || after === undefined ? null : compareGoldenRuns(before, after, new Set());
-      return { id: one.id, comparison: { against: past[0]?.id ?? '', differences: differences ?? [] } };
-    });
+    const sideOf = (one: { readonly answers: readonly QueryAnswer[] }) => ({ queries, answers: one.answers, settings });
+    const [first = { id, answers }] = past;
+    const compared = await Promise.all(
+      past.map(async (one) => {
+        const differences = await statistics.compareRuns(sideOf(first), sideOf(one), new Set(), noStatistics, never);
+        return { id: one.id, comparison: { against: first.id, differences: differences ?? [] } };
+      }),
+    );
     const ofRuns = compared.map((one) => toCompared(one.id, one.comparison));
-    const { scores } = scoreRun(queries, answers, settings);
+    const { scores } = await statistics.scoreRun(queries, answers, settings, new Set(), never);
     const current = ofRuns.at(-1) ?? 'nothing to compare with';
     const labels = { kind: 'unknown', reason: 'nobody looked' } as const;
     const checks = evaluateGoldenRun(pipeline.checks, 'faq', {

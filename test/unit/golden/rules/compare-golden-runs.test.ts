@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { statisticsOfCommands } from '../../../../src/golden/golden-statistics.ts';
 import {
   type BaselineStatistics,
   type ComparedSide,
-  compareGoldenRuns,
   noStatistics,
+  type RunDifference,
   sharedQueries,
 } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import { runMeasures, runMetricKeys } from '../../../../src/golden/rules/score-run.ts';
@@ -28,21 +29,26 @@ function aSide(missed: readonly number[] = [], parts: Partial<ComparedSide> = {}
 }
 
 const none = new Set<string>();
-const find = (differences: ReturnType<typeof compareGoldenRuns>, measure: string, k: number, segment = 'all') =>
+const never = new AbortController().signal;
+
+const compare = (baseline: ComparedSide, candidate: ComparedSide, stale = none, known = noStatistics) =>
+  statisticsOfCommands.compareRuns(baseline, candidate, stale, known, never);
+
+const find = (differences: readonly RunDifference[] | null, measure: string, k: number, segment = 'all') =>
   differences?.find((one) => one.key.measure === measure && one.key.k === k && one.segment === segment);
 
 describe('a golden run compared to another one', () => {
-  it('has no difference when the answers are identical', () => {
-    const differences = compareGoldenRuns(aSide(), aSide(), none);
+  it('has no difference when the answers are identical', async () => {
+    const differences = await compare(aSide(), aSide(), none);
     expect(differences).not.toBeNull();
     for (const { difference, p, verdict } of differences ?? []) {
       expect({ difference, p, verdict }).toEqual({ difference: 0, p: 1, verdict: 'no_change' });
     }
   });
 
-  it('shows what dropped, over all queries and in the affected segment', () => {
+  it('shows what dropped, over all queries and in the affected segment', async () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
-    const differences = compareGoldenRuns(aSide(), fallen, none);
+    const differences = await compare(aSide(), fallen, none);
     expect(find(differences, 'hit_rate', 1)).toMatchObject({
       n: 20,
       excluded: 0,
@@ -54,9 +60,9 @@ describe('a golden run compared to another one', () => {
     expect(find(differences, 'hit_rate', 1, 'language=de')?.difference).toBe(0);
   });
 
-  it('excludes queries with stale labels: their loss is not caused by the retriever', () => {
+  it('excludes queries with stale labels: their loss is not caused by the retriever', async () => {
     const stale = new Set(['q0', 'q2', 'q4']);
-    const differences = compareGoldenRuns(aSide(), aSide([0, 2, 4]), stale);
+    const differences = await compare(aSide(), aSide([0, 2, 4]), stale);
     expect(find(differences, 'ndcg', 5)).toMatchObject({
       n: 17,
       excluded: 3,
@@ -65,25 +71,25 @@ describe('a golden run compared to another one', () => {
     });
   });
 
-  it('uses the cutoffs and the queries that both contain', () => {
+  it('uses the cutoffs and the queries that both contain', async () => {
     const older = aSide([], { queries: queries.slice(0, 12), settings: aRunSettings({ cutoffs: [5, 10] }) });
-    const differences = compareGoldenRuns(older, aSide([15]), none);
+    const differences = await compare(older, aSide([15]), none);
     expect(new Set(differences?.map(({ key }) => key.k))).toEqual(new Set([5]));
     expect(find(differences, 'recall', 5)).toMatchObject({ n: 12, excluded: 8, difference: 0 });
   });
 
-  it('has no comparison when the runs have nothing in common', () => {
-    expect(compareGoldenRuns(aSide([], { queries: [] }), aSide(), none)).toBeNull();
+  it('has no comparison when the runs have nothing in common', async () => {
+    expect(await compare(aSide([], { queries: [] }), aSide(), none)).toBeNull();
     const other = aSide([], { settings: aRunSettings({ cutoffs: [100] }) });
-    expect(compareGoldenRuns(other, aSide(), none)).toBeNull();
-    expect(compareGoldenRuns(aSide(), aSide(), new Set(queries.map(({ id }) => id)))).toBeNull();
+    expect(await compare(other, aSide(), none)).toBeNull();
+    expect(await compare(aSide(), aSide(), new Set(queries.map(({ id }) => id)))).toBeNull();
   });
 
-  it('accounts for the noise of its retriever', () => {
+  it('accounts for the noise of its retriever', async () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
     const noise = { all: { 'mrr@5': aRerunNoise({ reruns: 5, standardDeviation: 0.5, sharedVariance: 0.25 }) } };
-    const quiet = find(compareGoldenRuns(aSide(), fallen, none), 'mrr', 5);
-    const loud = find(compareGoldenRuns(aSide(), fallen, none, { ...noStatistics, noise }), 'mrr', 5);
+    const quiet = find(await compare(aSide(), fallen, none), 'mrr', 5);
+    const loud = find(await compare(aSide(), fallen, none, { ...noStatistics, noise }), 'mrr', 5);
     expect(quiet?.verdict).toBe('regression');
     expect(loud?.verdict).toBe('inconclusive');
     expect(loud?.ciLow).toBeLessThan(quiet?.ciLow ?? -1);
@@ -103,48 +109,48 @@ describe('a golden run of a retriever with known noise', () => {
     ...parts,
   });
   const one = aSide([3]);
-  const methods = (differences: ReturnType<typeof compareGoldenRuns>) =>
+  const methods = (differences: readonly RunDifference[] | null) =>
     ['all', 'language=en', 'language=de'].map((segment) => find(differences, 'mrr', 5, segment)?.ciMethod);
 
-  it('is compared using that noise wherever it was measured, even with one query', () => {
-    const differences = compareGoldenRuns(aSide(), one, none, known());
+  it('is compared using that noise wherever it was measured, even with one query', async () => {
+    const differences = await compare(aSide(), one, none, known());
     expect(methods(differences)).toEqual(['reruns', 'reruns', 'bca']);
     expect(find(differences, 'mrr', 5)).toMatchObject({ difference: -0.05, p: 0, verdict: 'regression' });
-    expect(find(compareGoldenRuns(aSide(), one, none), 'mrr', 5)?.verdict).toBe('inconclusive');
+    expect(find(await compare(aSide(), one, none), 'mrr', 5)?.verdict).toBe('inconclusive');
   });
 
-  it('is compared to the mean score of each query, for any subset of the queries in any order', () => {
+  it('is compared to the mean score of each query, for any subset of the queries in any order', async () => {
     const means = { ...known().means, 'mrr@5': queries.map((_, n) => n / 20) };
     const after = { ...aSide(), queries: queries.toReversed() };
-    const differences = compareGoldenRuns(aSide(), after, new Set(['q0', 'q19']), known({ means }));
+    const differences = await compare(aSide(), after, new Set(['q0', 'q19']), known({ means }));
     expect(find(differences, 'mrr', 5)?.difference).toBeCloseTo(1 - 0.475, 12);
   });
 
-  it('is compared by its queries when the means belong to other queries', () => {
+  it('is compared by its queries when the means belong to other queries', async () => {
     const stricter = { ...one, settings: { ...settings, relevanceLevel: 2 } };
     const firstOnly = { means: { 'mrr@1': queries.map(() => 1) } };
     const fewer = { means: Object.fromEntries(Object.keys(known().means ?? {}).map((key) => [key, [1, 1]])) };
     for (const differences of [
-      compareGoldenRuns(aSide(), stricter, none, known()),
-      compareGoldenRuns(aSide(), one, none, known(firstOnly)),
-      compareGoldenRuns(aSide(), one, none, known(fewer)),
+      await compare(aSide(), stricter, none, known()),
+      await compare(aSide(), one, none, known(firstOnly)),
+      await compare(aSide(), one, none, known(fewer)),
     ]) {
       expect(methods(differences)).not.toContain('reruns');
     }
   });
 
-  it('of another index generation is compared by its queries', () => {
+  it('of another index generation is compared by its queries', async () => {
     const accepted = { unit: 'generation', differences: {} } as const;
-    expect(methods(compareGoldenRuns(aSide(), one, none, known({ accepted })))).not.toContain('reruns');
+    expect(methods(await compare(aSide(), one, none, known({ accepted })))).not.toContain('reruns');
   });
 
-  it('includes the variance between days from five days on', () => {
-    const after = (count: number) => {
+  it('includes the variance between days from five days on', async () => {
+    const after = async (count: number) => {
       const differences = { all: table(Array.from({ length: count }, () => -0.008)) };
-      return find(compareGoldenRuns(aSide(), one, none, known({ accepted: { unit: 'day', differences } })), 'mrr', 5);
+      return find(await compare(aSide(), one, none, known({ accepted: { unit: 'day', differences } })), 'mrr', 5);
     };
-    expect(after(4)).toMatchObject({ ciMethod: 'reruns', verdict: 'regression' });
-    expect(after(5)?.p).toBeGreaterThan(after(4)?.p ?? 1);
+    expect(await after(4)).toMatchObject({ ciMethod: 'reruns', verdict: 'regression' });
+    expect((await after(5))?.p).toBeGreaterThan((await after(4))?.p ?? 1);
   });
 });
 

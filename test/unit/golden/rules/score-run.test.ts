@@ -1,28 +1,34 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../../src/core/model.ts';
+import { statisticsOfCommands } from '../../../../src/golden/golden-statistics.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
-import { measuresOf, scoreQueries, scoreRun } from '../../../../src/golden/rules/score-run.ts';
+import { measuresOf, scoreQueries } from '../../../../src/golden/rules/score-run.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
 
 /** Measures of a set without steps. */
 const plainMeasures = measuresOf([]);
 
+const never = new AbortController().signal;
+
+const scoreRun = (queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], settings: RunSettings) =>
+  statisticsOfCommands.scoreRun(queries, answers, settings, new Set(), never);
+
 /** Means of one segment by metric key, such as `{'ndcg@10': 0.5}`. */
-function means(
+async function means(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
   settings: RunSettings = aRunSettings(),
   segment = 'all',
-): Record<string, number> {
-  const { scores } = scoreRun(queries, answers, settings);
+): Promise<Record<string, number>> {
+  const { scores } = await scoreRun(queries, answers, settings);
   return Object.fromEntries(
     scores.filter((score) => score.segment === segment).map(({ measure, k, mean }) => [`${measure}@${k}`, mean]),
   );
 }
 
 describe('the scores of a golden run', () => {
-  it('equal those of a calculation by hand', () => {
+  it('equal those of a calculation by hand', async () => {
     const queries = [
       aGoldenQuery({
         id: 'q1',
@@ -52,13 +58,13 @@ describe('the scores of a golden run', () => {
       'f1@2': (2 / 5 + 2 / 3 + 0) / 3,
       'unjudged@2': (1 / 2 + 1 / 2 + 0) / 3,
     };
-    const actual = means(queries, answers, aRunSettings({ cutoffs: [2] }));
+    const actual = await means(queries, answers, aRunSettings({ cutoffs: [2] }));
     expect(Object.keys(actual)).toEqual(Object.keys(expected));
     const differences = Object.entries(expected).map(([key, value]) => Math.abs((actual[key] ?? Number.NaN) - value));
     expect(Math.max(...differences)).toBeLessThan(1e-12);
   });
 
-  it('include the gain measures of the settings, with bounds unless there is only one query', () => {
+  it('include the gain measures of the settings, with bounds unless there is only one query', async () => {
     const judgments = [
       { documentId: 'd1', grade: 3 },
       { documentId: 'd2', grade: 1 },
@@ -70,18 +76,19 @@ describe('the scores of a golden run', () => {
       aFailedAnswer({ queryId: 'q3' }),
     ];
     const settings = aRunSettings({ cutoffs: [3], gains: ['dcg', 'cg'] });
-    const { scores } = scoreRun(queries, answers, settings);
+    const { scores } = await scoreRun(queries, answers, settings);
     const [dcg, cg] = scores.slice(plainMeasures.length);
     expect(dcg).toMatchObject({ measure: 'dcg', k: 3, n: 3 });
     expect(dcg?.mean).toBeCloseTo((1 + 3 / 2 + (3 + 1 / Math.log2(3)) + 0) / 3, 12);
     expect(cg).toMatchObject({ measure: 'cg', mean: 8 / 3 });
     expect(dcg?.ciHigh).toBeGreaterThan(dcg?.mean ?? Number.NaN);
-    const [alone] = scoreRun(queries.slice(0, 1), answers, settings).scores.slice(plainMeasures.length);
+    const { scores: ofOne } = await scoreRun(queries.slice(0, 1), answers, settings);
+    const [alone] = ofOne.slice(plainMeasures.length);
     expect(alone).toMatchObject({ mean: 2.5, ciLow: 0, ciHigh: Number.POSITIVE_INFINITY });
   });
 
-  it('exist for every measure at every cutoff, with n and bounds that enclose the mean', () => {
-    const { scores } = scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings({ cutoffs: [1, 5] }));
+  it('exist for every measure at every cutoff, with n and bounds that enclose the mean', async () => {
+    const { scores } = await scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings({ cutoffs: [1, 5] }));
     expect(scores.map(({ measure, k }) => `${measure}@${k}`)).toEqual(
       plainMeasures.flatMap((m) => [`${m}@1`, `${m}@5`]),
     );
@@ -97,24 +104,28 @@ describe('the scores of a golden run', () => {
     ['timed out', [aFailedAnswer({ queryId: 'q2', outcome: 'timeout', errorCode: null })]],
     ['was answered without a document', [anAnswer({ queryId: 'q2', outcome: 'empty', documents: [] })]],
     ['has no answer at all', []],
-  ])('count a query that %s as 0 and keep it in n', (_, answers) => {
+  ])('count a query that %s as 0 and keep it in n', async (_, answers) => {
     const queries = [aGoldenQuery({ id: 'q1' }), aGoldenQuery({ id: 'q2' })];
-    const { scores } = scoreRun(queries, [anAnswer({ queryId: 'q1' }), ...answers], aRunSettings({ cutoffs: [1] }));
+    const { scores } = await scoreRun(
+      queries,
+      [anAnswer({ queryId: 'q1' }), ...answers],
+      aRunSettings({ cutoffs: [1] }),
+    );
     const ofMeasures = scores.filter(({ measure }) => measure !== 'unjudged');
     for (const { measure, mean, n } of ofMeasures) expect({ measure, mean, n }).toEqual({ measure, mean: 0.5, n: 2 });
   });
 
-  it('count a repeated document once, at its first rank, and close the gap', () => {
+  it('count a repeated document once, at its first rank, and close the gap', async () => {
     const judgments = [
       { documentId: 'd1', grade: 1 },
       { documentId: 'd2', grade: 1 },
     ];
-    const twice = means(
+    const twice = await means(
       [aGoldenQuery({ judgments })],
       [anAnswer({ documents: documents('d1', 'd1', 'd1', 'd2') })],
       aRunSettings({ cutoffs: [2] }),
     );
-    const once = means(
+    const once = await means(
       [aGoldenQuery({ judgments })],
       [anAnswer({ documents: documents('d1', 'd2') })],
       aRunSettings({ cutoffs: [2] }),
@@ -123,60 +134,66 @@ describe('the scores of a golden run', () => {
     expect(once['recall@2']).toBe(1);
   });
 
-  it('use the returned order, not that of the document scores', () => {
+  it('use the returned order, not that of the document scores', async () => {
     const retrieved = [
       { id: 'x', score: 0.1 },
       { id: 'd1', score: 0.9 },
     ];
-    expect(means([aGoldenQuery()], [anAnswer({ documents: retrieved })])['mrr@10']).toBe(0.5);
+    expect(await means([aGoldenQuery()], [anAnswer({ documents: retrieved })])).toMatchObject({ 'mrr@10': 0.5 });
   });
 
-  it('count grades below the relevance level as not relevant, but as gain of nDCG', () => {
+  it('count grades below the relevance level as not relevant, but as gain of nDCG', async () => {
     const queries = [aGoldenQuery({ judgments: [{ documentId: 'd1', grade: 1 }] })];
-    const scores = means(queries, [anAnswer()], aRunSettings({ relevanceLevel: 2 }));
+    const scores = await means(queries, [anAnswer()], aRunSettings({ relevanceLevel: 2 }));
     expect(scores).toMatchObject({ 'hit_rate@10': 0, 'recall@10': 0, 'ndcg@10': 1 });
   });
 
-  it('ignore answers to queries that are not in the set', () => {
+  it('ignore answers to queries that are not in the set', async () => {
     const answers = [anAnswer(), aFailedAnswer({ queryId: 'unknown' })];
-    expect(scoreRun([aGoldenQuery()], answers, aRunSettings())).toEqual(
-      scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings()),
+    expect(await scoreRun([aGoldenQuery()], answers, aRunSettings())).toEqual(
+      await scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings()),
     );
   });
 
-  it('are also computed for each segment, over its queries alone', () => {
+  it('are also computed for each segment, over its queries alone', async () => {
     const queries = [
       aGoldenQuery({ id: 'q1', tags: { lang: 'en' } }),
       aGoldenQuery({ id: 'q2', tags: { lang: 'fr' } }),
     ];
     const settings = aRunSettings({ segmentKeys: ['lang'] });
-    expect(means(queries, [anAnswer()], settings, 'lang=en')['mrr@10']).toBe(1);
-    expect(means(queries, [anAnswer()], settings, 'lang=fr')['mrr@10']).toBe(0);
-    expect(means(queries, [anAnswer()], settings)['mrr@10']).toBe(0.5);
+    expect(await means(queries, [anAnswer()], settings, 'lang=en')).toMatchObject({ 'mrr@10': 1 });
+    expect(await means(queries, [anAnswer()], settings, 'lang=fr')).toMatchObject({ 'mrr@10': 0 });
+    expect(await means(queries, [anAnswer()], settings)).toMatchObject({ 'mrr@10': 0.5 });
   });
 
-  it('report how many segments were merged', () => {
+  it('report how many segments were merged', async () => {
     const queries = ['a', 'b', 'c'].map((lang) => aGoldenQuery({ id: lang, tags: { lang } }));
-    const { scores, segmentsOverflow } = scoreRun(queries, [], aRunSettings({ segmentKeys: ['lang'], maxSegments: 1 }));
+    const { scores, segmentsOverflow } = await scoreRun(
+      queries,
+      [],
+      aRunSettings({ segmentKeys: ['lang'], maxSegments: 1 }),
+    );
     expect(segmentsOverflow).toBe(2);
     expect(new Set(scores.map(({ segment }) => segment))).toEqual(new Set(['all', 'lang=a', 'other']));
   });
 
-  it('do not depend on the order of the answers', () => {
+  it('do not depend on the order of the answers', async () => {
     const queries = [aGoldenQuery({ id: 'q1' }), aGoldenQuery({ id: 'q2' })];
     const answers = [anAnswer({ queryId: 'q1' }), anAnswer({ queryId: 'q2', documents: documents('x') })];
-    expect(scoreRun(queries, answers.toReversed(), aRunSettings())).toEqual(scoreRun(queries, answers, aRunSettings()));
+    expect(await scoreRun(queries, answers.toReversed(), aRunSettings())).toEqual(
+      await scoreRun(queries, answers, aRunSettings()),
+    );
   });
 
-  it('never rise when an answer becomes a failure, in any measure, segment or cutoff, and n stays', () => {
-    fc.assert(
-      fc.property(aRun, ({ queries, answers, victim }) => {
+  it('never rise when an answer becomes a failure, in any measure, segment or cutoff, and n stays', async () => {
+    await fc.assert(
+      fc.asyncProperty(aRun, async ({ queries, answers, victim }) => {
         const settings = aRunSettings({ cutoffs: [1, 3, 10], segmentKeys: ['lang'] });
-        const before = scoreRun(queries, answers, settings).scores;
+        const { scores: before } = await scoreRun(queries, answers, settings);
         const broken = answers.map((answer, index) =>
           index === victim % answers.length ? aFailedAnswer({ queryId: answer.queryId }) : answer,
         );
-        const after = scoreRun(queries, broken, settings).scores;
+        const { scores: after } = await scoreRun(queries, broken, settings);
         expect(after.map(({ n }) => n)).toEqual(before.map(({ n }) => n));
         const risen = before.filter(
           ({ measure, mean }, index) => measure !== 'unjudged' && (after[index]?.mean ?? 2) > mean,

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { compareGoldenRuns } from '../../../../src/golden/rules/compare-golden-runs.ts';
+import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
+import { noStatistics } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import { forbiddenResults } from '../../../../src/golden/rules/forbidden-results.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import { scoreRun } from '../../../../src/golden/rules/score-run.ts';
 import { askInSteps, rankingsOf, returnedWithin } from '../../../../src/golden/rules/steps.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
+
+const never = new AbortController().signal;
+const none = new Set<string>();
 
 const query = aGoldenQuery({
   text: 'Who founded the company that made the PET?',
@@ -75,7 +78,13 @@ describe('a golden query with steps', () => {
     const { answer } = await ask({ [first]: ['pet', 'x'], [second]: ['y', 'tramiel'] });
     const single = aGoldenQuery({ id: 'q2', judgments: [{ documentId: 'd2', grade: 1 }] });
     const answers = [answer, anAnswer({ queryId: 'q2', documents: documents('x', 'd2') })];
-    const { scores } = scoreRun([query, single], answers, aRunSettings({ cutoffs: [1, 2] }));
+    const { scores } = await statistics.scoreRun(
+      [query, single],
+      answers,
+      aRunSettings({ cutoffs: [1, 2] }),
+      none,
+      never,
+    );
     const mean = (measure: string, k: number) => scores.find((one) => one.measure === measure && one.k === k);
     expect(mean('union_recall', 1)).toMatchObject({ mean: 0.25, n: 2 });
     expect(mean('union_recall', 2)).toMatchObject({ mean: 1 });
@@ -83,12 +92,12 @@ describe('a golden query with steps', () => {
     expect(mean('all_found', 2)).toMatchObject({ mean: 1 });
   });
 
-  it('has no union measures in a set without steps, where they would repeat recall', () => {
-    const { scores } = scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings());
+  it('has no union measures in a set without steps, where they would repeat recall', async () => {
+    const { scores } = await statistics.scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings(), none, never);
     expect(scores.map(({ measure }) => measure)).not.toContain('union_recall');
   });
 
-  it('is compared by its union, and only with a query of the same steps', () => {
+  it('is compared by its union, and only with a query of the same steps', async () => {
     const queries = Array.from({ length: 12 }, (_, i) => ({ ...query, id: `q${i}` }));
     const answersOf = (...found: (readonly [string, number])[]) =>
       queries.map(({ id }) =>
@@ -97,14 +106,15 @@ describe('a golden query with steps', () => {
     const settings = aRunSettings({ cutoffs: [5] });
     const before = { queries, answers: answersOf(['pet', 1], ['tramiel', 2]), settings };
     const after = { queries, answers: answersOf(['pet', 1], ['pet', 2]), settings };
-    const differences = compareGoldenRuns(before, after, new Set());
+    const differences = await statistics.compareRuns(before, after, none, noStatistics, never);
     expect(differences?.find(({ key }) => key.measure === 'all_found')).toMatchObject({
       difference: -1,
       verdict: 'regression',
       mcnemarP: expect.any(Number),
     });
     const others = queries.map((one) => ({ ...one, steps: ['another question'] }));
-    expect(compareGoldenRuns(before, { ...after, queries: others }, new Set())).toBeNull();
+    const incomparable = { ...after, queries: others };
+    expect(await statistics.compareRuns(before, incomparable, none, noStatistics, never)).toBeNull();
   });
 
   it('names the best rank in any step of a forbidden document', async () => {
