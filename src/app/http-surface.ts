@@ -136,9 +136,9 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
           { deps: { ...deps, api: null }, port: metricsPort, setting: 'server.metrics_port' },
         ];
   const listening: HttpServer[] = [];
-  for (const server of servers) {
-    const started = await startHttpServer(server.deps, { host, port: server.port }, server.setting);
-    cleanups.defer(`HTTP server of ${server.setting}`, () => started.close());
+  for (const { deps: parts, ...address } of servers) {
+    const started = await startHttpServer(parts, { host, ...address });
+    cleanups.defer(`HTTP server of ${address.setting}`, () => started.close());
     listening.push(started);
   }
   return listening;

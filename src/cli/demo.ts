@@ -25,7 +25,7 @@ async function demo(port: number, once: boolean, fault: string, signal: AbortSig
   requireDemoPackages();
   let isAsExpected: boolean;
   try {
-    await assertCanListen({ host: '127.0.0.1', port }, 'server.port');
+    await assertCanListen({ host: '127.0.0.1', port, setting: 'server.port' });
     isAsExpected = await runDemo({
       port,
       stay: !once,

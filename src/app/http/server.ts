@@ -42,15 +42,6 @@ import { addOpenApi } from './openapi.ts';
 import { accessOf } from './route-access.ts';
 import { createContextOf, type OpenTables } from './scoped-context.ts';
 
-interface HttpApi {
-  readonly context: Context;
-  readonly openTables: OpenTables;
-  readonly pool: Pool;
-  readonly authentication: AuthenticationSettings;
-  readonly ingest: Omit<IngestDeps, 'authentication'>;
-  readonly otlpReceiver: OtlpReceiver;
-}
-
 export interface HttpParts {
   readonly logger: Logger;
   readonly version: string;
@@ -59,17 +50,19 @@ export interface HttpParts {
   /** Health and metrics; null if another server provides them. */
   readonly operations: Operations | null;
   /** The API; null if this server does not provide it. */
-  readonly api: HttpApi | null;
+  readonly api: {
+    readonly context: Context;
+    readonly openTables: OpenTables;
+    readonly pool: Pool;
+    readonly authentication: AuthenticationSettings;
+    readonly ingest: Omit<IngestDeps, 'authentication'>;
+    readonly otlpReceiver: OtlpReceiver;
+  } | null;
   /** Memory budget that all servers in a process share. */
   readonly memory: MemoryBudget;
   /** Returns the error for a temporary database outage; null for any other error. */
   outageOf(error: Error): RecalldError | null;
   readonly onShed: (reason: ShedReason) => void;
-}
-
-export interface HttpAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 export interface HttpServer extends Draining {
@@ -86,13 +79,16 @@ const INACTIVE_MS = 5 * 60_000;
 /** Size limit for forms, which request-bodies.ts does not read. */
 const FORM_BYTES = 256 * 1024;
 
-/**
- * Starts a server. Port 0 selects a free port.
- *
- * @param setting config key of the port, for the error message
- * @throws RecalldError port_in_use
- */
-export async function startHttpServer(deps: HttpParts, address: HttpAddress, setting: string): Promise<HttpServer> {
+interface HttpAddress {
+  readonly host: string;
+  /** 0 selects a free port. */
+  readonly port: number;
+  /** Config key of the port, for the error message. */
+  readonly setting: string;
+}
+
+/** Starts a server. @throws RecalldError port_in_use */
+export async function startHttpServer(deps: HttpParts, address: HttpAddress): Promise<HttpServer> {
   const app = fastify({
     logger: false,
     return503OnClosing: true,
@@ -165,7 +161,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     const url = await app.listen({ host, port: address.port });
     return Object.assign(draining, { url, close: () => app.close() });
   } catch (cause) {
-    throw listenFailure(cause, address, setting);
+    throw listenFailure(cause, address);
   }
 }
 
@@ -252,17 +248,17 @@ function pathOf(url: string): string {
 }
 
 /** Lets a daemon that starts slowly fail early if the address is in use. @throws RecalldError port_in_use */
-export async function assertCanListen({ host, port }: HttpAddress, setting: string): Promise<void> {
+export async function assertCanListen(address: HttpAddress): Promise<void> {
   const server = createServer();
   try {
-    await once(server.listen(port, host), 'listening');
+    await once(server.listen(address.port, address.host), 'listening');
   } catch (cause) {
-    throw listenFailure(cause, { host, port }, setting);
+    throw listenFailure(cause, address);
   }
   await new Promise((closed) => server.close(closed));
 }
 
-function listenFailure(cause: unknown, { host, port }: HttpAddress, setting: string): Error {
+function listenFailure(cause: unknown, { host, port, setting }: HttpAddress): Error {
   const code = (cause as NodeJS.ErrnoException).code;
   if (code === 'EADDRINUSE') {
     return new RecalldError(
