@@ -139,32 +139,8 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** Keys that have moved, each identified by the end of its former path. */
-const movedKeys: readonly {
-  readonly from: readonly string[];
-  readonly to: string;
-  readonly scope: string;
-}[] = [
-  {
-    from: ['density', 'false_pages'],
-    to: 'drift',
-    scope: 'which applies to the density checks of all pipelines together',
-  },
-  { from: ['alerts', 'false_page_budget'], to: 'per_pipeline', scope: 'which applies to each pipeline' },
-];
-
 function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
   const field = formatPath([...path, key]);
-  const moved = movedKeys.find(({ from: [section, name] }) => path.at(-1) === section && key === name);
-  if (moved !== undefined) {
-    const { to, scope } = moved;
-    const value = JSON.stringify(valueAt(checked.value, [...path, key]));
-    const text = `has moved to \`alerts.false_pages.${to}\`, ${scope}; write \`alerts: {false_pages: {${to}: ${value}}}\``;
-    return { field, text };
-  }
-  if (path.at(-1) === 'density' && key === 'k') {
-    return { field, text: 'was removed, because query density uses only the nearest chunk; delete it' };
-  }
   const known = keysAt(checked, path);
   const guess = closest(key, known);
   if (guess === null) return { field, text: `is not a known key; known keys here are ${known.join(', ')}` };

@@ -183,33 +183,6 @@ describe('a value of the wrong type or out of bounds', () => {
   });
 });
 
-describe('a key that has moved', () => {
-  it.each([
-    [
-      'alerts: {false_page_budget: 2 per 30d}',
-      'alerts.false_page_budget has moved to `alerts.false_pages.per_pipeline`, which applies to each pipeline; write `alerts: {false_pages: {per_pipeline: "2 per 30d"}}`.',
-    ],
-    [
-      aPipeline(
-        'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding, metric: cosine}, density: {false_pages: 1 per 365d}',
-      ),
-      'pipelines[0].density.false_pages has moved to `alerts.false_pages.drift`, which applies to the density checks of all pipelines together; write `alerts: {false_pages: {drift: "1 per 365d"}}`.',
-    ],
-  ])('is rejected with its replacement: %s', (text, sentence) => {
-    expect(problems(text)).toEqual([sentence]);
-  });
-});
-
-describe('a key that was removed', () => {
-  it('is rejected with an instruction', () => {
-    const store =
-      'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding}';
-    expect(problems(aPipeline(`${store}, density: {k: 5}`))).toEqual([
-      'pipelines[0].density.k was removed, because query density uses only the nearest chunk; delete it.',
-    ]);
-  });
-});
-
 describe('a duplicate name', () => {
   it.each([
     [
