@@ -33,7 +33,7 @@ export interface GoldenQuery {
   readonly steps?: readonly string[];
   /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
-  /** Documents that must never be returned: patterns (`core/text/document-pattern.ts`) with tags as placeholders. */
+  /** Documents that must never be returned: patterns (`core/text/document-pattern.ts`) filled with the query's tags. */
   readonly forbidden?: readonly string[];
   /** True if the store has no answer, so that an empty result is correct. Such a query has no judgments. */
   readonly noAnswer?: true;

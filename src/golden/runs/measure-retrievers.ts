@@ -142,12 +142,12 @@ async function measureStability({ db }: Context, run: EndedRun) {
   const details = {
     k,
     against: pinned.runId,
-    least: overlaps.toSorted((a, b) => a.overlap - b.overlap).slice(0, MIN_NAMED),
+    least: overlaps.toSorted((a, b) => a.overlap - b.overlap).slice(0, MAX_NAMED),
   };
   return { ...meanOf(STABILITY, values, 'ndcg'), details };
 }
 
 /** Maximum number of queries in the list of the most changed results. */
-const MIN_NAMED = 5;
+const MAX_NAMED = 5;
 /** Number of queries per turn; a turn takes a few milliseconds of the main thread. */
 const QUERIES_PER_TURN = 500;

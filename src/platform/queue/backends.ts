@@ -272,7 +272,7 @@ export async function openRedisBackend(
           if (worker.isCluster) {
             isClosing = true;
             if (blocking !== undefined)
-              await within(MAX_ATTEMPTS * answerLimitMs, connectionOutcome(blocking)).catch(report);
+              await within(RECONNECT_LIMIT_FACTOR * answerLimitMs, connectionOutcome(blocking)).catch(report);
           } else if (blocking !== undefined) wake(blocking);
           await bullmqWorker.close();
         },
@@ -319,7 +319,7 @@ function wake(connection: { readonly status: string; connect(): Promise<unknown>
  * Maximum duration of a cluster's reconnect attempt, as a multiple of `answerLimitMs`. An attempt waits first, and then
  * tries to reach each node, one after the other.
  */
-const MAX_ATTEMPTS = 10;
+const RECONNECT_LIMIT_FACTOR = 10;
 
 /**
  * Waits for the outcome of a cluster's current reconnect attempt. A cluster that is waiting to reconnect, or is
