@@ -95,7 +95,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
   {
     alert: 'RecalldRedactionFailing',
     severity: 'warning',
-    expr: `${increaseBy(['pipeline', 'outcome'], 'recalld_redaction_service_total', '15m', { outcome: ['failed', 'timeout', 'malformed', 'overloaded'] })} >= 10`,
+    expr: `${increaseBy(['pipeline', 'outcome'], 'recalld_redaction_service_total', '15m', { outcome: ['failed', 'timeout', 'malformed'] })} >= 10`,
     for: '5m',
     keepFiringFor: '15m',
     by: ['pipeline', 'outcome'],

@@ -53,7 +53,7 @@ export const labelValues = {
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_live_isolation_unchecked_total: { reason: uncheckedReasons },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
-  recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
+  recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed'] },
   recalld_trace_spans_total: {
     outcome: [
       'live_query',
