@@ -49,7 +49,8 @@ function tell(): void {
     const reason = client.giveUp();
     if (client.isSilent) continue;
     const why = reason === null ? 'the process ended before they were sent' : reason;
-    process.stderr.write(`recalld: ${queries} queries and ${feedback} feedback items were not delivered: ${why}.\n`);
+    const lost = `${queries === 1 ? '1 query' : `${queries} queries`} and ${feedback} feedback ${feedback === 1 ? 'item' : 'items'}`;
+    process.stderr.write(`recalld: ${lost} were not delivered: ${why}.\n`);
   }
 }
 

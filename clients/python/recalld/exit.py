@@ -71,7 +71,8 @@ def send_what_is_left() -> None:
         left = stats.dropped["closed"]
         if left > 0 and not delivery.is_watched:
             why = stats.last_error or "the process ended before they were sent"
-            sys.stderr.write(f"recalld: {left} queries and feedback items were not delivered: {why}.\n")
+            lost = "1 query or feedback item was" if left == 1 else f"{left} queries and feedback items were"
+            sys.stderr.write(f"recalld: {lost} not delivered: {why}.\n")
 
 
 def _after_fork() -> None:

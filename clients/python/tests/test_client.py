@@ -336,7 +336,7 @@ class TheProcess(ClientTest):
         )
         done = self.run_python(script, "")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("recalld: 1 queries and feedback items were not delivered: ", done.stderr)
+        self.assertIn("recalld: 1 query or feedback item was not delivered: ", done.stderr)
 
     @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
     def test_works_in_a_forked_child_and_sends_nothing_twice(self) -> None:
