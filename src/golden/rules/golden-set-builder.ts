@@ -88,14 +88,14 @@ export class GoldenSetBuilder {
       throw malformed(
         place,
         query.id === null
-          ? `repeats the text and tags of ${at(known.place)}; put their judgments on one line or give each query an id`
+          ? `repeats the query of ${at(known.place)}; put their judgments on one line or give each query an id`
           : `repeats the query id ${quoted(id)} of ${at(known.place)}; give each query its own id`,
       );
     }
     if (!isSameQuery(known, query)) {
       throw malformed(
         place,
-        `reuses the query id ${quoted(id)} of ${at(known.place)} with another text or other tags; use two ids`,
+        `reuses the query id ${quoted(id)} of ${at(known.place)} with another text, steps or tags; use two ids`,
       );
     }
     if (repeat === 'join') {
