@@ -165,7 +165,7 @@ async function existing({ store, known, isWhole, signal }: StoreSubject): Promis
   return `${plural(there.size, 'id')} found among ${there.size + many.length} requested.`;
 }
 
-async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
+async function listed({ store, known, byId, isWhole, signal }: StoreSubject): Promise<string> {
   const ids: string[] = [];
   let from: string | null = null;
   let pages = 0;
@@ -179,10 +179,9 @@ async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<
   } while (from !== null && pages < MAX_PAGES);
   if (from !== null) return `The first ${plural(ids.length, 'id')} arrived in ${pages} pages.`;
   const all = new Set(ids);
-  const lost = known.filter(({ id }) => !all.has(id)).length;
+  const lost = [...byId.keys()].filter((id) => !all.has(id)).length;
   must(lost === 0, `The list lacks ${plural(lost, 'document')} found in the store.`);
-  const knownIds = new Set(known.map(({ id }) => id));
-  must(!isWhole || ids.every((id) => knownIds.has(id)), 'The list contains an id that is not in the store.');
+  must(!isWhole || ids.every((id) => byId.has(id)), 'The list contains an id that is not in the store.');
   must(!isWhole || ids.length <= known.length, 'The list contains a document more times than the document has chunks.');
   return `${plural(all.size, 'id')} in ${plural(pages, 'page')}.`;
 }
