@@ -97,7 +97,7 @@ const traffic: readonly AlertRule[] = [
     silentWhile: page,
     dashboard: 'live',
     summary: `${name}: many live queries return no documents`,
-    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour returned no documents (limit 10 %), more than twice the usual share. Check the index and its filters.`,
+    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour returned no documents: at least 10 % and more than twice the usual share. Check the index and its filters.`,
   },
   {
     alert: 'RecalldLiveLatency',

@@ -55,7 +55,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     labels: docs,
     breaching: traffic({ ok: 75, empty: 25 }),
     healthy: calm,
-    says: '25% of live queries on docs in the last hour returned no documents (limit 10 %), more than twice the usual share. Check the index and its filters.',
+    says: '25% of live queries on docs in the last hour returned no documents: at least 10 % and more than twice the usual share. Check the index and its filters.',
   },
   {
     alert: 'RecalldLiveLatency',
