@@ -9,7 +9,7 @@ import {
 } from '../../../../src/density/rules/store-snapshot.ts';
 import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { uniforms } from '../../../support/uniforms.ts';
-import { near, referenceCases, reversed, rotated, rowsToMatrix, someRows } from './two-sample-reference.ts';
+import { near, referenceCases, reversed, rowsToMatrix, someRows } from './two-sample-reference.ts';
 
 interface Input {
   readonly real: readonly (readonly number[])[];
