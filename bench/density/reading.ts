@@ -2,9 +2,9 @@
 
 import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
-import { searchCanary } from '../../src/density/rules/measurement-change.ts';
 import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
 import { tailClusters } from '../../src/density/rules/tail-clusters.ts';
+import { binomialUpperTail } from '../../src/math/stats/distributions.ts';
 import { type Matrix, selectRows } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { MonitoredHour } from './monitor.ts';
@@ -84,7 +84,7 @@ export function readAlert(
   const read = readCause({
     densityDropped: true,
     trafficChanged: noveltyOf(familiarity(rows, known), memory.novelBelow, excess).explains,
-    goldenDropped: searchCanary(goldenSearches(memory, scores), 1).signTestP < SIGNIFICANCE,
+    goldenDropped: signTestP(memory, scores) < SIGNIFICANCE,
     // The simulated scenarios have scores but no chunks, so no chunk can be searched for.
     chunksMissing: null,
     canary: null,
@@ -123,9 +123,9 @@ function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHo
   return largest === undefined ? [] : largest.members.map((id) => questions.get(id) ?? 0);
 }
 
-function goldenSearches({ golden, goldenScores }: Memory, scores: Scores): Parameters<typeof searchCanary>[0] {
-  return Array.from(golden, (question, i) => ({
-    before: { chunks: [], score: goldenScores[i] ?? 0 },
-    after: { chunks: [], score: scores[question] ?? 0 },
-  }));
+/** One-sided sign test of the golden scores: P(Bin(changed, 1/2) >= dropped) if nothing changed. */
+function signTestP({ golden, goldenScores }: Memory, scores: Scores): number {
+  const changes = Array.from(golden, (question, i) => (scores[question] ?? 0) - (goldenScores[i] ?? 0));
+  const dropped = changes.filter((change) => change < 0).length;
+  return binomialUpperTail(dropped, changes.filter((change) => change !== 0).length, 0.5);
 }

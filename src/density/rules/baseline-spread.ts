@@ -34,7 +34,7 @@ function spreadOf(windows: readonly Float64Array[], z: number) {
   const all = windows.flatMap((means) => [...means]);
   const { mean, standardDeviation } = moments(all);
   const pooled = { mean, variance: standardDeviation ** 2 };
-  const { phi } = overdispersion(
+  const phi = overdispersion(
     windows.map((means) => ({
       sessions: means.length,
       meanX: means.reduce((sum, x) => sum + x, 0) / means.length,
@@ -64,14 +64,13 @@ function spreadOf(windows: readonly Float64Array[], z: number) {
 export function overdispersion(
   windows: readonly { readonly sessions: number; readonly meanX: number }[],
   pooled: Parameters<typeof meanXUpper>[0],
-) {
+): number {
   const filled = windows.filter(({ sessions }) => sessions > 0);
-  if (filled.length < 2 || pooled.variance <= 0) return { phiRaw: 1, phi: 1 };
+  if (filled.length < 2 || pooled.variance <= 0) return 1;
   let squares = 0;
   for (const { sessions, meanX } of filled) squares += sessions * (meanX - pooled.mean) ** 2;
-  /** Ratio between the variance of window means and the variance for independent sessions; may be below 1 by chance. */
-  const phiRaw = squares / ((filled.length - 1) * pooled.variance);
-  return { phiRaw, phi: Math.max(1, phiRaw) };
+  // The ratio may be below 1 by chance.
+  return Math.max(1, squares / ((filled.length - 1) * pooled.variance));
 }
 
 /**

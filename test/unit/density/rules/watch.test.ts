@@ -132,7 +132,7 @@ describe('the density monitor', () => {
       watching,
       changedTo({
         kind: 'keep',
-        searched: { queries: 30, overlaps: [], meanOverlap: 1, meanScoreChange: 0, shareWorse: 0, signTestP: 1 },
+        searched: { queries: 30, meanOverlap: 1, meanScoreChange: 0 },
       }),
       'watching',
       ['event'],
