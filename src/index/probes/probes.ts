@@ -41,11 +41,6 @@ export function canariesTable(pool: Pool) {
         [pipeline, embedder, vectors.map(bytesOfVector), now],
       );
     },
-
-    /** Deletes the canary vectors of a pipeline, so that a change is accepted: the next probe stores new vectors. */
-    async forget(pipeline: string): Promise<void> {
-      await pool.query('delete from embedding_canaries where pipeline = $1::text', [pipeline]);
-    },
   };
 }
 

@@ -23,10 +23,4 @@ describe('canary vectors', () => {
     await canaries().save('first', 'model', vectors.toReversed(), hours(1));
     expect(await canaries().find('first', 'model')).toEqual(vectors);
   });
-
-  it('are deleted when the change of the model is accepted', async () => {
-    await canaries().save('forgotten', 'model', vectors, hours(0));
-    await canaries().forget('forgotten');
-    expect(await canaries().find('forgotten', 'model')).toBeNull();
-  });
 });
