@@ -1,5 +1,5 @@
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { OTHER_SEGMENT } from '../../golden/rules/golden-set.ts';
+import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { type Matrix, rowLengths } from '../../math/vector/matrix.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
@@ -87,22 +87,9 @@ export function segmentTotals(
   { segmentKeys, maxSegments }: { readonly segmentKeys: readonly string[]; readonly maxSegments: number },
 ): Readonly<Record<string, CoverageTotals>> {
   const totals: Record<string, CoverageTotals> = density === null ? {} : { [ALL_SEGMENT]: coverageTotals(density) };
-  const members = new Map<string, (typeof queries)[number][]>();
-  for (const query of queries) {
-    const tags = segmentsOf.get(query.id) ?? {};
-    for (const key of segmentKeys) {
-      const value = tags[key];
-      if (value === undefined) continue;
-      const name = `${key}=${value}`;
-      const own = members.get(name);
-      if (own === undefined) members.set(name, [query]);
-      else own.push(query);
-    }
-  }
-  const ordered = [...members].toSorted(([a, m], [b, n]) => n.length - m.length || (a < b ? -1 : 1));
-  const rest = ordered.slice(maxSegments).flatMap(([, own]) => own);
-  const shown = [...ordered.slice(0, maxSegments), ...(rest.length === 0 ? [] : [[OTHER_SEGMENT, rest] as const])];
-  for (const [name, own] of shown) {
+  const tagged = queries.map(({ id }) => ({ tags: segmentsOf.get(id) ?? {} }));
+  for (const { name, members } of groupBySegment(tagged, segmentKeys, maxSegments).segments) {
+    const own = members.flatMap((index) => queries[index] ?? []);
     const found = queryDensity(
       own.map(({ ranks }) => ranks),
       Float64Array.from(own, ({ surprise }) => surprise),
