@@ -131,8 +131,14 @@ export function observationsOf({ firing, golden, live, hasStore, isLost, failing
     run: golden.run,
     live: {
       ...nothingLive,
-      errors: { value: failing, ciLow: Math.max(0, failing - 0.02), n: calls, before: 0.002 },
-      empty: { value: 0.002, ciLow: 0, n: calls, before: 0.002 },
+      errors: {
+        value: failing,
+        ciLow: Math.max(0, failing - 0.02),
+        ciHigh: Math.min(1, failing + 0.02),
+        n: calls,
+        before: 0.002,
+      },
+      empty: { value: 0.002, ciLow: 0, ciHigh: 0.004, n: calls, before: 0.002 },
       ...live,
     },
     relevance: null,

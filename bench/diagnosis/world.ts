@@ -334,8 +334,8 @@ function observeRecall(
   };
   const now = measure(quality * (broken.quality ?? 1));
   if (now.length === 0) return null;
-  const { mean: value, ciHigh } = summarize(now, 'recall');
-  return { before: mean(measure(quality)), value, ciHigh, k: RECALL_K };
+  const { mean: value, ciLow, ciHigh, n } = summarize(now, 'recall');
+  return { before: mean(measure(quality)), value, ciLow, ciHigh, n, k: RECALL_K };
 }
 
 function deploymentsOf({ decoy }: Shape, { annotated, isDetected }: Broken): Deployment[] {

@@ -3,13 +3,13 @@ import { causeTexts, namedCauses } from '../../src/incidents/diagnosis/rules/cau
 import { reaches } from '../../src/incidents/diagnosis/rules/effects.ts';
 import { judgedEstimates, judgedWeightOf, priorOf, weightOf } from '../../src/incidents/diagnosis/rules/estimates.ts';
 import { fittedEstimates } from '../../src/incidents/diagnosis/rules/fitted-weights.ts';
-import { type Sign, signNames, signStates } from '../../src/incidents/diagnosis/rules/signs.ts';
+import { type SignState, signNames, signStates } from '../../src/incidents/diagnosis/rules/signs.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function diagnosisWeightsPage(): Page {
   const rows = signNames.flatMap((name) =>
     signStates[name].map((state) => {
-      const sign = { name, state } as Pick<Sign, 'name' | 'state'>;
+      const sign: SignState = { name, state };
       const weights = namedCauses
         .map((cause) => ({
           cause,

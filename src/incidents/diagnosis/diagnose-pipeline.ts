@@ -130,7 +130,7 @@ function firingAlerts(pipeline: WatchedPipeline, facts: PipelineFacts, open: Inc
   const { checks, parts } = facts;
   const timeline = open?.timeline ?? [];
   const own = [...alertsOf(pipeline, facts, now), ...withoutData(timeline, facts, pipeline.name, now)];
-  const carried = carriedOver(timeline, pipeline, checks, parts).filter(
+  const carried = carriedOver(timeline, pipeline.golden, checks, parts).filter(
     ({ name }) => !own.some((one) => one.name === name),
   );
   return [...own, ...carried].filter((alert) => !hasLeftConfig(alert, parts));

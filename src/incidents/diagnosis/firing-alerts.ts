@@ -31,7 +31,14 @@ import {
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { liveAlerts, unmeasuredChanges } from './live-alerts.ts';
 import { starvedAlerts } from './own-machine.ts';
-import { type Alert, type AlertTimeline, alertOf, type ClosingReason, type Recoveries } from './rules/incident.ts';
+import {
+  type Alert,
+  type AlertTimeline,
+  alertOf,
+  type ClosingReason,
+  type NamedAlert,
+  type Recoveries,
+} from './rules/incident.ts';
 
 export interface AlertFacts {
   /** Runs and checks of other pipelines are ignored. */
@@ -58,7 +65,7 @@ export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date
 }
 
 /** Returns the start of the window in which the measure of an alert was last measured; empty for a golden score. */
-function dataOf({ measured }: Alert, measurements: AlertFacts['measurements']): Pick<Alert, 'from'> {
+function dataOf({ measured }: Alert, measurements: AlertFacts['measurements']) {
   const found = measurements.find(
     ({ measure, segment }) => measure === measured?.measure && segment === measured.segment,
   );
@@ -94,7 +101,7 @@ function coverageTexts(check: CheckState, measurements: AlertFacts['measurements
   return { headline, text: `${headline}. ${alertText(check)}.` };
 }
 
-function measuredBy({ kind, measure, goldenSet, segment }: CheckState): Pick<Alert, 'measured'> {
+function measuredBy({ kind, measure, goldenSet, segment }: CheckState) {
   switch (kind) {
     case 'floor':
     case 'regression':
@@ -110,7 +117,7 @@ function measuredBy({ kind, measure, goldenSet, segment }: CheckState): Pick<Ale
   }
 }
 
-function measured(measure: string, segment = ALL_SEGMENT): Pick<Alert, 'measured'> {
+function measured(measure: string, segment = ALL_SEGMENT) {
   return { measured: { measure, segment } };
 }
 
@@ -230,7 +237,7 @@ function retrieverRecovery(rule: string, goldenSet: string | null, latest: reado
 }
 
 /** Returns the check or golden set of an alert; null if the alert has none, or if no config ever contained it. */
-function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): KnownItem | null {
+function partOf({ name, goldenSet }: NamedAlert, parts: readonly KnownItem[]): KnownItem | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??
     parts.find((part) => part.kind === 'golden_set' && part.name === goldenSet) ??
@@ -239,7 +246,7 @@ function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: r
 }
 
 /** Returns true if the check or golden set of an alert was removed from the config. */
-export function hasLeftConfig(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): boolean {
+export function hasLeftConfig(alert: NamedAlert, parts: readonly KnownItem[]): boolean {
   return partOf(alert, parts)?.endedAt != null;
 }
 
@@ -256,12 +263,13 @@ export function closingReasonOf(timeline: readonly AlertTimeline[], parts: reado
  */
 export function carriedOver(
   timeline: readonly AlertTimeline[],
-  { golden }: Pick<WatchedPipeline, 'golden'>,
+  golden: WatchedPipeline['golden'],
   checks: readonly CheckState[],
   parts: readonly KnownItem[],
 ): Alert[] {
-  return timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }) => {
-    const part = partOf({ name, goldenSet }, parts);
+  return timeline.flatMap((known) => {
+    const { name, rule, goldenSet, currentSeverity, worst } = known;
+    const part = partOf(known, parts);
     if (currentSeverity === null || part === null || part.endedAt !== null) return [];
     const isOurs =
       part.kind === 'check'

@@ -18,6 +18,7 @@ import {
   type Incident,
   isEcho,
   isFinal,
+  type NamedAlert,
   type Recoveries,
   replacesLast,
   type Said,
@@ -229,7 +230,7 @@ async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncid
   return last && { ...incident, timeline: timelineOf(incident.timeline), last };
 }
 
-function worstOf(alerts: readonly Pick<Alert, 'severity'>[]): Alert['severity'] {
+function worstOf(alerts: readonly NamedAlert[]): NamedAlert['severity'] {
   return alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
 }
 

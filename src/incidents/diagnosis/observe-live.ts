@@ -142,8 +142,7 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
   const newest = freshly(latest, LIVE_DROP);
   const state = dropStates.find((one) => one === newest?.details['state']);
   if (newest === null || state === undefined) return null;
-  const { value: drop, ...bounds } = estimateOf(newest);
-  return { drop, ...bounds, state };
+  return { ...estimateOf(newest), state };
 }
 
 /** @param deployments those in the period in which the judge may have changed */

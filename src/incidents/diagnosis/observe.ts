@@ -215,10 +215,7 @@ function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensit
   }
 }
 
-export async function observeTopics(
-  topics: Pick<TopicsTable, 'list'>,
-  pipeline: string,
-): Promise<readonly ObservedTopic[]> {
+export async function observeTopics(topics: TopicsTable, pipeline: string): Promise<readonly ObservedTopic[]> {
   const open = await topics.list({ pipeline, states: ['open'], limit: MAX_TOPICS });
   return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
 }

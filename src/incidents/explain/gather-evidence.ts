@@ -39,12 +39,13 @@ const breadthOf: Readonly<Record<string, string>> = {
 
 /** @throws only the reason of `signal` */
 export async function lookForQuestion(
-  { retriever, store, embedder }: WatchedPipeline,
+  pipeline: WatchedPipeline,
   { text, tags, k }: AskedQuestion,
   filters: SeenQuestion['filters'],
   hubs: SeenQuestion['hubs'],
   signal: AbortSignal,
 ): Promise<SeenQuestion> {
+  const { retriever } = pipeline;
   const deep = Math.max(DEEPER * k, MIN_DEEP);
   const request = { text, tags, k, withText: true };
   const first = await retriever.retrieve({ ...request, withStages: true }, signal);
@@ -61,12 +62,12 @@ export async function lookForQuestion(
     untagged,
     filters,
     hubs,
-    store: await lookIntoStore({ store, embedder }, text, k, deep, asked, signal),
+    store: await lookIntoStore(pipeline, text, k, deep, asked, signal),
   };
 }
 
 async function lookIntoStore(
-  { store, embedder }: Pick<WatchedPipeline, 'store' | 'embedder'>,
+  { store, embedder }: WatchedPipeline,
   text: string,
   k: number,
   deep: number,

@@ -10,7 +10,7 @@ import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { visible } from '../../platform/postgres/visible.ts';
 import type { Actor } from '../diagnosis/incident-acts.ts';
-import { isSilenced, type Silence } from './rules/silence.ts';
+import { isSilenced, type NewSilence, type Silence } from './rules/silence.ts';
 
 const columns = 'id, pipeline, starts_at, ends_at, reason, created_at, created_by';
 
@@ -79,8 +79,6 @@ export function createSilences(pool: Pool, scope: Scope = null) {
     },
   };
 }
-
-type NewSilence = Pick<Silence, 'pipeline' | 'startsAt' | 'endsAt' | 'reason'>;
 
 /** Maximum length of a silence. A longer silence would probably be forgotten. */
 const MAX_LENGTH_MS = 90 * DAY_MS;

@@ -2,7 +2,7 @@
 import type { Cause, Confidence, NamedCause } from './cause.ts';
 import { canExplain, type Effect, type EffectKind, effectTitles, leftBy } from './effects.ts';
 import { movedBy } from './moved-by.ts';
-import { besideOf, type CauseRanking, rankCauses, weigh } from './rank-causes.ts';
+import { besideOf, type RankedEffects, rankCauses, weigh } from './rank-causes.ts';
 import { isHealthy, type Sign, type SignName } from './signs.ts';
 
 export interface AlsoCause {
@@ -32,13 +32,9 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
  *
  * @param signs that are used in the ranking
  */
-export function alsoCauses(
-  { cause, ranked }: Pick<CauseRanking, 'cause' | 'ranked'>,
-  signs: readonly Sign[],
-  effects: readonly Effect[],
-  failedShare: number | null,
-): AlsoCause[] {
-  const named: readonly Cause[] = [cause, besideOf({ cause, ranked, effects, failedShare })?.cause ?? cause];
+export function alsoCauses(ranking: RankedEffects, signs: readonly Sign[]): AlsoCause[] {
+  const { cause, effects, failedShare } = ranking;
+  const named: readonly Cause[] = [cause, besideOf(ranking)?.cause ?? cause];
   const first = named.filter((one) => one !== 'unknown');
   const left = effects.flatMap((effect) => leftBy(first, effect, failedShare) ?? []);
   if (left.length === 0 || (first.length === 0 && left.length < 2)) return [];
@@ -59,13 +55,10 @@ function causeOf(
   signs: readonly Sign[],
   failedShare: number | null,
 ): AlsoCause | null {
-  const { cause, confidence, probability, ranked } = rankCauses(
-    signs.filter((sign) => isOpen(sign, left, first)),
-    left,
-    failedShare,
-  );
-  if (cause === 'unknown' || first.includes(cause) || besideOf({ cause, ranked, effects: left, failedShare }) !== null)
-    return null;
+  const open = signs.filter((sign) => isOpen(sign, left, first));
+  const ranking = { ...rankCauses(open, left, failedShare), effects: left, failedShare };
+  const { cause, confidence, probability } = ranking;
+  if (cause === 'unknown' || first.includes(cause) || besideOf(ranking) !== null) return null;
   // The first ranking named no cause, so a guess in this ranking carries less weight.
   if (first.length === 0 && confidence === 'low') return null;
   const own = left.filter((effect) => canExplain(cause, effect, failedShare)).map(({ kind }) => kind);

@@ -6,7 +6,7 @@ import { causeTexts, probabilityText, tellApart } from './cause.ts';
 import type { Effect, EffectKind } from './effects.ts';
 import { movedBy } from './moved-by.ts';
 import type { Observations, ObservedRun } from './observations.ts';
-import { besideOf, type CauseRanking, rankCauses } from './rank-causes.ts';
+import { besideOf, type RankedEffects, rankCauses } from './rank-causes.ts';
 import { readLiveSigns } from './read-live-signs.ts';
 import { readPartSigns } from './read-part-signs.ts';
 import { readRunSigns } from './read-run-signs.ts';
@@ -16,10 +16,7 @@ import { isHealthy, type Sign, type SignName } from './signs.ts';
 /** Maximum length of a summary in characters, so that it fits an alert annotation or one line of a chat. */
 export const MAX_SUMMARY_LENGTH = 300;
 
-export interface Findings extends CauseRanking {
-  readonly effects: readonly Effect[];
-  /** Share of golden queries that failed; null if no golden run was examined. */
-  readonly failedShare: number | null;
+export interface Findings extends RankedEffects {
   /** At most 300 characters. */
   readonly summary: string;
   /** Causes of the firing alerts that the first cause cannot explain. */
@@ -34,9 +31,9 @@ export function diagnose(observed: Observations): Findings {
   const weighed = measurable(undenied(sinceOnset(signs, observed.onset)));
   const effects = effectsOf(observed, signs);
   const failedShare = failedShareOf(observed.run);
-  const ranking = rankCauses(weighed, effects, failedShare);
-  const also = alsoCauses(ranking, weighed, effects, failedShare);
-  const found = { ...ranking, also, signs, weighed: weighed.map(({ name }) => name), effects, failedShare };
+  const ranking = { ...rankCauses(weighed, effects, failedShare), effects, failedShare };
+  const also = alsoCauses(ranking, weighed);
+  const found = { ...ranking, also, signs, weighed: weighed.map(({ name }) => name) };
   return { ...found, summary: summarise(found) };
 }
 
@@ -200,7 +197,7 @@ const alwaysReported: readonly EffectKind[] = [
  * Returns the effects of the firing alerts. An effect whose measure has recovered has size 0, so no cause needs to
  * explain it. Excludes effects without an earlier value; empty if the firing alerts are unknown.
  */
-function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs: readonly Sign[]): Effect[] {
+function effectsOf({ firing, run }: Observations, signs: readonly Sign[]): Effect[] {
   if (firing === null) return [];
   const always = alwaysReported.filter((kind) => isMoved(kind, signs) || (kind === 'failures' && isFailing(signs)));
   return [...new Set([...firing, ...always])].flatMap((kind): Effect[] => {

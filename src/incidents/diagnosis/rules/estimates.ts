@@ -1,7 +1,7 @@
 /** Estimates for ranking causes: priors and weights, set by judgment or fitted. */
 import { type NamedCause, namedCauses } from './cause.ts';
 import type { SignWeights } from './sign-weights.ts';
-import type { Sign } from './signs.ts';
+import type { SignState } from './signs.ts';
 import { judgedWeights } from './weights.ts';
 
 export interface Estimates {
@@ -26,23 +26,23 @@ export function priorOf(cause: NamedCause, { priors }: Estimates): number {
 }
 
 /** Returns the weight of one sign for a cause, in nats. */
-export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause, { weights }: Estimates): number {
+export function weightOf(sign: SignState, cause: NamedCause, { weights }: Estimates): number {
   return cellOf(weights[cause], sign) ?? judgedWeightOf(sign, cause);
 }
 
 /** A sign whose judged weight is at least this many nats points to the cause by itself; others only support it. */
 const OWN_SIGN = 2;
 
-export function isOwnSign(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause): boolean {
+export function isOwnSign(sign: SignState, cause: NamedCause): boolean {
   return judgedWeightOf(sign, cause) >= OWN_SIGN;
 }
 
 /** Returns the weight that was set by judgment; 0 if the evidence graph has no edge from the sign to the cause. */
-export function judgedWeightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause): number {
+export function judgedWeightOf(sign: SignState, cause: NamedCause): number {
   return cellOf(judgedWeights[cause], sign) ?? 0;
 }
 
-function cellOf(look: SignWeights | undefined, { name, state }: Pick<Sign, 'name' | 'state'>): number | undefined {
+function cellOf(look: SignWeights | undefined, { name, state }: SignState): number | undefined {
   const states: Readonly<Record<string, number | undefined>> = look?.[name] ?? {};
   return states[state];
 }

@@ -5,14 +5,20 @@ import { type Cause, confidences } from './cause.ts';
 import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
 
-/** A firing alert. */
-export interface Alert {
+/** An alert, firing or resolved. */
+export interface NamedAlert {
   readonly name: string;
   /** The alert rule for the same condition, which has the summary and the runbook. */
   readonly rule: string;
   readonly severity: Severity;
   /** The golden set whose runs the alert covers; null if it covers none. */
   readonly goldenSet: string | null;
+  /** The stored measure of the alert, for its chart; absent if the alert has none. */
+  readonly measured?: Measured | undefined;
+}
+
+/** The failing condition of an alert. */
+interface AlertCondition {
   /** Title that fits a lock screen: `nDCG@10 0.55, below 0.7`. */
   readonly headline: string;
   /** The failing condition with its numbers, in one or two sentences. */
@@ -22,8 +28,10 @@ export interface Alert {
   readonly threshold: number | null;
   /** The pinned run with which the value was compared; absent for an absolute value. */
   readonly comparedWith?: string | null | undefined;
-  /** The stored measure of the alert, for its chart; absent if the alert has none. */
-  readonly measured?: Measured | undefined;
+}
+
+/** A firing alert. */
+export interface Alert extends NamedAlert, AlertCondition {
   /** Start of the data behind the alert, for example of a live window; absent for a golden score or a state. */
   readonly from?: Date | undefined;
 }
@@ -48,13 +56,8 @@ export interface Diagnosis extends Findings {
   readonly referenceRunId: string | null;
 }
 
-export interface AlertTimeline {
-  readonly name: string;
-  /** The alert rule of the highest severity reached. */
-  readonly rule: string;
-  readonly goldenSet: string | null;
-  /** Worst severity that the alert reached. */
-  readonly severity: Severity;
+/** An alert during an incident, with its worst severity and the rule of that severity. */
+export interface AlertTimeline extends NamedAlert {
   /** Current severity; null if the alert is resolved. */
   readonly currentSeverity: Severity | null;
   readonly openedAt: Date;
@@ -62,13 +65,12 @@ export interface AlertTimeline {
   readonly endedAt: Date | null;
   /** Times at which the alert became critical; more than one if its severity dropped in between. */
   readonly criticalAt: readonly Date[];
-  readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
+  readonly worst: AlertCondition & { readonly at: Date };
   /**
    * Measurement that last resolved the alert: `nDCG@10 recovered to 0.82`; null while the alert fires, or if nothing
    * was measured.
    */
   readonly recovered: string | null;
-  readonly measured?: Measured | undefined;
 }
 
 /** Recovered measurements of resolved alerts, keyed by alert name. */
@@ -317,17 +319,18 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
 const topicId = /\bt-[0-9a-f]{10}\b/g;
 
 type SummaryTexts = Pick<Diagnosis, 'summary' | 'signs'>;
-type DiagnosisTexts = Pick<Diagnosis, 'summary' | 'ranked' | 'signs'> & {
-  readonly earlier?: readonly SummaryTexts[];
-};
+type WithEarlier<Texts> = Texts & { readonly earlier?: readonly SummaryTexts[] };
 
-export function topicIdsIn({ summary, signs, earlier = [] }: Omit<DiagnosisTexts, 'ranked'>): string[] {
+export function topicIdsIn({ summary, signs, earlier = [] }: WithEarlier<SummaryTexts>): string[] {
   const own = [summary, ...signs.map(({ sentence }) => sentence)].flatMap((text) => text.match(topicId) ?? []);
   return [...own, ...earlier.flatMap((one) => topicIdsIn(one))];
 }
 
 /** @param names topic names, keyed by topic id; a topic without a name keeps its id */
-export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names: ReadonlyMap<string, string>): Texts {
+export function withTopicNames<Texts extends WithEarlier<Diagnosis>>(
+  texts: Texts,
+  names: ReadonlyMap<string, string>,
+): Texts {
   if (names.size === 0) return texts;
   const named = (text: string): string =>
     text.replaceAll(topicId, (id) => {
@@ -353,7 +356,7 @@ export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names
 export const BRIEF_MS = 30 * MINUTE_MS;
 
 /** Counts pages from `from` (inclusive) to `until` (exclusive). */
-export function pageStatistics(incidents: readonly Pick<Incident, 'timeline' | 'cause'>[], from: Date, until: Date) {
+export function pageStatistics(incidents: readonly Incident[], from: Date, until: Date) {
   const pages = incidents.flatMap(({ timeline, cause }) =>
     timeline.flatMap(({ criticalAt, endedAt }) =>
       criticalAt

@@ -19,7 +19,7 @@ import { mean } from '../../../math/stats/descriptive.ts';
 import { type OlderRun, olderAnswers, repeatedAnswers } from './answers-alike.ts';
 import { changedAnswers, type StagedSide, scoreLoss, stageLoss, widestNdcg } from './changed-answers.ts';
 import type { EffectKind } from './effects.ts';
-import type { ObservedLive, ObservedShare, ObservedValue } from './observed-live.ts';
+import type { EstimatedValue, ObservedLive, ObservedShare, ObservedValue } from './observed-live.ts';
 import type { OwnDelays } from './own-delays.ts';
 import type { Samples } from './samples.ts';
 
@@ -67,9 +67,7 @@ export interface ObservedLevel {
   readonly first: number;
   readonly threshold: number;
   /** Judged live score of the same name, or the share of positive feedback; null if there is neither. */
-  readonly opinions:
-    | (Pick<ObservedValue, 'value' | 'ciLow' | 'ciHigh' | 'n'> & { readonly by: 'judge' | 'users' })
-    | null;
+  readonly opinions: (EstimatedValue & { readonly by: 'judge' | 'users' }) | null;
 }
 
 /** Numbers of distinct judged documents: all that were looked up, the superseded ones and the lost ones. */
@@ -79,9 +77,9 @@ export type ObservedRelevance =
   /** A judged live score whose whole confidence interval is below its earlier value. */
   | (ObservedValue & { readonly state: 'below'; readonly measure: (typeof measuresOfScore)[ScoredMeasure][0] })
   /** Drop in judged live nDCG compared with the preceding weeks. */
-  | (Pick<ObservedValue, 'ciLow' | 'ciHigh' | 'n'> & { readonly drop: number; readonly state: DropState });
+  | (EstimatedValue & { readonly state: DropState });
 
-export interface ObservedRecall extends Pick<ObservedValue, 'value' | 'ciHigh'> {
+export interface ObservedRecall extends EstimatedValue {
   readonly before: number | null;
   readonly k: number;
 }
@@ -101,7 +99,7 @@ export interface ObservedCanary {
   readonly verdict: CanaryVerdict;
 }
 
-export interface ObservedDensity extends Pick<ObservedValue, 'value' | 'ciLow' | 'ciHigh'> {
+export interface ObservedDensity extends EstimatedValue {
   /** True if the density alert fires and recalld has measured no recovery. */
   readonly hasFallen: boolean;
   /** How the density alert classified the queries: `new`, `same`, or null if it did not. */
@@ -161,23 +159,26 @@ export type ObservedRun = ReturnType<typeof observedRun>;
 /** Comparison with the last good run or, if there is none, the baseline. */
 export type ObservedReference = NonNullable<ObservedRun['reference']>;
 
-export function observedRun({ now, reference, stale, lost, key, previous, older, ...seen }: RunsSeen) {
+export function observedRun(seen: RunsSeen) {
+  const { goldenSet, now, labels, forbidden, level, reference } = seen;
   return {
-    ...seen,
+    goldenSet,
+    labels,
+    forbidden,
+    level,
     outcomes: countOutcomes(now.answers),
     /** The first real error and its count; null if there are no failures. */
     failure: runFailure(now.answers),
     latency95Ms: latency95(now.answers),
     slow: slowQueries(now),
     returned: returnedBy(now),
-    reference: reference && comparedRuns(now, reference, { stale, lost, key, previous, older }),
+    reference: reference && comparedRuns(seen, reference),
   };
 }
 
 function comparedRuns(
-  now: ComparedSide,
+  { now, stale, lost, key, previous, older }: RunsSeen,
   { side, stages, contexts, ...known }: NonNullable<RunsSeen['reference']>,
-  { stale, lost, key, previous, older }: Pick<RunsSeen, 'stale' | 'lost' | 'key' | 'previous' | 'older'>,
 ) {
   const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
   const measure = isScored ? key : widestNdcg(side, now);

@@ -1,16 +1,19 @@
 /** Observations of live traffic around an alert. Null means not measured. */
 
-/** A value with its 95 % CI and its earlier value. */
-export interface ObservedValue {
+/** A value with its 95 % CI. */
+export interface EstimatedValue {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
   /** Sample size. */
   readonly n: number;
+}
+
+export interface ObservedValue extends EstimatedValue {
   readonly before: number;
 }
 
-export interface ObservedShare extends Pick<ObservedValue, 'value' | 'ciLow' | 'n'> {
+export interface ObservedShare extends EstimatedValue {
   readonly before: number | null;
 }
 

@@ -71,7 +71,7 @@ export function rankCauses(
       return { cause, probability, ...(cause === 'unknown' ? differencesOf(signs) : sidesOf(signs, cause, by)) };
     })
     .toSorted((a, b) => b.probability - a.probability);
-  return { ...named(ranked, signs), ranked };
+  return named(ranked, signs);
 }
 
 /**
@@ -139,7 +139,7 @@ function strengthOf(sign: Sign): number {
  * Returns the largest differences from before, for alerts that no cause explains. The faulty stage comes first, because
  * it narrows the search most.
  */
-function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
+function differencesOf(signs: readonly Sign[]) {
   const differences = signs
     .filter((sign) => !isHealthy(sign))
     .map((sign) => ({ sign, strength: strengthOf(sign) }))
@@ -148,11 +148,7 @@ function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' |
   return { supporting: differences.slice(0, MAX_DIFFERENCES).map(({ sign }) => sign), opposing: [] };
 }
 
-function sidesOf(
-  signs: readonly Sign[],
-  cause: NamedCause,
-  by: Estimates,
-): Pick<RankedCause, 'supporting' | 'opposing'> {
+function sidesOf(signs: readonly Sign[], cause: NamedCause, by: Estimates) {
   const weighed = signs.map((sign) => ({ sign, weight: weigh(sign, cause, by) }));
   return {
     supporting: weighed
@@ -166,31 +162,29 @@ function sidesOf(
   };
 }
 
-function named(
-  ranked: readonly RankedCause[],
-  signs: readonly Sign[],
-): Pick<CauseRanking, 'cause' | 'confidence' | 'probability'> {
-  const unknown = ranked.find(({ cause }) => cause === 'unknown')?.probability ?? 0;
+function named(ranked: readonly RankedCause[], signs: readonly Sign[]): CauseRanking {
+  const ofUnknown = ranked.find(({ cause }) => cause === 'unknown')?.probability ?? 0;
+  const unknown = { cause: 'unknown', confidence: 'low', probability: ofUnknown, ranked } as const;
   const [first] = ranked;
-  if (first === undefined || first.cause === 'unknown' || !hasOwnSign(first))
-    return { cause: 'unknown', confidence: 'low', probability: unknown };
+  if (first === undefined || first.cause === 'unknown' || !hasOwnSign(first)) return unknown;
   const [, beside = null, third] = plausible(ranked);
   const together = first.probability + (beside?.probability ?? 0);
-  if (together <= MIN_TO_NAME || third !== undefined)
-    return { cause: 'unknown', confidence: 'low', probability: unknown };
+  if (together <= MIN_TO_NAME || third !== undefined) return unknown;
   const { cause, probability } = first;
-  if (beside !== null) return { cause, probability, confidence: probability >= needs.medium ? 'medium' : 'low' };
+  if (beside !== null)
+    return { cause, probability, confidence: probability >= needs.medium ? 'medium' : 'low', ranked };
   const confidence =
     probability >= needs.high && isDistinguished(cause, signs)
       ? 'high'
       : probability >= needs.medium
         ? 'medium'
         : 'low';
-  return { cause, confidence, probability };
+  return { cause, confidence, probability, ranked };
 }
 
-export interface RankedEffects extends Pick<CauseRanking, 'cause' | 'ranked'> {
+export interface RankedEffects extends CauseRanking {
   readonly effects: readonly Effect[];
+  /** Share of golden queries that failed; null if no golden run was examined. */
   readonly failedShare: number | null;
 }
 

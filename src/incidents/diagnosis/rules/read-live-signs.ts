@@ -8,12 +8,7 @@ import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } fro
 import { textLength } from './read-answer-signs.ts';
 import { type Sign, type SignName, sign } from './signs.ts';
 
-export function readLiveSigns({
-  live,
-  relevance,
-  judge,
-  isolation,
-}: Pick<Observations, 'live' | 'relevance' | 'judge' | 'isolation'>): Sign[] {
+export function readLiveSigns({ live, relevance, judge, isolation }: Observations): Sign[] {
   const { errors, empty, latency, results, repeated, topQuery, mainLanguage, feedback } = live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
   // If one query floods the traffic, the mean length of a text describes the results of this query.
@@ -89,16 +84,16 @@ const saidBy = {
 } as const;
 
 function readRelevance(relevance: ObservedRelevance): Sign {
-  const { ciLow, ciHigh, n } = relevance;
+  const { value, ciLow, ciHigh, n } = relevance;
   const bounds = `95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}, ${n} queries`;
   if (relevance.state === 'below') {
-    const { measure, value, before } = relevance;
+    const { measure, before } = relevance;
     const sentence = `${measureTable[measure].title} is ${decimal(value)} (${bounds}); previously, it was ${decimal(before)}.`;
     return sign('live_relevance', 'fell', sentence, { before, now: value, unit: 'score' });
   }
-  const { drop, state } = relevance;
+  const { state } = relevance;
   const fell = state === 'detected' || state === 'confirmed';
-  const sentence = `Judged nDCG of live queries is ${decimal(drop)} lower than in the preceding weeks (${bounds}), ${saidBy[state]}.`;
+  const sentence = `Judged nDCG of live queries is ${decimal(value)} lower than in the preceding weeks (${bounds}), ${saidBy[state]}.`;
   return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
 }
 

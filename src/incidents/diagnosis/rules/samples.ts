@@ -26,6 +26,6 @@ const SMALL_FAULT = 0.1;
  * Maximum weight of a healthy sample, in nats. If a tenth is affected, the log-likelihood of n samples without a
  * finding is ln(1 - 0.1) * n. The maximum is infinite for other signs.
  */
-export function mostNats(sign: Pick<Sign, 'name' | 'state' | 'n'>): number {
+export function mostNats(sign: Sign): number {
   return sign.n === null || !isHealthy(sign) ? Number.POSITIVE_INFINITY : -Math.log(1 - SMALL_FAULT) * sign.n;
 }

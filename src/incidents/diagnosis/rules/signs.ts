@@ -128,16 +128,20 @@ const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 };
 
 /** Returns true if a sign shows no difference from before. */
-export function isHealthy({ name, state }: Pick<Sign, 'name' | 'state'>): boolean {
+export function isHealthy({ name, state }: SignState): boolean {
   const states: readonly string[] = healthyStates[name] ?? signStates[name].slice(0, 1);
   return states.includes(state);
 }
 
+/** A sign with one of its states. */
+export interface SignState<Name extends SignName = SignName> {
+  readonly name: Name;
+  readonly state: (typeof signStates)[Name][number];
+}
+
 /** A sign in its observed state. */
 export type Sign = {
-  [Name in SignName]: {
-    readonly name: Name;
-    readonly state: (typeof signStates)[Name][number];
+  [Name in SignName]: SignState<Name> & {
     /** One sentence with the numbers. Never contains a query text or the id of a query, user or document. */
     readonly sentence: string;
     /** Start of the measured period (ISO 8601); null for the golden run itself, and for facts that are not measured. */

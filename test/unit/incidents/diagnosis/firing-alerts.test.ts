@@ -367,16 +367,16 @@ describe('an alert that fired before', () => {
 
   it('keeps firing in a process whose config lacks its check, while another active config has the check', () => {
     const inForce = [part('check', NAME)];
-    expect(carriedOver(open, { golden: [] }, [], inForce)).toMatchObject([{ name: NAME, severity: 'critical' }]);
-    expect(carriedOver(open, { golden: [] }, [ofConfig], inForce)).toEqual([]);
-    expect(carriedOver(open, { golden: [] }, [], [])).toEqual([]);
+    expect(carriedOver(open, [], [], inForce)).toMatchObject([{ name: NAME, severity: 'critical' }]);
+    expect(carriedOver(open, [], [ofConfig], inForce)).toEqual([]);
+    expect(carriedOver(open, [], [], [])).toEqual([]);
   });
 
   it('counts as removed once no active config has its check or golden set', () => {
     const [alert = anAlert()] = open;
     const gone = [part('check', NAME, NOON)];
     expect(hasLeftConfig(alert, gone)).toBe(true);
-    expect(carriedOver(open, { golden: [] }, [], gone)).toEqual([]);
+    expect(carriedOver(open, [], [], gone)).toEqual([]);
     expect(hasLeftConfig(alert, [part('check', NAME)])).toBe(false);
     expect(hasLeftConfig(alert, [])).toBe(false);
     const ofSet = anAlert({ name: 'runs of faq are overdue', goldenSet: 'faq' });

@@ -96,7 +96,7 @@ describe('the page of an incident', () => {
 it('shows ranks of relevant documents before and now, the best earlier rank first', () => {
   const judgments = ['a', 'b', 'c', 'd'].map((documentId) => ({ documentId, grade: documentId === 'd' ? 0 : 1 }));
   const ranked = (...ids: string[]) => ids.map((id) => ({ id, score: null }));
-  expect(relevantRanks({ judgments }, ranked('b', 'x', 'a'), ranked('d', 'a', 'c'))).toEqual([
+  expect(relevantRanks(judgments, ranked('b', 'x', 'a'), ranked('d', 'a', 'c'))).toEqual([
     { documentId: 'b', before: 1, now: null },
     { documentId: 'a', before: 3, now: 2 },
     { documentId: 'c', before: null, now: 3 },

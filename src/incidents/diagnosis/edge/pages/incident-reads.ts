@@ -96,7 +96,7 @@ async function shownQuery(
     score,
     before,
     outcome: now?.outcome ?? null,
-    ranks: relevantRanks(query, earlier?.documents ?? [], now?.documents ?? []).slice(0, MAX_RANKS),
+    ranks: relevantRanks(query.judgments, earlier?.documents ?? [], now?.documents ?? []).slice(0, MAX_RANKS),
   };
 }
 
@@ -107,7 +107,7 @@ function rankIn(documents: readonly RetrievedDocument[], id: string): number | n
 
 /** Returns the relevant documents in either result list with their ranks, best earlier rank first. */
 export function relevantRanks(
-  { judgments }: Pick<GoldenQuery, 'judgments'>,
+  judgments: GoldenQuery['judgments'],
   before: readonly RetrievedDocument[],
   now: readonly RetrievedDocument[],
 ) {

@@ -88,12 +88,12 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     store: { before: 1000, now: 1000 },
     storeAgreement: null,
     missedVectors: null,
-    annRecall: { before: 0.98, value: 0.98, ciHigh: 0.99, k: 10 },
+    annRecall: { before: 0.98, value: 0.98, ciLow: 0.97, ciHigh: 0.99, n: 200, k: 10 },
     index: [],
     arrivals: null,
     canary: { median: 1, least: 1, verdict: 'same' },
     deployments: [],
-    density: { value: 1, ciLow: 0.97, ciHigh: 1.03, hasFallen: false, questions: null },
+    density: { value: 1, ciLow: 0.97, ciHigh: 1.03, n: 500, hasFallen: false, questions: null },
     topics: [],
     sentinel: { hasFallen: false },
     isolation: null,
@@ -140,7 +140,7 @@ const aLossOf = (kind: typeof germans) => ({
   kind,
 });
 
-const aFall = (state: DropState) => ({ drop: 0.08, ciLow: 0.03, ciHigh: 0.13, n: 600, state });
+const aFall = (state: DropState) => ({ value: 0.08, ciLow: 0.03, ciHigh: 0.13, n: 600, state });
 
 const outcomes = (error: number, timeout: number) => ({
   ok: 100 - error - timeout,
@@ -221,7 +221,9 @@ describe('a diagnosis', () => {
     ],
     [
       'live_traffic',
-      { live: { ...nothingLive, errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } },
+      {
+        live: { ...nothingLive, errors: { value: 0.4, ciLow: 0.35, ciHigh: 0.45, n: 300, before: 0.01 }, empty: null },
+      },
     ],
     // Golden scores did not change while judged live relevance dropped, so live queries differ from the golden set.
     ['unlike_golden', { firing: [], relevance: aFall('confirmed') }],
@@ -246,7 +248,7 @@ describe('a diagnosis', () => {
       {
         firing: ['density'],
         relevance: aFall('confirmed'),
-        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, hasFallen: true, questions: 'new' },
+        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, n: 500, hasFallen: true, questions: 'new' },
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
@@ -327,7 +329,7 @@ describe('a diagnosis', () => {
       {
         firing: ['density', 'traffic'],
         live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) },
-        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, hasFallen: true, questions: 'new' },
+        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, n: 500, hasFallen: true, questions: 'new' },
         topics: [{ id: 't-1', trafficShare: 0.3, cause: 'new_demand' }],
       },
     ],
@@ -371,7 +373,10 @@ describe('a diagnosis', () => {
     ],
     [
       'index_parameters',
-      { annRecall: { before: 0.98, value: 0.6, ciHigh: 0.66, k: 10 }, answers: { ...fallen, kept: 0.7 } },
+      {
+        annRecall: { before: 0.98, value: 0.6, ciLow: 0.54, ciHigh: 0.66, n: 200, k: 10 },
+        answers: { ...fallen, kept: 0.7 },
+      },
     ],
     [
       'index_parameters',
@@ -389,7 +394,7 @@ describe('a diagnosis', () => {
     ],
     [
       'embedding_model',
-      { missedVectors: { before: 0, value: 0.8, ciLow: 0.5, n: 16 }, answers: { ...fallen, kept: 0.7 } },
+      { missedVectors: { before: 0, value: 0.8, ciLow: 0.5, ciHigh: 0.95, n: 16 }, answers: { ...fallen, kept: 0.7 } },
     ],
     [
       'embedding_model',
@@ -417,7 +422,7 @@ describe('a diagnosis', () => {
     [
       'uncovered_topic',
       {
-        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, hasFallen: true, questions: 'new' },
+        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, n: 500, hasFallen: true, questions: 'new' },
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
@@ -723,7 +728,7 @@ describe('a diagnosis', () => {
   });
 
   it('does not treat an earlier state as a change', () => {
-    const parts: Parts = { annRecall: { before: 0.8, value: 0.8, ciHigh: 0.85, k: 10 } };
+    const parts: Parts = { annRecall: { before: 0.8, value: 0.8, ciLow: 0.75, ciHigh: 0.85, n: 200, k: 10 } };
     expect(diagnose(observing(parts)).signs).toContainEqual(
       expect.objectContaining({ name: 'ann_recall', state: 'steady' }),
     );
@@ -744,7 +749,7 @@ describe('a diagnosis', () => {
       ...observing({}),
       firing: ['live_errors'],
       run: null,
-      live: { ...nothingLive, errors: { value: 0.95, ciLow: 0.85, n: 50, before: 0 }, empty: null },
+      live: { ...nothingLive, errors: { value: 0.95, ciLow: 0.85, ciHigh: 0.99, n: 50, before: 0 }, empty: null },
     };
     expect(diagnose(nothing)).toMatchObject({ cause: 'retriever_outage' });
     expect(diagnose({ ...nothing, live: { ...nothingLive, errors: null, empty: null } })).toMatchObject({

@@ -6,7 +6,7 @@ import { anIncident } from '../../../../support/builders.ts';
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute));
 
 function rang(cause: 'retriever_outage' | 'unknown', criticalAt: readonly Date[], endedAt: Date | null) {
-  return { cause, timeline: anIncident().timeline.map((alert) => ({ ...alert, criticalAt, endedAt })) };
+  return anIncident({ cause, timeline: anIncident().timeline.map((alert) => ({ ...alert, criticalAt, endedAt })) });
 }
 
 describe('page counts in a period', () => {

@@ -54,14 +54,15 @@ describe('causes ranked by signs', () => {
   it('are never named without a sign of their own, nor with more confidence than their probability allows', () => {
     assert(
       property(anySigns, (signs) => {
-        const { cause, confidence, probability, ranked } = rankCauses(signs);
+        const ranking = rankCauses(signs);
+        const { cause, confidence, probability } = ranking;
         if (cause === 'unknown') {
           expect(confidence).toBe('low');
           return;
         }
         const strongest = Math.max(...signs.map((sign) => judgedWeightOf(sign, cause)));
         expect(strongest).toBeGreaterThanOrEqual(2);
-        const together = probability + (besideOf({ cause, ranked, effects: [], failedShare: null })?.probability ?? 0);
+        const together = probability + (besideOf({ ...ranking, effects: [], failedShare: null })?.probability ?? 0);
         expect(together).toBeGreaterThan({ high: 0.9, medium: 0.6, low: 0.5 }[confidence] - 1e-12);
       }),
     );
@@ -102,8 +103,9 @@ describe('causes ranked by signs', () => {
 
   it('are named together if the evidence does not distinguish them', () => {
     const signs = [aSign('empty_answers', 'most'), aSign('store_size', 'steady'), aSign('labels', 'alive')];
-    const { cause, confidence, ranked } = rankCauses(signs);
-    expect(new Set([cause, besideOf({ cause, ranked, effects: [], failedShare: null })?.cause])).toEqual(
+    const ranking = rankCauses(signs);
+    const { cause, confidence } = ranking;
+    expect(new Set([cause, besideOf({ ...ranking, effects: [], failedShare: null })?.cause])).toEqual(
       new Set(['empty_lists', 'filter']),
     );
     expect(confidence).not.toBe('high');
