@@ -279,7 +279,7 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
   const ratio = stored.measurements.find(
     ({ pipeline, measure }) => pipeline === plan.pipeline && measure === 'density_page_evidence_ratio',
   );
-  const found = evaluateDensityDrift(severity, plan.needs, watch?.state ?? null, ratio?.newest?.value ?? null);
+  const found = evaluateDensityDrift(severity, plan.needs, watch?.state.phase ?? null, ratio?.newest?.value ?? null);
   const isKnown = watch !== null && found.verdict !== 'no_data';
   const at = watch?.updatedAt ?? null;
   const closedMs = watch?.state.closedMs ?? 0;

@@ -5,7 +5,7 @@ import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
 /** Threshold status after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
-export interface ThresholdStatus extends SteadyVerdict, Pick<CheckStatus, 'isQuiet' | 'evidenceAt'> {
+export interface ThresholdStatus extends ConfirmedVerdict {
   /** The explanation of the finding and, if the verdict differs from that of the finding, the reason. */
   readonly explanation: string;
 }
@@ -21,7 +21,7 @@ export interface ThresholdStatus extends SteadyVerdict, Pick<CheckStatus, 'isQui
  */
 export function nextStatus(
   { confirm, noData }: Pick<ThresholdCheck, 'confirm' | 'noData'>,
-  previous: Pick<ThresholdStatus, keyof SteadyVerdict | 'evidenceAt'> | null,
+  previous: ConfirmedVerdict | null,
   found: ThresholdFinding,
   evidenceAt: Date | null,
   at: Date,
@@ -164,8 +164,16 @@ export interface ConfiguredCheck {
   readonly isQuietAtFirst: boolean;
 }
 
+/** A verdict with the measurement that confirmed it. */
+interface ConfirmedVerdict extends SteadyVerdict {
+  /** True if data is missing for a harmless reason: too little traffic, or a baseline that is still being learned. */
+  readonly isQuiet: boolean;
+  /** Time of the evaluated measurement; null if there is none. */
+  readonly evidenceAt: Date | null;
+}
+
 /** Result of an evaluation: the confirmed verdict, and the fields of the latest measurement. */
-export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
+export interface CheckStatus extends ConfirmedVerdict, MeasuredValue, Breach {
   readonly pipeline: string;
   readonly name: string;
   readonly severity: Severity;
@@ -179,10 +187,6 @@ export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly smallestDetectableDrop: number | null;
   /** Pinned run that the value is compared with; null for an absolute value. */
   readonly comparedWith: string | null;
-  /** True if data is missing for a harmless reason: too little traffic, or a baseline that is still being learned. */
-  readonly isQuiet: boolean;
-  /** Time of the evaluated measurement; null if there is none. */
-  readonly evidenceAt: Date | null;
   /** End of the run, window or reading that the explanation describes; null if there was none. */
   readonly evaluatedAt: Date | null;
   /** Time after which the status is too old to trust; null if never. */

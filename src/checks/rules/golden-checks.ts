@@ -1,13 +1,14 @@
 /** Checks on golden runs: score thresholds, regressions, stale labels and forbidden documents. */
 
 import { decimal, formatBeside, interval, percentage, plural } from '../../core/format.ts';
-import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
 import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import { formatMetricKey, metricName, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';
 import {
+  type AnyCheck,
   type CheckOutcome,
   type CheckResult,
   type CheckShift,
@@ -131,13 +132,10 @@ export function historyNeeded(checks: readonly GoldenCheck[]): number {
 }
 
 /** A minimum for a golden measure. */
-export interface FloorCheck {
-  /** Configured name, which stays the same if the threshold changes. */
-  readonly name?: string | undefined;
+export interface FloorCheck extends AnyCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
   readonly below: number;
-  readonly severity: Severity;
 }
 
 /** Tolerance for rounding: a score within this distance of a shifted threshold counts as having reached it. */
@@ -174,7 +172,7 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
 }
 
 /** Limits the share of superseded judged documents. Lost documents do not count, because they lower the scores. */
-export interface StaleLabelsCheck extends Pick<FloorCheck, 'name' | 'severity'> {
+export interface StaleLabelsCheck extends AnyCheck {
   /** Maximum share, 0 to 1. */
   readonly above: number;
 }
@@ -201,7 +199,7 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
 }
 
 /** A check that fails if a query returns a document that is forbidden for it. */
-export type ForbiddenCheck = Pick<FloorCheck, 'name' | 'severity'>;
+export type ForbiddenCheck = AnyCheck;
 
 /** Maximum number of documents in an explanation; the run lists all of them. */
 const MAX_NAMED = 3;

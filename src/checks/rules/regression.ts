@@ -1,7 +1,7 @@
 /** Check for a drop in a golden measure relative to its pinned baseline. */
 
 import { decimal, interval, probability, signed } from '../../core/format.ts';
-import type { Severity, Verdict } from '../../core/model.ts';
+import type { Verdict } from '../../core/model.ts';
 import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import {
   type ComparedRun,
@@ -13,18 +13,23 @@ import {
 } from '../../golden/rules/verdict.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
-import { type CheckOutcome, type CheckResult, type CheckShift, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
+import {
+  type AnyCheck,
+  type CheckOutcome,
+  type CheckResult,
+  type CheckShift,
+  isBreach,
+  NO_SHIFT,
+  NO_VALUE,
+} from './threshold.ts';
 
-export interface RegressionCheck {
-  /** Configured name, which stays the same if the threshold changes. */
-  readonly name?: string | undefined;
+export interface RegressionCheck extends AnyCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
   /** Smallest relevant drop, >= 0. */
   readonly drop: number;
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
-  readonly severity: Severity;
   /** The check fails after this number of consecutive runs with the drop, and passes again after as many without it. */
   readonly runs: number;
 }

@@ -71,12 +71,16 @@ export function worstVerdict(verdicts: readonly Verdict[]): Verdict {
   return order.find((verdict) => verdicts.includes(verdict)) ?? 'ok';
 }
 
-export interface ThresholdCheck {
+/** A configured check of any kind. */
+export interface AnyCheck {
   /** Configured name, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
+  readonly severity: Severity;
+}
+
+export interface ThresholdCheck extends AnyCheck {
   readonly measure: ThresholdMeasureName;
   readonly threshold: number;
-  readonly severity: Severity;
   /** `each`: every segment is evaluated, and the worst segment decides. `all`: all traffic is evaluated together. */
   readonly segments: 'all' | 'each';
   /** Minimum number of queries, feedback items or sessions behind an evaluated value. */

@@ -33,16 +33,16 @@ export function staleSentence(windowEndMs: number): string {
  * Derives the verdict of the check from the density alerts: a firing page yields the severity of the check, a firing
  * ticket a warning. Returns `no_data` without a baseline, or while it is being replaced.
  *
- * @param state null before the first step
+ * @param current null before the first step
  * @param evidenceRatio e-value of the page alert divided by its alert threshold; null before the first window
  */
 export function evaluateDensityDrift(
   severity: Severity,
   needs: BaselineNeeds,
-  state: Pick<DensityState, 'phase'> | null,
+  current: DensityState['phase'] | null,
   evidenceRatio: number | null,
 ): CheckOutcome {
-  const phase = state?.phase ?? { kind: 'learning', progress: { days: 0, sessions: 0 } };
+  const phase = current ?? { kind: 'learning', progress: { days: 0, sessions: 0 } };
   const unknown = { ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
   switch (phase.kind) {
     case 'learning':

@@ -151,11 +151,8 @@ export function failedShare(outcomes: OutcomeCounts): number {
 /** `full`: every query of the set; `sentinel`: a few representative queries, between two full runs. */
 export type RunPurpose = 'full' | 'sentinel';
 
-export interface NewRun {
-  readonly id: string;
-  readonly pipeline: string;
-  readonly goldenSet: string;
-  readonly goldenSetVersion: number;
+/** Why a run was started, and what it covers. */
+export interface RunReason {
   readonly purpose: RunPurpose;
   /** What started the run. `sentinel`: a failed sentinel started this full run. */
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
@@ -165,6 +162,13 @@ export interface NewRun {
   readonly queryIds: readonly string[] | null;
   /** The tick that started the run, or null. At most one run exists per pipeline, set, purpose, version and tick. */
   readonly scheduledFor: Date | null;
+}
+
+export interface NewRun extends RunReason {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly goldenSetVersion: number;
   readonly settings: RunSettings;
   readonly startedAt: Date;
   /** A run that is still running after this time is marked failed. */

@@ -9,7 +9,7 @@ import { messageOf, RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { confirmForbidden, type ForbiddenResults, forbiddenResults, isRestricted } from '../rules/forbidden-results.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
-import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';
+import { type GoldenRun, type RunReason, runDeadlineMs } from '../rules/run.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries, notAsked, reaskQueries } from './ask-retriever.ts';
@@ -216,9 +216,7 @@ async function answerOpenQueries(
   );
 }
 
-/** Reason for a run, and its purpose. `manualRun` is for a full run that a user starts. */
-export type RunReason = Pick<NewRun, 'trigger' | 'scheduledFor' | 'purpose' | 'cause' | 'queryIds'>;
-
+/** A full run that a user starts. */
 export const manualRun: RunReason = {
   trigger: 'manual',
   scheduledFor: null,

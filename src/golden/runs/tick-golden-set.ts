@@ -2,14 +2,14 @@ import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
-import type { GoldenRun, RunPurpose } from '../rules/run.ts';
+import type { GoldenRun, RunPurpose, RunReason } from '../rules/run.ts';
 import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
 import { scoresBy } from '../rules/score-run.ts';
 import { chooseSentinel } from '../rules/sentinel.ts';
 import type { SkipReason, TickSeries } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
-import { createGoldenRun, latestVersion, manualRun, type RunReason } from './run-golden-set.ts';
+import { createGoldenRun, latestVersion, manualRun } from './run-golden-set.ts';
 
 /** Maximum number of consecutive failed sentinels that are read to find out when sentinels began to fail. */
 const MAX_IN_A_ROW = 300;

@@ -60,7 +60,7 @@ const MAX_SNAPSHOTS = 30;
 
 export function snapshotsTable(pool: Pool) {
   return {
-    async latest(pipeline: string): Promise<Pick<StoreSnapshot, 'centroid' | 'meanLength'> | null> {
+    async latest(pipeline: string) {
       const row = await queryRow<{ centroid: Buffer; meanLength: number }>(
         pool,
         `select centroid, mean_length from store_snapshots where pipeline = $1::text order by taken_at desc limit 1`,

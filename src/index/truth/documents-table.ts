@@ -4,16 +4,14 @@ import type { Pool } from 'pg';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { binaryArray, columnsOf } from '../../platform/postgres/values.ts';
-import type { NamedDocument } from './rounds-table.ts';
+import type { NamedDocument, SegmentedDocument } from './rounds-table.ts';
 import type { ManifestDocument } from './rules/manifest-line.ts';
 import { type Arrival, FIRST_PLACE, randomPlace } from './rules/probe-estimates.ts';
 
-export interface ExpectedDocument {
-  readonly id: string;
+export interface ExpectedDocument extends SegmentedDocument {
   /** Position in the random order of all documents. */
   readonly place: string;
   readonly chunks: number | null;
-  readonly segment: string | null;
 }
 
 const columns = 'id, updated_at, hash, deleted, chunks, segment';

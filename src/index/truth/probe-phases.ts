@@ -8,7 +8,7 @@ import { HOUR_MS } from '../../core/time.ts';
 import { NoValueError, noValueOf } from '../probes/probes.ts';
 import type { ExpectedDocument } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
-import { type ProbedDocument, type Round, type Step, tallyBySegment } from './rounds-table.ts';
+import { type ProbedDocument, type Round, type SegmentedDocument, type Step, tallyBySegment } from './rounds-table.ts';
 import { isSuperseded, queryTextOf, segmentTags } from './rules/findings.ts';
 import { FIRST_PLACE, hasSlowedDown, twoStageSample } from './rules/probe-estimates.ts';
 
@@ -109,10 +109,7 @@ function drawDocuments(run: PhaseRun, n: number): Promise<readonly ExpectedDocum
   return run.context.db.index.documents.draw(run.plan.pipeline, { until: dueBefore(run) }, n);
 }
 
-async function probeDocuments(
-  run: PhaseRun,
-  documents: readonly { readonly id: string; readonly segment: string | null }[],
-) {
+async function probeDocuments(run: PhaseRun, documents: readonly SegmentedDocument[]) {
   const there = await inStore(
     run,
     documents.map(({ id }) => id),
@@ -304,7 +301,7 @@ async function probeRetrieval(run: PhaseRun, documents: readonly ExpectedDocumen
   const { context, plan, save, signal, throttled } = run;
   if (plan.retrieve === 0) return;
   const before = await context.db.index.rounds.findings(plan.pipeline, 'unretrievable', plan.retrieve);
-  const ask = async (one: Pick<ExpectedDocument, 'id' | 'segment'>, own: Chunks): Promise<ProbedDocument[]> => {
+  const ask = async (one: SegmentedDocument, own: Chunks): Promise<ProbedDocument[]> => {
     const text = queryTextOf((own.get(one.id) ?? []).map(({ content }) => content));
     if (text === null) return [];
     await throttled.waitTurn();

@@ -31,9 +31,13 @@ export interface Round {
   readonly readAt: Date | null;
 }
 
-export interface ProbedDocument {
+/** A document with its segment; null if the manifest states none. */
+export interface SegmentedDocument {
   readonly id: string;
   readonly segment: string | null;
+}
+
+export interface ProbedDocument extends SegmentedDocument {
   readonly isWrong: boolean;
 }
 
@@ -242,9 +246,7 @@ export interface RoundStatus {
   readonly documents: number | null;
 }
 
-export interface NamedDocument {
-  readonly id: string;
-  readonly segment: string | null;
+export interface NamedDocument extends SegmentedDocument {
   readonly foundAt: Date;
 }
 

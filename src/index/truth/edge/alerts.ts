@@ -4,7 +4,7 @@ import { MIN_WRONG_SHARE } from '../rules/findings.ts';
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor' | 'by' | 'dashboard' | 'severity'> {
+function above(measure: string) {
   return {
     severity: 'warning',
     expr: `${maxBy(pipeline, `recalld_index_${measure}_ratio_ci_low` as Parameters<typeof maxBy>[1], { segment: 'all' })} > ${MIN_WRONG_SHARE}`,
@@ -12,7 +12,7 @@ function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor
     keepFiringFor: '30m',
     by: pipeline,
     dashboard: 'store',
-  };
+  } as const;
 }
 
 /** The lower bound of the lag. If the lag has no interval, its value is a lower bound. */

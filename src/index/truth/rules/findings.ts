@@ -125,7 +125,7 @@ function resemblance(one: ReadonlySet<string>, other: ReadonlySet<string>): numb
 }
 
 /** Returns true if a chunk has the version in the manifest: the same hash, or the same time to the second. */
-export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: string): boolean {
+export function hasVersion(chunks: readonly Chunk[], version: string): boolean {
   const time = Date.parse(version);
   return chunks.some(({ version: stored }) => {
     if (stored === null) return false;

@@ -16,7 +16,7 @@ const judge = (
   phase: DensityPhase,
   evidenceRatio: number | null = 0.01,
   severity: 'critical' | 'warning' = 'critical',
-) => evaluateDensityDrift(severity, needs, { phase }, evidenceRatio);
+) => evaluateDensityDrift(severity, needs, phase, evidenceRatio);
 
 describe('the density drift check', () => {
   it('states how many days and sessions the baseline still needs', () => {
