@@ -14,7 +14,7 @@ import { exportJob } from '../report/export/export-job.ts';
 /** Minimum time between two jobs that are started by isolation violations. */
 const REPORT_EVERY_MS = 5000;
 
-export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<Context, 'hooks'> {
+export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T) {
   const { queue, clock, logger } = parts;
   const context: T & Pick<Context, 'hooks'> = {
     ...parts,

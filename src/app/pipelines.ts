@@ -62,11 +62,7 @@ export function naming<T>(place: string, work: () => T): T {
 }
 
 /** @param at config path of the store */
-function createParts(
-  pipeline: Pick<PipelineConfig, 'retriever' | 'vector_store' | 'embedder' | 'privacy'>,
-  at: string,
-  logger: Logger,
-) {
+function createParts(pipeline: PipelineConfig, at: string, logger: Logger) {
   const { vector_store: storeConfig, embedder: embedderConfig } = pipeline;
   const store = storeConfig === undefined ? null : createVectorStore(storeConfig, at);
   const embedder = embedderConfig === undefined ? null : createEmbedder(embedderConfig);
@@ -87,7 +83,7 @@ function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Lo
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
   const { chunk_separator: chunkSeparator } = shadow;
   const { judged } = pipeline;
-  const own = { retriever, vector_store, embedder, privacy: pipeline.privacy };
+  const own = { ...pipeline, retriever, vector_store, embedder };
   const parts = createParts(own, `shadow (${name}).vector_store`, logger);
   // Excludes secrets, because a different API key does not mean a different index.
   const identity = JSON.stringify(redactBody({ retriever, vector_store, embedder, chunkSeparator }));

@@ -181,11 +181,7 @@ export async function ask(url: string, text: string, signal: AbortSignal): Promi
   return { ...answered, latencyMs: performance.now() - startedMs };
 }
 
-async function searched(
-  url: string,
-  text: string,
-  signal: AbortSignal,
-): Promise<Pick<SearchAnswer, 'results' | 'error'>> {
+async function searched(url: string, text: string, signal: AbortSignal) {
   const response = await fetch(`${url}/search`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -7,10 +7,13 @@ import { inTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfVector, vectorOfBytes } from '../platform/postgres/values.ts';
 import { type CoveragePeriod, type CoveredQuery, readPeriod, tallyPeriod } from './coverage-reads.ts';
 
-export interface ClaimedQuery {
+export interface QueryKey {
   /** Day of receipt (UTC), YYYY-MM-DD. */
   readonly receivedOn: string;
   readonly id: string;
+}
+
+export interface ClaimedQuery extends QueryKey {
   /** Stored query text; null in hash mode. */
   readonly text: string | null;
   /** The user's query before an agent rewrote it; null if unknown or not stored. */
@@ -20,8 +23,6 @@ export interface ClaimedQuery {
   /** Number of earlier search attempts. */
   readonly attempts: number;
 }
-
-export type QueryKey = Pick<ClaimedQuery, 'receivedOn' | 'id'>;
 
 export type CoverageOutcome = QueryKey &
   (
@@ -323,7 +324,7 @@ async function admit(
         set left_out = left_out + (select count(*) from decided where status = 'not_measurable')
       where pipeline = $1::text
      returning (select count(*) from decided where status = 'not_measurable')::integer as left_out`,
-    [pipeline, from, until, admissionChance(admission), now],
+    [pipeline, from, until, admissionChance(admission.level), now],
   );
   return rows[0]?.left_out ?? 0;
 }

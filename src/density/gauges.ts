@@ -39,7 +39,7 @@ export async function readDensityGauges(context: Context, { measurements }: Meas
 function admissionSamples(admission: CoverageAdmission | undefined, now: Date): GaugeSample[] {
   if (admission === undefined || now.getTime() - admission.until.getTime() > ADMISSION_TRUST_MS) return [];
   const { pipeline } = admission;
-  return [sample('recalld_density_admission_ratio', { pipeline }, admissionChance(admission))];
+  return [sample('recalld_density_admission_ratio', { pipeline }, admissionChance(admission.level))];
 }
 
 function stateSamples(plan: DensityPlan, stored: StoredDensityState | null, now: Date): GaugeSample[] {

@@ -172,7 +172,7 @@ export function topicJson(
 }
 
 /** Returns a topic as JSON, with the stored texts of its examples. */
-export async function describedTopic(topics: Pick<TopicsTable, 'texts'>, topic: UncoveredTopic) {
+export async function describedTopic(topics: TopicsTable, topic: UncoveredTopic) {
   return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
 }
 

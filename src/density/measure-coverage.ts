@@ -235,7 +235,7 @@ async function admit({ db, clock, logger, meter }: Context, { pipeline, maxPerSe
     waiting: arrived + admitted,
     oldest_seconds: Math.round(oldestMs / 1000),
     left_out: leftOut,
-    admitted_share: admissionChance(admission),
+    admitted_share: admissionChance(admission.level),
     max_per_second: maxPerSecond,
   });
 }

@@ -66,7 +66,7 @@ const SAMPLE_SEED = 1;
  * @returns empty if the store is empty or cannot be sampled; null if it did not respond
  */
 export async function sampleStoreMean(
-  { logger }: Pick<Context, 'logger'>,
+  { logger }: Context,
   { pipeline, store }: DensityPlan,
   signal: AbortSignal,
 ): Promise<Float64Array | null> {
@@ -104,7 +104,7 @@ const MAX_NAMED = 20;
  * @returns null if there is nothing to look up, or if the store did not respond
  */
 export async function findLostChunks(
-  { logger }: Pick<Context, 'logger'>,
+  { logger }: Context,
   { pipeline, store }: DensityPlan,
   queries: readonly { readonly nearest: RetainedQuery['nearest'] }[],
   signal: AbortSignal,

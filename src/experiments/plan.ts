@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../app/config/schema.ts';
 import { RecalldError } from '../core/errors.ts';
-import type { SamplingPolicy } from '../live/rules/sampling/decision.ts';
+import type { SamplingRates } from '../live/rules/sampling/decision.ts';
 import { type ArmsDesign, armMeasures } from './rules/arms.ts';
 import type { ExperimentKey } from './sql/interim-analyses.ts';
 
@@ -9,7 +9,7 @@ import type { ExperimentKey } from './sql/interim-analyses.ts';
 export interface VariantPlan extends ArmsDesign, ExperimentKey {
   /** Start of the comparison; null to include all stored live queries. */
   readonly since: Date | null;
-  readonly rates: Pick<SamplingPolicy, 'rate' | 'segments'>;
+  readonly rates: SamplingRates;
   readonly retentionDays: number;
   /** Judging plan; null if live queries are not judged. */
   readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;

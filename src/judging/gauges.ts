@@ -1,5 +1,6 @@
 /** Converts stored measurements of judged traffic to gauge samples. Stale values are withheld. */
 import { currentValue, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
+import type { MeasurementSeries } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { JUDGE_DRIFT } from './judge-drift.ts';
 import {
@@ -54,11 +55,7 @@ export function isCorrected(
 const extraSamples: Readonly<
   Record<
     string,
-    (
-      series: Pick<LatestMeasurement, 'pipeline' | 'segment'>,
-      newest: NonNullable<LatestMeasurement['newest']>,
-      minAgreement: number,
-    ) => GaugeSample[]
+    (series: MeasurementSeries, newest: NonNullable<LatestMeasurement['newest']>, minAgreement: number) => GaugeSample[]
   >
 > = {
   [JUDGE_AGREEMENT]: ({ pipeline }, { details }, minAgreement) => [

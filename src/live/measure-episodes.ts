@@ -104,7 +104,7 @@ async function readEpisodes(
         const [first] = part;
         if (first === undefined || probability === null || endedAtMs < from.getTime()) continue;
         const tally = tallyEpisode(episodeSteps(part));
-        episodes.push({ cluster: first.cluster, probability, tally, tags: tagsOf(first) });
+        episodes.push({ cluster: first.cluster, probability, tally, tags: tagsOf(first.segments) });
       }
     }
   };

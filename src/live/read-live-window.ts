@@ -8,7 +8,7 @@ import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.t
 import { type BaselineCtr, baselineCtr, DEFAULT_CLICK_CUTOFF } from './rules/feedback/clicks-over-expected-clicks.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
 import { calibrationOf } from './rules/sampling/estimate.ts';
-import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
+import type { LiveWindow, LiveWindows } from './sql/live-windows.ts';
 
 /** Name of the measure that stores the baseline. The measure's value is the raw click-through rate. */
 export const BASELINE_CTR = 'baseline_click_through_ratio';
@@ -166,7 +166,7 @@ async function readHalved(
         stages: sample.stages,
         latencyMs: sample.latencyMs,
         calibration: calibration[sample.outcome],
-        tags: tagsOf(sample),
+        tags: tagsOf(sample.segments),
       });
     }
   }
@@ -181,11 +181,9 @@ async function readHalved(
 }
 
 /** Shares one object between equal tags to save memory. */
-export function createTagReader(
-  keys: readonly string[],
-): (query: Pick<WindowQuery, 'segments'>) => Readonly<Record<string, string>> {
+export function createTagReader(keys: readonly string[]) {
   const known = new Map<string, Readonly<Record<string, string>>>();
-  return ({ segments }) => {
+  return (segments: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
     const entries = keys.filter((key) => Object.hasOwn(segments, key)).map((key) => [key, segments[key] ?? '']);
     const identity = JSON.stringify(entries);
     const tags = known.get(identity) ?? (Object.fromEntries(entries) as Record<string, string>);

@@ -194,8 +194,7 @@ export function createMeasurements(pool: Pool) {
 
     /** Returns the values of a segment since `since`, at most one per step, ordered by measure and then by time. */
     history: (
-      { pipeline, segment }: Pick<MeasurementSeries, 'pipeline' | 'segment'>,
-      measures: readonly string[],
+      { pipeline, segment, measures }: Parameters<typeof readTrends>[1],
       since: Date,
       stepMs: number,
     ): Promise<readonly Measurement[]> =>

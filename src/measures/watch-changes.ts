@@ -73,7 +73,7 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
     for (const segment of segments) {
       const series = own.filter((one) => one.segment === segment);
       const measures = series.map(({ measure }) => measure);
-      const history = await context.db.measurements.history({ pipeline, segment }, measures, during.from, stepMs);
+      const history = await context.db.measurements.history({ pipeline, segment, measures }, during.from, stepMs);
       const ranges = series.flatMap(({ measure, newest }) => {
         if (newest === null) return [];
         const earlier = history.filter((one) => one.measure === measure);

@@ -257,7 +257,7 @@ export async function startRagService(
   };
 }
 
-async function embedCorpus(): Promise<Pick<RagServerParts, 'chunks' | 'embedder' | 'foreignEmbedder' | 'judge'>> {
+async function embedCorpus() {
   const [documents, questions, answers, vectors] = await Promise.all([
     readDemoDocuments(),
     readDemoQuestions(),

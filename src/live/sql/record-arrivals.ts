@@ -17,8 +17,10 @@ import { resultsJson } from './result-rows.ts';
 
 /** A stored sample: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample
-  extends Pick<LiveQuery, 'pipeline' | 'id' | 'traceId' | 'embedding' | 'topK' | 'results' | 'context' | 'latencyMs'>,
-    Pick<LiveQuery, 'stages' | 'segments'>,
+  extends Pick<
+      LiveQuery,
+      'pipeline' | 'id' | 'traceId' | 'embedding' | 'topK' | 'results' | 'context' | 'latencyMs' | 'stages' | 'segments'
+    >,
     Awaited<ReturnType<PersonalData['toPrivateQuery']>> {
   readonly receivedAt: Date;
   readonly occurredAt: Date;

@@ -190,14 +190,29 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
   });
 }
 
-type QueryRow = Pick<LiveSample, 'pipeline' | 'id' | 'occurredAt' | 'topK' | 'latencyMs' | 'userHash' | 'sessionHash'> &
-  Pick<LiveSample, 'text' | 'textHash' | 'episode' | 'episodeStep' | 'originalText' | 'embedderVersion'> & {
-    readonly receivedOn: string;
-    readonly traceId: string;
-    readonly hasEmbedding: boolean;
-    readonly results: readonly ResultRow[];
-    readonly stages: readonly LiveStage[] | null;
-  };
+interface QueryRow
+  extends Pick<
+    LiveSample,
+    | 'pipeline'
+    | 'id'
+    | 'occurredAt'
+    | 'episode'
+    | 'episodeStep'
+    | 'originalText'
+    | 'sessionHash'
+    | 'text'
+    | 'textHash'
+    | 'topK'
+    | 'latencyMs'
+    | 'userHash'
+    | 'embedderVersion'
+  > {
+  readonly receivedOn: string;
+  readonly traceId: string;
+  readonly hasEmbedding: boolean;
+  readonly results: readonly ResultRow[];
+  readonly stages: readonly LiveStage[] | null;
+}
 
 async function completeStoredQueries(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   const held = await readFragments(client, traceIds);

@@ -11,7 +11,7 @@ import { namingOutage } from '../postgres/outage.ts';
 import { insertRows, queryRows } from '../postgres/rows.ts';
 import { visible } from '../postgres/visible.ts';
 import { addressOf } from './address.ts';
-import { validKeyOf } from './pipeline-access.ts';
+import { type Caller, validKeyOf } from './pipeline-access.ts';
 
 export const acts = [
   'import_golden_set',
@@ -114,7 +114,7 @@ export function keyHolder(request: FastifyRequest): string {
 }
 
 /** Returns the name of the signed-in user, or of the API key of the call or sign-in; null if keys are not required. */
-export function keyName(caller: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string | null {
+export function keyName(caller: Caller): string | null {
   return caller.visitor?.user?.name ?? caller.visitor?.key?.name ?? validKeyOf(caller)?.name ?? null;
 }
 
@@ -132,7 +132,7 @@ function senderOf({ visitor }: FastifyRequest): string {
  * Returns the person to whom a judgment is attributed: the signed-in user, or the API key of the call or sign-in. Uses
  * the id, because names are not unique. No request field can override it.
  */
-export function personOf(caller: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
+export function personOf(caller: Caller): string {
   if (caller.visitor?.user != null) return `sign-in ${caller.visitor.user.id}`;
   const id = caller.visitor?.key?.id ?? validKeyOf(caller)?.id;
   return id === undefined ? LOCAL : `key ${id}`;

@@ -21,8 +21,11 @@ export type PipelineAccess = keyof typeof pipelineAccess;
 /** Returns the context of a request: everything, or only what belongs to the pipelines of its API key. */
 export type ContextOf = (request: FastifyRequest) => Context;
 
+/** The sender of a request: an API key, or a visitor of the console. */
+export type Caller = Pick<FastifyRequest, 'apiKey' | 'visitor'>;
+
 /** Returns the valid API key of a call; null if there is none. A server without the API has no API keys. */
-export function validKeyOf({ apiKey }: Pick<FastifyRequest, 'apiKey'>) {
+export function validKeyOf({ apiKey }: Caller) {
   return typeof apiKey === 'object' ? apiKey : null;
 }
 

@@ -51,7 +51,7 @@ export const MAX_LEVEL = 16;
 const MIN_SHARE = 1 / 8;
 
 /** Probability of admission at a level; an exact power of two. */
-export function admissionChance({ level }: Pick<Admission, 'level'>): number {
+export function admissionChance(level: number): number {
   return 2 ** -level;
 }
 

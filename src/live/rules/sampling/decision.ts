@@ -131,11 +131,14 @@ function uint32(bytes: string, from: number): number {
  * Settings of `sampling` in the config. Queries that match `always_keep` or `low_similarity_below` are sampled
  * regardless of the rate and the cap.
  */
-export interface SamplingPolicy {
+export interface SamplingRates {
   /** Sampling rate before the cap on samples per minute, in [0, 1]. */
   readonly rate: number;
   /** Rates, keyed by segment `key=value`; a matching rate replaces `rate`. */
   readonly segments: Readonly<Record<string, number>>;
+}
+
+export interface SamplingPolicy extends SamplingRates {
   readonly always_keep: readonly ('error' | 'zero_results' | 'negative_feedback')[];
   readonly low_similarity_below: number | null;
   /**
@@ -223,10 +226,7 @@ function matches(kind: SamplingPolicy['always_keep'][number], query: SamplingTra
 }
 
 /** Returns the sampling rate of a query: the largest rate that matches its segments. */
-export function rateFor(
-  segments: Readonly<Record<string, string>>,
-  rates: Pick<SamplingPolicy, 'rate' | 'segments'>,
-): number {
+export function rateFor(segments: Readonly<Record<string, string>>, rates: SamplingRates): number {
   let largest: number | null = null;
   for (const key in segments) {
     const rate = rates.segments[`${key}=${segments[key]}`];

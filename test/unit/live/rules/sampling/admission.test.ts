@@ -102,7 +102,7 @@ describe('for any load', () => {
       property(array(load, { maxLength: 30 }), (loads) => {
         const { level } = after(loads);
         expect(Number.isSafeInteger(level) && level >= 0 && level <= MAX_LEVEL).toBe(true);
-        expect(admissionChance({ level }) * 2 ** level).toBe(1);
+        expect(admissionChance(level) * 2 ** level).toBe(1);
       }),
     );
   });
