@@ -22,7 +22,7 @@ import {
   selector,
 } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
-import type { MetricName, MetricsOfType } from '../../platform/metrics/catalogue.ts';
+import type { MetricsOfType } from '../../platform/metrics/catalogue.ts';
 import { healthDashboard } from '../../report/status/dashboard.ts';
 
 /** This dashboard filters by replica, not by pipeline. */
@@ -266,34 +266,3 @@ export function createDashboards(
 export function dashboardText(dashboard: Dashboard): string {
   return `${JSON.stringify(dashboard, null, 2)}\n`;
 }
-
-const OPTIONAL = 'Exported only if `golden[].gains` is configured.';
-const IN_ALERTS = 'Used in alert descriptions; the measures have their own panels.';
-const STACKED =
-  'The graph of losses by stage is stacked, so it has no confidence bands; the graph of recall by stage has them.';
-
-/** Metrics without a panel, and the reasons. */
-export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
-  recalld_golden_cg: OPTIONAL,
-  recalld_golden_cg_ci_low: OPTIONAL,
-  recalld_golden_cg_ci_high: OPTIONAL,
-  recalld_golden_dcg: OPTIONAL,
-  recalld_golden_dcg_ci_low: OPTIONAL,
-  recalld_golden_dcg_ci_high: OPTIONAL,
-  recalld_check_info: IN_ALERTS,
-  recalld_check_value: IN_ALERTS,
-  recalld_check_value_ci_low: IN_ALERTS,
-  recalld_check_value_ci_high: IN_ALERTS,
-  recalld_threshold_seconds: IN_ALERTS,
-  recalld_check_value_seconds: IN_ALERTS,
-  recalld_check_value_seconds_ci_low: IN_ALERTS,
-  recalld_check_value_seconds_ci_high: IN_ALERTS,
-  recalld_check_before_seconds: IN_ALERTS,
-  recalld_check_n: IN_ALERTS,
-  recalld_check_since_timestamp_seconds: IN_ALERTS,
-  recalld_check_before: IN_ALERTS,
-  recalld_check_smallest_detectable_drop: IN_ALERTS,
-  recalld_golden_stage_lost_ratio_ci_low: STACKED,
-  recalld_golden_stage_lost_ratio_ci_high: STACKED,
-  recalld_check_outage: "Suppresses an alert during a retriever outage; the retriever's own alert is shown.",
-};
