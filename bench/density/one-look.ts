@@ -29,7 +29,8 @@ export type LookChange =
   | { readonly kind: 'uncovered' | 'new and held'; readonly share: number }
   | { readonly kind: 'topic mix'; readonly spread: number };
 
-const ALPHA = 0.01;
+/** The default of `recalld drift`. */
+const ALPHA = 0.05;
 
 const names: Readonly<Record<LookChange['kind'], string>> = {
   none: 'none',

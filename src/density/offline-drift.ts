@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { RecalldError } from '../core/errors.ts';
-import { distinctRows, type Matrix, meanDirection, selectRows } from '../math/vector/matrix.ts';
+import { distinctRows, groupEqualRows, type Matrix, meanDirection, selectRows } from '../math/vector/matrix.ts';
 import { meanSimilarities, type Neighbours, nearestNeighbours } from '../math/vector/nearest-neighbours.ts';
 import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';
 import { compareEmbeddings } from './rules/embedding-drift.ts';
@@ -180,30 +180,34 @@ async function scoreQueries(
   signal: AbortSignal,
   show: (answered: number) => void,
 ): Promise<Float64Array> {
-  const scores = new Float64Array(queries.rows);
-  await searchInSlices(chunks, queries, scoring.neighbours, signal, (found, slice, from) => {
-    scores.set(scoring.of(found, slice), from);
-    show(from + slice.rows);
-  });
-  return scores;
+  return valuesOf(queries, chunks, scoring.neighbours, signal, scoring.of, show);
 }
 
-/** Searches in slices, so that the search can be interrupted. */
-async function searchInSlices(
-  rows: Matrix,
+/**
+ * Computes a value of each query from its neighbors. Searches equal queries once, because users repeat queries, and in
+ * slices, so that the search can be interrupted.
+ *
+ * @param valuesIn values of the queries of a slice
+ * @param show called with the number of queries that have a value
+ */
+async function valuesOf(
   queries: Matrix,
+  rows: Matrix,
   neighbours: number,
   signal: AbortSignal,
-  visit: (found: Neighbours, slice: Matrix, from: number) => void,
-): Promise<void> {
+  valuesIn: (found: Neighbours, slice: Matrix) => Float64Array,
+  show: (done: number) => void = () => undefined,
+): Promise<Float64Array> {
+  const { distinct, groupOf } = groupEqualRows(queries);
+  const values = new Float64Array(distinct.length);
   const size = Math.max(32, Math.floor(STEPS_PER_SLICE / (rows.rows * rows.columns)));
-  for (let from = 0; from < queries.rows; from += size) {
-    const to = Math.min(from + size, queries.rows);
-    const data = queries.data.subarray(from * queries.columns, to * queries.columns);
-    const slice = { rows: to - from, columns: queries.columns, data };
-    visit(nearestNeighbours(rows, slice, neighbours), slice, from);
+  for (let from = 0; from < distinct.length; from += size) {
+    const slice = selectRows(queries, distinct.subarray(from, from + size));
+    values.set(valuesIn(nearestNeighbours(rows, slice, neighbours), slice), from);
+    show(Math.floor((queries.rows * (from + slice.rows)) / distinct.length));
     await pause(signal);
   }
+  return Float64Array.from(groupOf, (group) => values[group] ?? 0);
 }
 
 interface SurprisedQueries {
@@ -236,12 +240,10 @@ async function excessOver(
   { vectors, surprises }: SurprisedQueries,
   signal: AbortSignal,
 ): Promise<Float64Array> {
-  const excess = Float64Array.from(surprises);
-  await searchInSlices(known.vectors, vectors, MATCHED_QUERIES, signal, (found, { rows }, from) => {
-    const expected = expectedSurprises(found, rows, known.surprises);
-    for (const [i, value] of expected.entries()) excess[from + i] = (excess[from + i] ?? 0) - value;
-  });
-  return excess;
+  const expected = await valuesOf(vectors, known.vectors, MATCHED_QUERIES, signal, (found, { rows }) =>
+    expectedSurprises(found, rows, known.surprises),
+  );
+  return surprises.map((surprise, query) => surprise - (expected[query] ?? 0));
 }
 
 function partOf({ vectors, surprises }: SurprisedQueries, rows: readonly number[]): SurprisedQueries {

@@ -98,9 +98,9 @@ that becomes more frequent does not change it. It is more sensitive to new, unco
 reference queries.
 
 Verdict: "worse_covered" (exit code 1) if the one-sided upper limit of the query density, or of the density against
-similar reference queries, is below 0.95. Each limit uses half of alpha and accounts for the sampling noise of both
-files. Otherwise "not_worse" (exit code 0). Test each period only once: if you repeat the test every hour, false
-positives accumulate.
+similar reference queries, is below ${DENSITY_THRESHOLD}. Each limit uses half of alpha and accounts for the sampling
+noise of both files. Otherwise "not_worse" (exit code 0). Test each period only once: if you repeat the test every hour,
+false positives accumulate.
 
 The other measures do not affect the verdict. MMD uses gamma = 1 / median squared distance of the pooled queries; its
 p-value comes from 199 permutations with gamma and 6 gamma. MMD and energy distance use a random sample of at most

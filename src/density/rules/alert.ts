@@ -8,7 +8,7 @@ import {
   stepCombinedDetector,
 } from './e-detector.ts';
 import { type PooledDensity, pooledDensity, type Scope, type WindowTotals } from './pooled-density.ts';
-import { CONFIDENCE, MIN_SESSIONS } from './query-density.ts';
+import { CONFIDENCE, DENSITY_THRESHOLD, MIN_SESSIONS } from './query-density.ts';
 import type { SessionScores } from './sessions.ts';
 
 export type AlertLevel = 'page' | 'ticket';
@@ -16,7 +16,7 @@ export type AlertLevel = 'page' | 'ticket';
 /** Density thresholds: an alert fires only if a density is confirmed to be below its threshold. */
 export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, { readonly global: number; readonly region: number }>> = {
   page: { global: 0.95, region: 0.4 },
-  ticket: { global: 0.97, region: 0.5 },
+  ticket: { global: DENSITY_THRESHOLD, region: 0.5 },
 };
 
 /** Number of false pages that are accepted per period. */

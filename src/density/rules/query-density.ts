@@ -177,9 +177,10 @@ export function tooFewSessions(have: number) {
 }
 
 /**
- * Lowest acceptable density. A density at or above this value does not justify an alert, even if the drop is certain.
+ * Lowest acceptable density, of a single comparison and of a ticket. Densities from this value up are acceptable, even
+ * if the drop is certain.
  */
-export const DENSITY_THRESHOLD = 0.95;
+export const DENSITY_THRESHOLD = 0.97;
 
 /**
  * `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the

@@ -92,19 +92,31 @@ export function inverseLengths(matrix: Matrix): Float64Array {
 
 /** Returns the first of each group of bit-identical rows, in matrix order, so that copies of a chunk count as one. */
 export function distinctRows(matrix: Matrix): Uint32Array {
+  return groupEqualRows(matrix).distinct;
+}
+
+/** Groups bit-identical rows. */
+export function groupEqualRows(matrix: Matrix) {
   const seen = new Map<number, number[]>();
   const distinct: number[] = [];
+  const groupOf = new Uint32Array(matrix.rows);
   for (let row = 0; row < matrix.rows; row++) {
     const vector = rowOf(matrix, row);
-    const bits = new Uint32Array(vector.buffer, vector.byteOffset, vector.length);
-    const hash = hashOf(bits);
-    const sameHash = seen.get(hash);
-    if (sameHash === undefined) seen.set(hash, [row]);
-    else if (sameHash.some((other) => areEqual(rowOf(matrix, other), vector))) continue;
-    else sameHash.push(row);
-    distinct.push(row);
+    const hash = hashOf(new Uint32Array(vector.buffer, vector.byteOffset, vector.length));
+    const sameHash = seen.get(hash) ?? [];
+    let group = sameHash.find((known) => areEqual(rowOf(matrix, distinct[known] ?? 0), vector));
+    if (group === undefined) {
+      group = distinct.push(row) - 1;
+      seen.set(hash, [...sameHash, group]);
+    }
+    groupOf[row] = group;
   }
-  return Uint32Array.from(distinct);
+  return {
+    /** First row of each group, in matrix order. */
+    distinct: Uint32Array.from(distinct),
+    /** Position in `distinct` of each row's group. */
+    groupOf,
+  };
 }
 
 /** FNV-1a (Fowler, Noll and Vo) over 32-bit words. */

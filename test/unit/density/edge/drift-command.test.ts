@@ -191,7 +191,7 @@ describe('recalld drift --json', () => {
           density_upper_limit: expect.any(Number),
           matched_density: near(likeDensity(reference, current, baseline, scores)),
           matched_density_upper_limit: expect.any(Number),
-          density_threshold: 0.95,
+          density_threshold: 0.97,
         },
         distinct_chunks: 120,
         regions: 1,
@@ -232,7 +232,7 @@ describe('recalld drift --json', () => {
     const limits = async (reference: Rows, current: Rows): Promise<readonly [string, boolean, boolean]> => {
       const { verdict, test } = await report([STORE, reference, current], '--regions', '0');
       const { density_upper_limit: whole = Number.NaN, matched_density_upper_limit: like = Number.NaN } = test;
-      return [verdict, whole < 0.95, like < 0.95];
+      return [verdict, whole < 0.97, like < 0.97];
     };
     const mostly = (rest: number): number[] => [...Array.from({ length: 29 }, (_, i) => i % 3), rest];
 
@@ -335,7 +335,7 @@ describe('recalld drift in a terminal', () => {
     driftCommand(new Command('drift'), new AbortController().signal)
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
-    for (const part of ['--store <file>', 'is below 0.95', 'exit code 1', 'recalld drift --store chunks.npy']) {
+    for (const part of ['--store <file>', 'is below 0.97', 'exit code 1', 'recalld drift --store chunks.npy']) {
       expect(help.join('')).toContain(part);
     }
   });
