@@ -303,7 +303,7 @@ describe('recalld drift in a terminal', () => {
   it('prints the verdict first, then the measures in a table', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(
-      /^Coverage is worse\. Query density 0\.\d+, with 97\.5 % confidence at most 0\.\d+, below the threshold of 0\.95\.\n\n/,
+      /^Coverage is worse\. Query density 0\.\d+, with 97\.5 % confidence at most 0\.\d+, below the threshold of 0\.97\.\n\n/,
     );
     expect(text).toMatch(/^query density +0\.\d+ +1$/m);
     expect(text).toMatch(/^uncovered share +28 % +5 %$/m);
