@@ -1,5 +1,5 @@
 /**
- * A round over a million documents in pgvector: measures the process memory, and checks that a killed round continues.
+ * A round on one million documents in pgvector: measures the process memory, and checks that a killed round continues.
  *
  *     npm run build && npx tsx bench/index-million.ts [--documents N]
  *

@@ -91,7 +91,7 @@ export const nothingWrong: AgentFault = { name: 'nothing wrong', does: 'The agen
 
 export const betterRetriever: AgentFault = {
   name: 'better retriever',
-  does: 'A better retriever ranks the passage with the answer higher, so that the agent needs fewer calls.',
+  does: 'A better retriever ranks the passage with the answer higher, so the agent needs fewer calls.',
   retriever: 'better',
 };
 

@@ -157,7 +157,7 @@ export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]
 /** Reference for the runs of one day. */
 interface Standard {
   readonly expected: Expected | null;
-  /** Whether the standard deviation of the reference is known, so that no paired test is needed. */
+  /** True if the standard deviation of the reference is known; in that case, no paired test is needed. */
   readonly isKnown: boolean;
   /** Mean of the reference. */
   readonly level: number;

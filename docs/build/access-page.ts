@@ -7,12 +7,13 @@ import { sharedMetrics } from '../../src/platform/metrics/limit-metrics.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const intro = `Every route declares which scope it needs, and what it returns to an API key that is
-limited to pipelines (\`recalld keys create --pipelines a,b\`). The server does not start if a route declares nothing.
+restricted to specific pipelines (\`recalld keys create --pipelines a,b\`). The server does not start if a route
+declares nothing.
 
 - Without a key, routes return 401, and pages redirect to the sign-in. With a key that lacks the scope, they return
   403 \`key_lacks_scope\`.
-- A key that is limited to pipelines cannot see or change anything else. Requests with the names or ids of other
-  pipelines get the same response as requests with unknown ones: 404. Shadows belong to their pipeline.
+- A key that is restricted to specific pipelines cannot see or change anything else. Requests with the names or ids of
+  other pipelines get the same response as requests with unknown ones: 404. Shadows belong to their pipeline.
 - Console pages and forms need a session, which has the scopes and the pipelines of the key that signed in.
 - \`recalld mcp\` and other commands use the database directly and are not limited by keys.`;
 
@@ -41,8 +42,9 @@ export function accessPage(): Page {
         mcpTools.map(({ name, pipelines }) => [code(name), pipelines]),
       ),
       '## Metrics',
-      `\`/metrics\` needs a key only with \`server.metrics_protected\`. With a key that is limited to pipelines, it returns only
-series whose label \`pipeline\` is one of them or one of their shadows, and these metrics, which do not depend on pipelines:
+      `\`/metrics\` needs a key only with \`server.metrics_protected\`. With a key that is restricted to specific
+pipelines, it returns only series whose label \`pipeline\` is one of them or one of their shadows, and these metrics, which do not
+depend on pipelines:
 ${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as those of jobs and rejected items, cover all
 pipelines together and are omitted.`,
     ],

@@ -75,7 +75,7 @@ export async function startHttp(
     markReady(): void {
       phase = 'ready';
     },
-    /** Reports the daemon as stopping. Resolves when all running requests have ended. */
+    /** Reports the daemon as stopping. Resolves when all in-flight requests have ended. */
     async drain(): Promise<void> {
       phase = 'stopping';
       await Promise.all(servers.map((server) => server.drain()));

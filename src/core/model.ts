@@ -35,7 +35,7 @@ export interface GoldenQuery {
   readonly judgments: readonly Judgment[];
   /** Documents that must never be returned: patterns (`core/text/document-pattern.ts`) filled with the query's tags. */
   readonly forbidden?: readonly string[];
-  /** True if the store has no answer, so that an empty result is correct. Such a query has no judgments. */
+  /** True if the store has no answer, so an empty result is correct. Such a query has no judgments. */
   readonly noAnswer?: true;
 }
 

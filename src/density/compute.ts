@@ -29,7 +29,7 @@ export const densityTasks = {
     findTopics(input.traffic.queries, input.traffic.vectors, input.baseline, CLUSTER_SEED),
   findComplaints: (input: { queries: readonly RatedQuery[]; vectors: Matrix }) =>
     complaintTopics(input.queries, input.vectors, CLUSTER_SEED),
-  /** Describes a store sample and compares it with live queries; null if no vector has a direction. */
+  /** Describes a store sample and compares it with live queries; null if every vector is zero or not finite. */
   describeStore: (input: { sample: Matrix; queries: Matrix; weights: Float64Array }) => {
     const snapshot = takeStoreSnapshot(input.sample, CLUSTER_SEED);
     if (snapshot === null) return null;

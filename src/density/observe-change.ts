@@ -49,7 +49,7 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
  * in it, keeps the baseline. Otherwise reopens the baseline queries so that they are searched again (with new
  * embeddings of their texts if the model changed), and pauses monitoring until then.
  *
- * @returns null if nothing changed; `unknown` if the store did not respond, so that coverage cannot be evaluated
+ * @returns null if nothing changed; `unknown` if the store did not respond, so coverage cannot be evaluated
  */
 export async function observeChange(
   context: Context,

@@ -26,7 +26,7 @@ const SECOND_SEARCH = 16 * KEPT_CHUNKS;
  * many chunks, or sixteen times as many if too many of the results are duplicates. Chunks are equal if their texts are
  * equal or, without texts, if their similarities are equal to the last digit.
  *
- * @returns `failed` if the store did not respond, so that recalld retries later
+ * @returns `failed` if the store did not respond; recalld retries later
  */
 export async function searchCoverage(store: VectorStore, vector: Float32Array, signal: AbortSignal) {
   const length = lengthOf(vector);

@@ -100,8 +100,8 @@ const BLOCK_BYTES = 1024 * 1024;
 /**
  * Reads the rows of a .npy file as float32, rounding float64. Buffers one block of the file in addition to the rows.
  *
- * @throws RecalldError `file_malformed` unless the file is a complete 2-d array of float16, float32 or float64 whose
- * rows all have a direction. System errors pass through.
+ * @throws RecalldError `file_malformed` unless the file is a complete 2-d array of float16, float32 or float64 in
+ * which, as float32, all values are finite and no row is a zero vector. System errors pass through.
  */
 async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { header, dataStart } = await readHeader(file, path);
@@ -208,7 +208,8 @@ const WHAT: Readonly<Record<BadRow['is'], string>> = {
 
 /**
  * Reads the vectors of a file, one per row: .npy (2-d; float16, float32 or float64), detected by its signature, or
- * JSONL with one array of numbers per line. Returns float32 rows that all have a direction.
+ * JSONL with one array of numbers per line. Returns float32 rows, all of which are finite and
+ * none of which is a zero vector.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the row or line
  */
@@ -330,8 +331,8 @@ function numbers(count: number): string {
 }
 
 /**
- * Reads the session of each row in a vector file, one name per line. Sessions are numbered from 0 in the order of their
- * first rows.
+ * Reads the session names for the rows of a vector file from a text file with one name per line. Sessions are numbered
+ * from 0 in the order of their first rows.
  *
  * @throws RecalldError `file_unreadable`; `file_malformed` for an empty line before the last name
  */

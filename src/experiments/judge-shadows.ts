@@ -126,7 +126,7 @@ function contentsOf(
 /**
  * Returns null if a document in either list has no grade.
  *
- * @throws DeferralError if the budget is spent or the judge does not respond
+ * @throws DeferralError if the budget is spent, or if the judge does not respond
  */
 async function scorePairOf(
   context: Context,

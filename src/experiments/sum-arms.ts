@@ -16,7 +16,7 @@ const PATIENCE_MS = 6 * HOUR_MS;
 const MAX_SAMPLES = 50_000;
 
 /**
- * Sums the finished days (UTC) that have not been summed yet and whose live queries are still stored, oldest first.
+ * Sums, oldest first, the finished days (UTC) that have not been summed yet and whose live queries are still stored.
  *
  * @throws the reason of `signal` when it aborts
  */

@@ -120,7 +120,7 @@ export function hasContent(store: VectorStoreConfig | undefined): boolean {
   return store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
 }
 
-/** Rejects a model judge if query texts are not stored or document texts cannot be read. */
+/** Rejects a model judge if query texts are not stored, or if document texts cannot be read. */
 export function refuseUnjudgeableTraffic(
   pipeline: {
     readonly judged?: JudgedConfig | undefined;

@@ -82,7 +82,7 @@ type Grader = (
 /**
  * Scores an episode.
  *
- * @returns null if it was erased or the judge cannot grade one of its documents
+ * @returns null if it was erased, or if the judge cannot grade one of its documents
  * @throws DeferralError
  */
 async function scoreEpisode(

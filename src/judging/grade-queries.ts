@@ -57,7 +57,8 @@ export async function documentTexts(
 }
 
 /**
- * Returns no chunks if the pipeline has no store or the query has no vector. Rejects only with the reason of `signal`.
+ * Returns no chunks if the pipeline has no store, or if the query has no vector. Rejects only with the reason of
+ * `signal`.
  */
 async function nearestChunks(
   { store, embedder }: JudgingPlan,
@@ -299,7 +300,7 @@ export async function gradePools(
   );
 }
 
-/** Returns null if the store cannot be searched or a document of the pool has no grade. */
+/** Returns null if the store cannot be searched, or if a document of the pool has no grade. */
 async function searchPool(
   context: Context,
   plan: JudgingPlan,

@@ -87,8 +87,8 @@ export async function readWorstGraded(
 export function createEvaluationTable(pool: Pool) {
   return {
     /**
-     * Queries with a trace id whose scores have not been sent yet: those graded by the model, and those with nothing to
-     * grade; oldest first.
+     * Returns, oldest first, the queries with a trace id whose scores have not been sent yet: those graded by the
+     * model, and those with nothing to grade.
      *
      * @param since earliest time of receipt
      */

@@ -19,8 +19,8 @@ export interface JudgeRequest {
 }
 
 /**
- * Cost of a call in US dollars. The grade is flagged if a text may contain a prompt injection, so that a person must
- * review it.
+ * Cost of a call in US dollars. If a text may contain a prompt injection, the grade is flagged and a person must review
+ * it.
  */
 interface CallResult {
   readonly cost: number;

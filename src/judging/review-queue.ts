@@ -9,7 +9,7 @@ import type { FlaggedGrades } from './rules/flagged-grades.ts';
 
 export interface ReviewedDocument {
   readonly id: string;
-  /** Text of the document; null if it was deleted or its text is unknown. */
+  /** Text of the document; null if it was deleted, or if its text is unknown. */
   readonly text: string | null;
   /**
    * Grade that someone gave before; if the query needs two people, only this person's own grade. Null if there is none.

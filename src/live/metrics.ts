@@ -11,7 +11,7 @@ export const liveMeasurementMetrics = {
     ['pipeline', 'segment', 'measure', 'reason'],
   ),
   recalld_feedback_drop_evidence_ratio: storedGauge(
-    'E-value for a drop of more than 5 percentage points in the share of positive feedback within the trailing window, relative to the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, the value reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
+    'E-value for a drop of more than 5 percentage points in the share of positive feedback within the trailing window, divided by the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, the value reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
     ['pipeline'],
   ),
   recalld_feedback_latest_positive_ratio: storedGauge(

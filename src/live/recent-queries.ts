@@ -9,7 +9,7 @@ export type RecentQueries = ReturnType<typeof createRecentQueries>;
 export interface RecentQuery {
   readonly query: LiveQuery;
   readonly receivedAt: Date;
-  /** True if the sampling rate selected the query, so that it is already stored. */
+  /** True if the sampling rate selected the query; in that case, it is already stored. */
   readonly isSampled: boolean;
 }
 

@@ -78,7 +78,8 @@ export interface MeasuredMoment {
 }
 
 /**
- * Yields the values of a measure whose windows ended in [`from`, `until`), oldest first, grouped by window end.
+ * Yields the values of a measure for windows that ended in [`from`, `until`), in chronological order, grouped by window
+ * end.
  *
  * @param segment null for all segments
  * @throws as streamRows

@@ -188,7 +188,7 @@ export function createMeasurements(pool: Pool) {
       });
     },
 
-    /** Returns the lowest and the highest value of each chart bucket in [`from`, `until`), oldest first. */
+    /** Returns the lowest and the highest value of each chart bucket in [`from`, `until`), in chronological order. */
     trends: (series: Parameters<typeof readTrends>[1], from: Date, until: Date) =>
       namingOutage(pool, () => readTrends(pool, series, from, until)),
 

@@ -196,7 +196,7 @@ describe('a golden run', () => {
       ndcg: 1,
     },
     {
-      name: 'gives ids as numbers, so that none of them is judged',
+      name: 'gives ids as numbers, so none of them is judged',
       responder: documents((r) => withNumericIds(rightAnswer(r))),
       outcomes: { ok: 40 },
       ndcg: 0,

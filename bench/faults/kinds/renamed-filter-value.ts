@@ -2,7 +2,7 @@ import { bySize, type FaultKind, some } from '../fault.ts';
 
 export const kind: FaultKind = {
   name: 'renamed-filter-value',
-  title: 'the filter by topic asks for a value that documents no longer have, so that nothing comes back',
+  title: 'the filter by topic asks for a value that documents no longer have, so nothing comes back',
   causes: ['filter', 'empty_lists', 'one_segment'],
   begin({ size, random, material }) {
     const topics = [...new Set(material.rows.map(({ topic }) => topic))];

@@ -42,7 +42,7 @@ const serverSchema = z.strictObject({
     .max(16_384)
     .default(128)
     .describe(
-      'Maximum estimated memory for all running requests, in megabytes: bodies, parsed values, and rows waiting to be stored. Requests without a valid key can use at most half of this memory, up to 64 MB. Further requests get 503 and Retry-After.',
+      'Maximum estimated memory for all in-flight requests, in megabytes: bodies, parsed values, and rows waiting to be stored. Requests without a valid key can use at most half of this memory, up to 64 MB. Further requests get 503 and Retry-After.',
     ),
   trusted_proxies: z
     .array(

@@ -1,4 +1,4 @@
-/** The routes of the console, and how they treat API keys that are limited to pipelines. */
+/** The routes of the console, and how they handle API keys that are restricted to specific pipelines. */
 import type { ApiScope } from '../../platform/access/credentials.ts';
 import type { PipelineAccess } from '../../platform/access/pipeline-access.ts';
 

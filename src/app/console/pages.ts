@@ -249,7 +249,7 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
   return reply.redirect(address(path, { ...Object.fromEntries(new URLSearchParams(query)), done }), 303);
 }
 
-/** @param isAsked true if an admin submitted the form, so that the page may query the retriever and the store */
+/** @param isAsked true if an admin submitted the form; in that case, the page may query the retriever and the store */
 type Show = (
   context: Context,
   frame: Frame,

@@ -1,6 +1,6 @@
 /**
- * How each route of the server treats API keys that are limited to pipelines. The server does not start if a route has
- * no declaration. docs/reference/access.md is generated from this table.
+ * How each route of the server handles API keys that are restricted to specific pipelines. The server does not start if
+ * a route has no declaration. docs/reference/access.md is generated from this table.
  */
 import { RecalldError } from '../../core/errors.ts';
 import type { ApiScope } from '../../platform/access/credentials.ts';
@@ -38,7 +38,7 @@ export function accessOf(method: string, path: string): RouteAccess {
   const found = byRoute.get(anonymous(`${method === 'HEAD' ? 'GET' : method} ${path}`));
   if (found !== undefined) return found;
   throw new Error(
-    `${method} ${path} does not declare how it treats API keys that are limited to pipelines: add it to the endpoints of its subject, or to app/console/page-access.ts`,
+    `${method} ${path} does not declare how it handles API keys that are restricted to specific pipelines: add it to the endpoints of its subject, or to app/console/page-access.ts`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** For an API key that is limited to pipelines, the context of routes excludes all data of other pipelines. */
+/** If an API key is restricted to specific pipelines, the context of routes excludes the data of other pipelines. */
 import type { FastifyRequest } from 'fastify';
 import type { Context, Scope } from '../../core/context.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';

@@ -221,9 +221,9 @@ function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now 
 }
 
 /**
- * Returns the verdict intervals of one check from `from` to `until`, oldest first. The first change also states the
- * verdict before it, which applies from `from` on. If there are no changes, the current verdict applies to the whole
- * time. There is no interval before the first evaluation.
+ * Returns the verdict intervals of one check from `from` to `until` in chronological order. The first change also
+ * states the verdict before it, which applies from `from` on. If there are no changes, the current verdict applies to
+ * the whole time. There is no interval before the first evaluation.
  *
  * @param transitions changes of the check within that time, in any order
  * @param now current state of the check

@@ -177,7 +177,10 @@ export interface StaleLabelsCheck extends AnyCheck {
   readonly above: number;
 }
 
-/** Numbers of judged documents that were looked up, superseded and lost, or why the store could not be probed. */
+/**
+ * How many judged documents were looked up, how many of them were superseded and how many were lost; or the reason why
+ * the store could not be probed.
+ */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;

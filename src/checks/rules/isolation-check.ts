@@ -45,7 +45,7 @@ export interface FoundByRule {
 }
 
 /**
- * Returns the facts about the check of an isolation rule. If the rule could not check any query, the check has no data.
+ * Returns the details of an isolation rule's check. If the rule could not check any query, the check has no data.
  * This indicates a fault in the config of the rule or in the service, so it fires an alert.
  *
  * @param found null if no query arrived within the window

@@ -243,7 +243,7 @@ const DIFFERENCE_SCALE = 0.1;
 
 /**
  * Returns the number of which `MARGIN` is a share. For a share, it is the smaller of the threshold and its complement,
- * so that the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because the
+ * so the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because the
  * threshold may be 0.
  */
 function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {

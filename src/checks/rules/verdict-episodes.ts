@@ -39,7 +39,7 @@ export interface BacktestPeriod {
 /**
  * Replays the evaluations of one check, in constant memory.
  *
- * @param onEpisode called with each finished episode, oldest first, without gaps
+ * @param onEpisode called with each finished episode in chronological order, without gaps
  */
 export function replayCheck(
   { until, trustedSeconds }: BacktestPeriod,
@@ -75,7 +75,10 @@ export function replayCheck(
     if (trustedUntil < next) extend('no_data', trustedUntil, next, outdated);
   };
   return {
-    /** Adds the next evaluation, oldest first. Ignores evaluations at or after the end of the period. */
+    /**
+     * Adds the next evaluation; call it in chronological order, oldest first. Ignores evaluations at or after the end
+     * of the period.
+     */
     add(at: Date, result: EvaluatedCheck): void {
       if (at >= until) return;
       applyUntil(at);

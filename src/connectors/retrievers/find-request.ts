@@ -222,7 +222,7 @@ export interface FoundResults {
   readonly text: string | null;
   /** Ids of the first hundred results. */
   readonly ids: readonly string[];
-  /** True if no id occurs twice; chunks of one document may share an id. */
+  /** True if all ids are different; chunks of one document may share an id. */
   readonly isUnique: boolean;
 }
 

@@ -95,8 +95,8 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /**
- * Compiles the templates of a filter. An empty value, for example from a missing tag, is omitted, so that the query is
- * not filtered by this field.
+ * Compiles the templates of a filter. An empty value, for example from a missing tag, is omitted, so the query is not
+ * filtered by this field.
  *
  * @param field path in the config, for errors
  * @throws RecalldError `config_invalid` for an unknown placeholder

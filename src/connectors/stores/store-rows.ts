@@ -81,7 +81,8 @@ export function inPortions<Item>(items: readonly Item[], size: number): Item[][]
 /**
  * Reads all keys of a store, page by page, and samples n of them with a seeded reservoir. Each key is equally likely.
  *
- * @param page returns the keys on the page at a position (null for the first page), and the position of the next page
+ * @param page given a start position (null for the first page), returns the keys on that page and the start position
+ *   of the next page
  */
 export async function chooseKeys<Key, Place>(
   n: number,

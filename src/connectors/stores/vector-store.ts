@@ -93,7 +93,7 @@ export interface ListedIds {
 export interface StoredChunk {
   /** Id of the document. */
   readonly id: string;
-  /** Version, hash or time of the chunk's document; null if the config names no field or the chunk has no value. */
+  /** Version, hash or time of the chunk's document; null if the config names no field, or if the chunk has no value. */
   readonly version: string | null;
   /** Text of the chunk; null if the store has none. */
   readonly content: string | null;

@@ -49,7 +49,7 @@ export async function startPglite(settings: string[] = []) {
   // process. This is fixed in pglite-socket 0.2.17.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
-  // Before version 0.2.15, pglite-socket still counts connections that were reset, so that any limit would eventually
+  // Before version 0.2.15, pglite-socket still counts connections that were reset, so any limit would eventually
   // be exceeded.
   const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: Infinity });
   await socket.start();

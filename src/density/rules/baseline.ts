@@ -45,8 +45,8 @@ export function isInTail(ranks: TiedRanks): boolean {
  * baselines, whatever the order of the queries.
  *
  * @param vectors matrix whose rows the queries refer to
- * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of eight hours,
- *   so that there are no other queries to rank them among
+ * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of eight hours;
+ *   in both cases, there are no other queries to rank them among
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -172,7 +172,7 @@ const BLOCK_MS = 8 * HOUR_MS;
  * blocks, and vice versa. If a query were ranked among scores that include its own or those of the same hour, the
  * baseline would look better covered than live traffic can be.
  *
- * @returns ranks in query order; null if all queries are in odd blocks or all are in even blocks
+ * @returns ranks in query order; null if all queries are in odd blocks, or if all are in even blocks
  */
 export function crossFitRanks(queries: readonly DatedScore[], regionCount: number): TiedRanks[] | null {
   const isOdd = ({ occurredAt }: DatedScore): boolean => Math.floor(occurredAt.getTime() / BLOCK_MS) % 2 !== 0;

@@ -157,7 +157,7 @@ const PERMUTATIONS = 199;
  * @param current at least two nonzero rows
  * @param mostPairedRows maximum number of rows per sample in statistics over all pairs of rows; larger samples are
  *   subsampled
- * @throws RangeError if a sample is too small or has a zero vector, or the columns differ
+ * @throws RangeError if a sample is too small or has a zero vector, or if the columns differ
  */
 export function compareEmbeddings(
   reference: Matrix,
@@ -190,7 +190,7 @@ export function compareEmbeddings(
 /**
  * Compares the mean directions of two samples, after scaling each row to length 1.
  *
- * @throws RangeError if a sample is empty or has a row of length zero, or the columns differ
+ * @throws RangeError if a sample is empty or has a row of length zero, or if the columns differ
  */
 export function centroidShift(x: Vectors, y: Vectors) {
   if (x.columns !== y.columns) throw new RangeError('The rows of both samples must have the same length.');

@@ -47,7 +47,7 @@ export type PairTable = ReturnType<typeof pairDistances>;
  * Takes (n + m)^2 d / 2 operations and 4 (n + m)^2 bytes: a few seconds and 64 MB for 2,000 + 2,000 rows of 1,536
  * numbers.
  *
- * @throws RangeError if a sample is empty or the columns differ
+ * @throws RangeError if a sample is empty, or if the columns differ
  */
 export function pairDistances(x: Vectors, y: Vectors) {
   if (x.rows === 0 || y.rows === 0 || x.columns !== y.columns) {

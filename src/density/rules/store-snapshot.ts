@@ -21,7 +21,7 @@ export type StoreSnapshot = NonNullable<ReturnType<typeof takeStoreSnapshot>>;
  * Clusters a sample by direction into K = min(32, rows / 30) clusters, but at least one.
  *
  * @param sample uniform over the store
- * @returns null if no vector of the sample has a direction
+ * @returns null if every vector of the sample is zero or not finite
  */
 export function takeStoreSnapshot(sample: Matrix, seed: number) {
   const { matrix, directedRows: kept } = normaliseRows(sample);
@@ -69,7 +69,7 @@ const MAX_PAIRED = 1000;
 const NEIGHBOURS = 5;
 
 /**
- * Compares uniform samples of the store and of live queries. Ignores vectors without a direction.
+ * Compares uniform samples of the store and of live queries. Ignores vectors that are zero or not finite.
  *
  * @param clusters directions of the store's clusters, with the share of chunks in each
  * @param weights inverse inclusion probabilities of the queries

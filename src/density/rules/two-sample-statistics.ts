@@ -5,7 +5,7 @@ import { firstWhere } from '../../math/stats/distributions.ts';
  *
  * @param current counts >= 0, one per category
  * @param baseline the same categories in the same order
- * @throws RangeError if the lists differ in length or one has only zeros
+ * @throws RangeError if the lists differ in length, or if one has only zeros
  */
 export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<number>): number {
   const n = sumOf(current);

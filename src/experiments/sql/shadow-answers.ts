@@ -62,7 +62,7 @@ export interface OverlapSummary extends WeightedSums {
 export function createShadowAnswers(pool: Pool) {
   return {
     /**
-     * Returns samples with a text that have not yet been sent to the shadow for the overlap measurement, oldest first.
+     * Returns, oldest first, samples with a text that have not yet been sent to the shadow for the overlap measurement.
      * The selection depends only on ids, so every read selects the same samples.
      *
      * @param rate share of the samples

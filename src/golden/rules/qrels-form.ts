@@ -5,7 +5,7 @@ import { type ColumnReading, type ColumnRole, isUnnamed, plainName, roleOfColumn
 import { decimalOf } from './grade-text.ts';
 
 /**
- * Separator of columns. `blanks`: any number of spaces and tabs. `tabs`: single tabs, so that ids may contain spaces.
+ * Separator of columns. `blanks`: any number of spaces and tabs. `tabs`: single tabs, so ids may contain spaces.
  * `json`: one object per line.
  */
 export type QrelsSeparator = LineSeparator | 'json';
@@ -47,7 +47,7 @@ const separatorNames: Readonly<Record<QrelsSeparator, string>> = {
 
 const BLANKS = /[ \t\v\f\r]+/;
 
-/** Trims ASCII white space and line ends, but not non-breaking spaces, which are part of an id. */
+/** Trims ASCII white space and line endings, but not non-breaking spaces, which are part of an id. */
 export function trimBlanks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isBlank(text.charCodeAt(start))) start++;

@@ -24,7 +24,7 @@ export interface RerunNoise {
   readonly moved: number;
   /** Variance of a query's score between reruns, averaged over the queries. */
   readonly ofQueries: number;
-  /** True if every rerun scored the same in every metric, so that any difference is a change. */
+  /** True if every rerun scored the same in every metric; in that case, any difference is a change. */
   readonly isConstant: boolean;
 }
 

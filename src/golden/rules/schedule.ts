@@ -77,7 +77,7 @@ export interface BudgetRequest {
   readonly planned: number;
   /** Number of queries of a full run. */
   readonly full: number;
-  /** True if the set has a sentinel, so that a full run may be needed at any time. */
+  /** True if the set has a sentinel; in that case, a full run may be needed at any time. */
   readonly hasSentinel: boolean;
 }
 

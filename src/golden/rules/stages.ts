@@ -112,7 +112,10 @@ export function lossesByStep(
 
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
-/** Returns the stages of each step in the order of the response with the most stages; parallel ones form one step. */
+/**
+ * Groups the stages into steps, in the order used by the response that has the most stages; parallel stages form one
+ * step.
+ */
 function stepNames(queries: readonly StagedQuery[]): string[][] {
   const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);
   const groups: { readonly isSide: boolean; readonly names: string[] }[] = [];

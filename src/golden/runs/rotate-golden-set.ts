@@ -78,7 +78,7 @@ export function checkShiftsAt(rotations: readonly GoldenRotation[], version: num
 const MAX_PAIRS = 100;
 
 /**
- * Returns the runs of both versions at each tick at which both completed, newest first. A tick is excluded if the new
+ * Returns, newest first, the runs of both versions at each tick at which both completed. A tick is excluded if the new
  * version failed a stale-labels check that the old version passed, because a version that fails such a check must not
  * take over.
  */

@@ -18,7 +18,7 @@ const MAX_IN_A_ROW = 300;
  * Starts a full run of the same version after a failed sentinel, even in quiet hours, unless a full run has started
  * since the sentinels began to fail. This full run may use the part of the daily budget that is reserved for it.
  *
- * @returns the id of the full run; null if none is needed or the budget is used up
+ * @returns the id of the full run; null if none is needed, or if the budget is used up
  */
 export async function escalateSentinel(
   context: Context,
@@ -78,7 +78,7 @@ const HISTORY_RUNS = 5;
  * Starts the runs of a tick, or records why it is skipped: quiet hours (full runs only), a run of the same series in
  * progress, a used-up daily budget, or no full run with which a sentinel could be compared.
  *
- * @returns the ids of the started runs; empty if the tick was skipped or another scheduler has already started it
+ * @returns the ids of the started runs; empty if the tick was skipped, or if another scheduler has already started it
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */
 export async function tickGoldenSet(

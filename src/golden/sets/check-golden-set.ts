@@ -93,7 +93,7 @@ export interface SetUse {
 }
 
 /**
- * Returns a sentence for each check that states which drops it can detect.
+ * Returns, for each check, a sentence that states which drops the check can detect.
  *
  * @param queries number of queries in the set. It may differ from the number in the pinned run, because the set may
  *   have a newer version

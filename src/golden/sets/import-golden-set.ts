@@ -97,7 +97,7 @@ export type GoldenSetFile = Awaited<ReturnType<typeof readGoldenSet>>;
  * or an export from Quepid, Ragas, LlamaIndex or OpenSearch.
  *
  * @param path the file, or for BEIR and TREC the folder
- * @throws RecalldError `usage` if format and path do not fit or the format cannot be detected, `file_unreadable`,
+ * @throws RecalldError `usage` if format and path do not fit, or if the format cannot be detected; `file_unreadable`,
  * `file_malformed` with file and line, `golden_set_empty`
  */
 export async function readGoldenSet(path: string, options: ReadGoldenSetOptions, signal?: AbortSignal) {
@@ -180,7 +180,7 @@ async function readJsonObjects(
 }
 
 /**
- * Reads queries and judgments from BEIR or TREC files. From a corpus, reads only the ids, to count judged documents
+ * Reads queries and judgments from BEIR or TREC files. Reads only the ids from a corpus, to count the judged documents
  * that are missing from it.
  */
 async function readJudgedQueries(

@@ -96,7 +96,7 @@ function isJsonLines(text: string): boolean {
   }
 }
 
-/** True if the first line may be a judgment, or the judgment reader has a helpful error message about it. */
+/** True if the first line may be a judgment, or if the judgment reader has a helpful error message for it. */
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';

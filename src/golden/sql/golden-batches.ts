@@ -28,7 +28,7 @@ export function createGoldenBatches(pool: Pool) {
       return rows[0]?.batch ?? null;
     },
 
-    /** Renews the lease. Returns false if the run has ended or another worker has claimed the batch. */
+    /** Renews the lease. Returns false if the run has ended, or if another worker has claimed the batch. */
     async renew(runId: string, batch: number, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_run_batches b

@@ -65,7 +65,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       });
     },
 
-    /** Claims or renews the lease. Returns false if the run is not in progress or another worker has the lease. */
+    /** Claims or renews the lease. Returns false if the run is not in progress, or if another worker has the lease. */
     async hold(runId: string, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_runs
@@ -182,8 +182,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
 
     /**
-     * Returns the baseline comparisons of the latest completed full runs of a pipeline and set, for versions up to
-     * `version`, oldest first.
+     * Returns, oldest first, the baseline comparisons of the latest completed full runs of a pipeline and set, for
+     * versions up to `version`.
      */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),
@@ -217,7 +217,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return new Map(rows.map(({ query_id, stages }) => [query_id, stages]));
     },
 
-    /** Returns the runs in progress that no worker has claimed as a whole or in batches, oldest first. */
+    /** Returns, oldest first, the runs in progress that no worker has claimed as a whole or in batches. */
     async abandoned(): Promise<readonly GoldenRun[]> {
       return queryRows<GoldenRun>(
         pool,

@@ -103,7 +103,7 @@ export function createLatestRuns(db: pg.Pool) {
             : {
                 ...came,
                 durationSeconds: row.durationSeconds ?? 0,
-                /** Null if the set forbids no documents, or the run did not test them. */
+                /** Null if the set forbids no documents, or if the run did not test them. */
                 forbidden: (row.forbiddenAsked ?? 0) === 0 ? null : came.forbidden,
                 checks: checksOf.get(row.endedId ?? '') ?? [],
                 /** A sentence that explains why the run failed; null if it did not fail. */

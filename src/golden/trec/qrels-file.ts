@@ -151,7 +151,7 @@ function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler 
   };
 }
 
-/** Reads lines with columns separated by single tabs, so that ids may contain spaces. */
+/** Reads lines with columns separated by single tabs, so ids may contain spaces. */
 function tabLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, width } = form;

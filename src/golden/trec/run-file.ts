@@ -35,7 +35,7 @@ interface RunSink {
 /**
  * Reads a run in which the lines of each query are contiguous. The columns are `query-id Q0 document-id rank score
  * tag`, with or without the tag, or those that the first line names. The separator (spaces and tabs, or only tabs, so
- * that ids may contain spaces), the number of columns and the header are detected once per file. As in trec_eval,
+ * ids may contain spaces), the number of columns and the header are detected once per file. As in trec_eval,
  * scores determine the order; a run without scores is ordered by rank. Empty lines and lines that start with `#` are
  * skipped.
  *

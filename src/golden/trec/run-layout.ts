@@ -66,7 +66,7 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   return layout;
 }
 
-/** Rejects lines in which a TREC column is missing or empty, so that the other five look like a run without a tag. */
+/** Rejects lines that look like a run without a tag if a different TREC column may be missing or empty instead. */
 function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.columns.length !== TREC_COLUMNS.length - 1) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator));
@@ -161,7 +161,7 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
-/** Rejects files in which an id may contain a space, so that the last of six columns may be the score, not the tag. */
+/** Rejects files in which an id may contain a space: the last of six columns may then be the score, not the tag. */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);

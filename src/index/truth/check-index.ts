@@ -145,7 +145,7 @@ async function readManifest({ context, plan, round, save, signal }: PhaseRun): P
 
 /** Stored position of a round, from which another worker can resume it. */
 interface RoundPosition {
-  /** True if the store lists its ids, so that all documents are checked. */
+  /** True if the store can list its ids; in that case, all documents are checked. */
   readonly all: boolean;
   readonly at: unknown;
 }

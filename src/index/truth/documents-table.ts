@@ -242,7 +242,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Returns documents whose change has been waiting since `until` or earlier, oldest first, and their number. */
+    /** Returns documents whose change has waited since `until` or earlier, oldest change first, and their number. */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: number }>(
         pool,

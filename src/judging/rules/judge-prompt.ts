@@ -52,7 +52,7 @@ export function readTexts(query: string, document: string): { readonly query: st
   return { query: query.slice(0, MAX_QUERY_CHARACTERS), document: document.slice(0, MAX_DOCUMENT_CHARACTERS) };
 }
 
-/** True if the query or the document addresses the model, so that a person must review the grade. */
+/** True if the query or the document addresses the model; in that case, a person must review the grade. */
 export function isSuspect(query: string, document: string): boolean {
   const read = readTexts(query, document);
   return addressesModel(read.query) || addressesModel(read.document);

@@ -159,7 +159,7 @@ type SessionSums = [
 
 const SUMS = 6;
 
-/** Sums queries by session. Sessions keep the order of their first query. */
+/** Sums queries by session. Sessions are ordered by their first query. */
 function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
   const sessions = new Map<string | number, SessionSums>();
   for (const { cluster, modelProbability, humanProbability, model, people } of queries) {

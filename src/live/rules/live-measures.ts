@@ -66,7 +66,7 @@ export interface WindowTraits {
   /** Queries before this time have all their clicks (see `clicksCompleteUntil`). Milliseconds since 1970. */
   readonly clicksCompleteUntilMs: number;
   readonly baselineCtr: BaselineCtr | null;
-  /** True if the window has clicks or there is a baseline; otherwise, clicks are not measured. */
+  /** True if the window has clicks, or if there is a baseline; otherwise, clicks are not measured. */
   readonly hasClicks: boolean;
 }
 

@@ -136,8 +136,8 @@ export type TrafficReads = ReturnType<typeof createTrafficReads>;
 export function createTrafficReads(pool: Pool) {
   return {
     /**
-     * Returns the non-empty buckets of a pipeline, oldest first; the first starts at `from` or later. Buckets must be
-     * at least 60 seconds long.
+     * Returns the non-empty buckets of a pipeline in chronological order; the first starts at `from` or later. Buckets
+     * must be at least 60 seconds long.
      */
     async buckets({ pipeline, from, until, bucketSeconds }: LiveWindow & { readonly bucketSeconds: number }) {
       const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [

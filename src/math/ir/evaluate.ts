@@ -9,7 +9,7 @@
  * precision@k  h / k, even if fewer than k documents were returned
  * recall@k     h / R, 0 if R = 0
  * f1@k         2PR / (P + R) of precision and recall, 0 if both are 0
- * mrr@k        1 / rank of the first relevant document, 0 if that rank is greater than k or there is none
+ * mrr@k        1 / rank of the first relevant document, 0 if that rank is greater than k, or if there is none
  * map@k        sum of the precision at each relevant rank <= k, divided by R
  * cg@k         sum of grade (Järvelin and Kekäläinen 2002)
  * dcg@k        sum of grade / log2(rank + 1), the discount of Burges et al. 2005 and trec_eval; Järvelin and

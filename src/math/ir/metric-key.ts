@@ -34,7 +34,7 @@ const needsCutoff = {
 
 const measures = Object.keys(needsCutoff).filter(isMeasure);
 
-/** True for measures that are 1 or 0 for a single query, so that their mean is a proportion. */
+/** True for measures that are 1 or 0 for a single query, so their mean is a proportion. */
 export const isProportion = (measure: Measure): boolean => measure === 'hit_rate' || measure === 'all_found';
 
 /** True for measures of the union of several rankings; `union.ts` defines them. */

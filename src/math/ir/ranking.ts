@@ -69,7 +69,7 @@ export type DuplicatePolicy = 'collapse' | 'occupy' | 'reject';
 
 export const duplicatePolicies: readonly DuplicatePolicy[] = ['collapse', 'occupy', 'reject'];
 
-/** Document ids, best first, each at most once; null is a place occupied by a duplicate. */
+/** Document ids, best first, each at most once; null marks a place occupied by a duplicate. */
 export type Ranking = readonly (string | null)[];
 
 /**

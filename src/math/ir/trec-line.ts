@@ -26,7 +26,9 @@ export class ColumnScanner {
    * return, as in a file whose lines end with a lone carriage return.
    */
   count = 0;
-  /** 1 for separators and line ends, by byte. The table ends at the space, because no separator has a higher code. */
+  /**
+   * 1 for separators and line endings, by byte. The table ends at the space, because no separator has a higher code.
+   */
   private readonly separates: Uint8Array;
 
   constructor(room: number, separator: Separator) {

@@ -1,7 +1,7 @@
 /**
  * Scores the rankings of several steps that serve one query, such as the hops of a multi-hop question.
  *
- * union_recall@k  recall of the union of the top k documents of EVERY step, so that a query with s steps can use up to
+ * union_recall@k  recall of the union of the top k documents of EVERY step, so a query with s steps can use up to
  *                 s * k documents
  * all_found@k     1 if union_recall@k = 1, else 0
  *

@@ -197,7 +197,10 @@ function occurrence(cron: Cron, instant: Date, isLast: boolean): Date {
   throw new Error(`${cron.expression} ${isLast ? 'has never occurred' : 'never occurs'}`);
 }
 
-/** Returns the occurrences after `from` and before `until`, oldest first; the latest 10,000 if there are more. */
+/**
+ * Returns the occurrences after `from` and before `until` in chronological order. If there are more than 10,000,
+ * returns only the latest 10,000.
+ */
 export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
   const found: Date[] = [];
   let at = until;

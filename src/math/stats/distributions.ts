@@ -138,7 +138,7 @@ function upperTail(z: number): number {
 
 /**
  * P(X > value) of the chi-square distribution with a whole number of degrees of freedom, by the finite sums 26.4.4 and
- * 26.4.5 of Abramowitz and Stegun. All terms are positive, so that the far tail keeps its digits.
+ * 26.4.5 of Abramowitz and Stegun. All terms are positive, so the far tail does not lose precision.
  *
  * @param value >= 0
  * @param df whole number >= 1; the sum has df / 2 terms
@@ -233,8 +233,8 @@ interface Urn {
 
 /**
  * P(H >= minimum), where H is the number of marked balls among the draws. The terms are summed from `minimum` away from
- * the mean, each computed from the previous term, so that a tail of 1e-300 keeps its digits; its relative error is
- * below 1e-11.
+ * the mean. Each is computed from the previous term, so even a tail of 1e-300 does not lose precision: its relative
+ * error is below 1e-11.
  *
  * @param minimum a whole number; returns 1 at or below the smallest possible H, and 0 above the largest
  */

@@ -46,7 +46,7 @@ export function lengthOf(vector: ArrayLike<number>): number {
   return Math.sqrt(squares);
 }
 
-/** Divides each row by its length, and lists the rows that have a direction. */
+/** Divides each row by its length, and lists the rows whose length is finite and not 0. */
 export function normaliseRows(matrix: Matrix) {
   const data = new Float32Array(matrix.data.length);
   const directedRows: number[] = [];
@@ -59,14 +59,14 @@ export function normaliseRows(matrix: Matrix) {
     );
   }
   return {
-    /** The rows divided by their lengths; a row without a direction is all zeros. */
+    /** The rows divided by their lengths; a row that is zero or not finite becomes a zero vector. */
     matrix: { ...matrix, data },
-    /** Rows that have a direction: neither of length 0 nor with NaN or an infinity. */
+    /** Rows that are not zero vectors and contain neither NaN nor infinity. */
     directedRows,
   };
 }
 
-/** Mean of the rows, each divided by its length. Excludes rows without a direction; empty if there are no rows. */
+/** Mean of the rows, each divided by its length. Excludes zero and non-finite rows; empty if no rows remain. */
 export function meanDirection(matrix: Matrix): Float64Array {
   const scales = inverseLengths(matrix);
   const directed = scales.reduce((count, scale) => count + (scale > 0 ? 1 : 0), 0);
@@ -80,12 +80,12 @@ export function meanDirection(matrix: Matrix): Float64Array {
   return mean;
 }
 
-/** Returns 1 / length for each row, which turns a dot product into a cosine; 0 for a row without a direction. */
+/** Returns 1 / length for each row, which turns a dot product into a cosine; 0 for a row that is zero or not finite. */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));
 }
 
-/** 1 / length of each row; 0 for a row without a direction. */
+/** 1 / length of each row; 0 for a row that is zero or not finite. */
 export function inverseLengths(matrix: Matrix): Float64Array {
   return inverseOf(rowLengths(matrix));
 }

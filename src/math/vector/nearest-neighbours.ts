@@ -51,7 +51,7 @@ const TIE_SCALE = 1e13;
 
 /**
  * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any norm and float64 sums.
- * A row without a direction (zero or not finite) has cosine 0 with everything.
+ * A row that is zero or not finite has cosine 0 with everything.
  *
  * All pairs are first compared in float32, and the pairs that may be among the best in float64, so the result equals a
  * comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations. Besides the result,
@@ -104,7 +104,7 @@ export function meanSimilarities({ k, similarities }: Neighbours, queries: numbe
 interface Search {
   readonly store: Matrix;
   readonly queries: Matrix;
-  /** 1 / length of each row; 0 for a row without a direction. */
+  /** 1 / length of each row; 0 for a row that is zero or not finite. */
   readonly storeScales: Float64Array;
   readonly queryScales: Float64Array;
 }

@@ -269,7 +269,7 @@ export function createConsoleSessions(pool: Pool) {
       return token;
     },
 
-    /** Returns who started the session with this token; null if the session has ended or the key is revoked. */
+    /** Returns who started the session with this token; null if the session has ended, or if the key is revoked. */
     async find(token: string): Promise<SignedIn | null> {
       // Updates at most once a minute, so that viewing pages rarely writes.
       const row = await queryRow<ApiKey & { userId: string | null; userName: string; userGroups: string[] }>(

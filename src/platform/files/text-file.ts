@@ -132,7 +132,7 @@ const CHUNK_BYTES = 256 * 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Yields the lines of a UTF-8 file, without line ends (LF or CRLF) and without a byte order mark at the start of a
+ * Yields the lines of a UTF-8 file, without line endings (LF or CRLF) and without a byte order mark at the start of a
  * line. Yields batches, because awaiting each of a million lines would be slow. Memory is bounded by the longest line,
  * at most 16 MiB.
  *

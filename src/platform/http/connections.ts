@@ -1,6 +1,6 @@
 /**
  * Limits on connections that have not sent a valid key yet, limits on pipelined requests, and an orderly shutdown:
- * running requests complete, and new requests are refused so that clients retry on another replica.
+ * in-flight requests complete, and new requests are refused so that clients retry on another replica.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -124,7 +124,7 @@ export function addRetirement(app: FastifyInstance) {
     done();
   });
   return {
-    /** Number of running requests, except health and metrics. */
+    /** Number of in-flight requests, excluding requests to the health and metrics endpoints. */
     get underWay() {
       return underWay;
     },

@@ -1,6 +1,6 @@
 /**
- * Reads and inflates all request bodies, and counts them against the memory budget for all running requests. A body is
- * read after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are
+ * Reads and inflates all request bodies, and counts them against the memory budget for all in-flight requests. A body
+ * is read after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are
  * parsed. If the route requests it, a large body stays in the pieces in which it arrived.
  */
 import { isUtf8 } from 'node:buffer';
@@ -12,7 +12,7 @@ import { JsonBeyondLimit, parseBoundedJson } from '../../core/text/json.ts';
 import { findJsonFault } from '../../core/text/loose-json.ts';
 import { validKeyOf } from '../access/pipeline-access.ts';
 
-/** The memory budget shared by all callers, in bytes: running requests, and connections without a key. */
+/** The memory budget shared by all callers, in bytes: in-flight requests, and connections without a key. */
 export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
 /** Limit for callers without a valid key, at most half of the budget; the rest is reserved for callers with a key. */

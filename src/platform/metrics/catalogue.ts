@@ -176,7 +176,7 @@ export const metricCatalogue = {
   ),
   recalld_requests_under_way_bytes: {
     type: 'gauge',
-    help: 'Estimated peak memory used by running requests in the last second: bodies, parsed values, and rows waiting to be stored. If it exceeds `server.max_under_way_mb`, recalld refuses requests.',
+    help: 'Estimated peak memory used by in-flight requests in the last second: bodies, parsed values, and rows waiting to be stored. If it exceeds `server.max_under_way_mb`, recalld refuses requests.',
     labels: [],
     source: 'process',
   },

@@ -14,7 +14,7 @@ export const sharedMetrics: readonly string[] = Object.entries<MetricDefinition>
 /**
  * Returns the shared metrics, and the samples of the pipelines and their shadows, in the Prometheus text format.
  *
- * @param parts the complete metrics text, split at line ends
+ * @param parts the complete metrics text, split at line endings
  */
 export async function limitMetrics(
   parts: readonly Buffer[],

@@ -172,7 +172,7 @@ function systemAuthorities(): string[] {
   return getCACertificates?.('system') ?? [...tls.rootCertificates];
 }
 
-/** Errors from a server that does not respond, so that the fallback would fail too. */
+/** Error codes for a server that does not respond. In that case, the fallback would fail too. */
 const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /** True if the fallback may succeed after this error. */

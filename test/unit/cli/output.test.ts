@@ -16,7 +16,7 @@ function captured(stream: 'stdout' | 'stderr'): string[] {
 }
 
 describe('what a command prints', () => {
-  it('as JSON is one document that ends with a line end', () => {
+  it('as JSON is one document that ends with a line feed', () => {
     const stdout = captured('stdout');
     printJson({ a: [1, null], b: 'ü' });
     expect(stdout).toEqual(['{\n  "a": [\n    1,\n    null\n  ],\n  "b": "ü"\n}\n']);

@@ -47,7 +47,7 @@ const MAX_CANDIDATES = 10_000;
 
 const similarities: Readonly<Record<string, EngineMetric>> = {
   cosine: { metric: 'cosine', scoreKind: 'shifted_cosine' },
-  // Under `dot_product`, vectors must have norm 1, so that their dot product is their cosine.
+  // Under `dot_product`, vectors must have norm 1, so their dot product is their cosine.
   dot_product: { metric: 'dot', scoreKind: 'shifted_cosine' },
   l2_norm: { metric: 'l2', scoreKind: 'inverse_squared_l2' },
   max_inner_product: { metric: 'dot', scoreKind: 'shifted_dot' },

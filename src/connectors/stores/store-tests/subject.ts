@@ -18,7 +18,7 @@ export interface StoreSubject {
   readonly known: readonly KnownChunk[];
   /** The same chunks, grouped by document. */
   readonly byId: ReadonlyMap<string, readonly KnownChunk[]>;
-  /** True if `known` contains all chunks, so that every search can be compared with brute force. */
+  /** True if `known` contains all chunks; in that case, every search can be compared with brute force. */
   readonly isWhole: boolean;
   readonly queries: readonly Float32Array[];
   /** A field and a value that some chunks have; `ids` are the ids of those chunks, null if unknown. */

@@ -51,7 +51,7 @@ export interface CauseRanking {
  * @param signs at most one per name
  * @param effects kinds of effects of the firing alerts; empty if unknown
  * @param failedShare share of failed golden queries; null if no golden run was examined
- * @param by estimates other than the fitted ones
+ * @param by estimates to use instead of the fitted ones
  * @throws RangeError for a duplicate name
  */
 export function rankCauses(

@@ -15,7 +15,7 @@ export const textsAsBefore: SignWeights = {
   text_length: { fell: -2.5 },
 };
 
-/** Weights of signs that do not occur while the retriever returns the same results. */
+/** Weights of signs that occur only when the retriever's results change. */
 export const answersAsBefore: SignWeights = {
   empty_answers: { some: -1.5, most: -4 },
   answer_length: { cut: -2, thinned: -2 },
@@ -28,11 +28,11 @@ export const answersAsBefore: SignWeights = {
   ...textsAsBefore,
 };
 
-/** Weights of signs that do not occur while the documents are unchanged. */
+/** Weights of signs that occur only when documents change. */
 export const documentsAsBefore: SignWeights = {
   labels: { many_gone: -3, some_gone: -1, alive: 0.5 },
   store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
 };
 
-/** Weights of signs that do not occur while the retriever answers. A failing retriever hides other faults. */
+/** Weights of signs that occur only when the retriever fails. A failing retriever hides other faults. */
 export const answered: SignWeights = { failures: { most: -3 } };

@@ -37,7 +37,7 @@ const indexStatusSchema = z.object({
         documents: z.array(z.object({ id: z.string(), segment: z.string().nullable(), since: z.iso.datetime() })),
       }),
     )
-    .describe('Findings by kind, including documents with an overdue change; oldest first.'),
+    .describe('Findings by kind, oldest first, including documents with an overdue change.'),
 });
 
 const indexQuery = z.strictObject({

@@ -150,7 +150,7 @@ function readLiveQuery(
   };
 }
 
-/** Returns the time from the first start to the last end; null if the time is implausible or a span has no times. */
+/** Returns the time from the first start to the last end; null if it is implausible, or if a span has no times. */
 function latencyOf(spans: readonly OtlpSpan[]): number | null {
   if (spans.some(({ startTimeUnixNano: start, endTimeUnixNano: end }) => start <= 0n || end <= 0n)) return null;
   const start = spans.reduce((first, { startTimeUnixNano: at }) => (at < first ? at : first), 2n ** 64n);

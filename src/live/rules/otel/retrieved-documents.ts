@@ -202,8 +202,8 @@ export interface ExtractionOptions {
 }
 
 /**
- * Reads the spans of a tool. Each method returns null if the config has no expression or the expression does not match
- * the span; in that case, the usual places are read.
+ * Reads the spans of a tool. Each method returns null if the config has no expression, or if the expression does not
+ * match the span; in that case, the usual places are read.
  */
 export interface RetrievalTool {
   readText(span: OtlpSpan): string | null;

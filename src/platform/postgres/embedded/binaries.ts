@@ -37,7 +37,7 @@ const ownServer = 'set storage.url to a PostgreSQL server of your own';
 
 /**
  * Finds complete and executable programs for this machine.
- * @throws RecalldError `embedded_database_failed` if the platform has none or the installation is damaged.
+ * @throws RecalldError `embedded_database_failed` if the platform has none, or if the installation is damaged.
  */
 export async function locateBinaries(): Promise<PostgresBinaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -60,7 +60,7 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
 /**
  * Returns the programs in a platform package's folder. Adds missing execute permissions, and the library links that an
  * install without scripts omits.
- * @throws RecalldError `embedded_database_failed` if a program is missing or the folder cannot be repaired.
+ * @throws RecalldError `embedded_database_failed` if a program is missing, or if the folder cannot be repaired.
  */
 export async function binariesOf(packageFolder: string): Promise<PostgresBinaries> {
   const root = join(packageFolder, 'native');

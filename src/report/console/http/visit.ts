@@ -60,7 +60,7 @@ export function sendHtml(reply: FastifyReply, html: string, status = 200): Fasti
     .send(html);
 }
 
-/** Page number, starting at 1; invalid numbers are page 1. */
+/** Page number, starting at 1; invalid values are treated as 1. */
 export function pageOf(query: Query): number {
   const page = Number(query['page'] ?? 1);
   return Number.isSafeInteger(page) && page > 0 ? page : 1;

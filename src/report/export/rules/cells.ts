@@ -39,8 +39,8 @@ export function csvHeader(columns: readonly ExportColumn[]): string {
 }
 
 /**
- * Formats a row as a CSV record (RFC 4180, but with LF line ends). A text that a spreadsheet would execute as a formula
- * is prefixed with an apostrophe.
+ * Formats a row as a CSV record (RFC 4180, but with LF line endings). A text that a spreadsheet would execute as a
+ * formula is prefixed with an apostrophe.
  */
 export function csvLine(columns: readonly ExportColumn[], row: ExportRow): string {
   return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\n`;

@@ -151,7 +151,7 @@ const agreements: readonly Agreement[] = [
     alerts: ['RecalldGoldenNotRunning'],
   },
   {
-    when: 'the latest run is void, so that it judged nothing',
+    when: 'the latest run is void, so it judged nothing',
     latest: [
       aLatestRun({
         lastAttemptAt: new Date(NOON.getTime() + 1000),

@@ -16,7 +16,7 @@ export interface AlertFixture {
   readonly minutes?: number;
   /** Minutes between samples and between evaluations, for long histories. */
   readonly step?: number;
-  /** True if the alert is about absence, so that it fires without series, or always. */
+  /** True if the alert is about absence and so fires without series, or if it always fires. */
   readonly firesWithoutSeries?: true;
 }
 

@@ -146,7 +146,7 @@ describe('defaults, file and environment', () => {
 });
 
 describe('secrets', () => {
-  it('reads a secret from the file that the variable names, without the line end', () => {
+  it('reads a secret from the file that the variable names, without the line ending', () => {
     const config = parse(
       null,
       { RECALLD_STORAGE_URL_FILE: '/run/secrets/db' },

@@ -272,7 +272,7 @@ describe('a program that breaks down', () => {
     ['a line that nests without end', 'write("[".repeat(900_000));', 'too_deep'],
     ['an answer without an id', 'write({ documents: [] });', 'unknown_id'],
     ['an answer to what it was never asked', 'write({ id: "99", documents: [] });', 'unknown_id'],
-    ['a flood without a line end', 'setInterval(() => process.stdout.write("x".repeat(65536)), 0);', 'line_too_long'],
+    ['a flood without a newline', 'setInterval(() => process.stdout.write("x".repeat(65536)), 0);', 'line_too_long'],
   ])('is restarted after %s, because answers can no longer be assigned', async (_, nonsense, code) => {
     const { ask, log } = aRetriever(
       `if (request.text === 'bad') { ${nonsense} } else if (request.text !== 'waits') ${answering}`,

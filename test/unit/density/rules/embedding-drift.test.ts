@@ -106,7 +106,7 @@ describe('maximum mean discrepancy', () => {
     );
   });
 
-  it('stays finite if most rows are copies, so that their median distance is 0', () => {
+  it('stays finite if most rows are copies and so their median distance is 0', () => {
     const distances = pairDistances(rowsToMatrix([[1], [1], [1]]), rowsToMatrix([[1], [1], [2]]));
     const gamma = medianHeuristic(medianSquaredDistance(distances));
     expect(gamma).toBe(Number.POSITIVE_INFINITY);

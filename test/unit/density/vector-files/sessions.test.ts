@@ -25,7 +25,7 @@ describe('a file of sessions', () => {
     expect(await read('b\na\nb\n__proto__\na\n')).toEqual([0, 1, 0, 2, 1]);
   });
 
-  it('accepts names surrounded by spaces, Windows line ends, and empty lines at the end', async () => {
+  it('accepts names surrounded by spaces, Windows line endings, and empty lines at the end', async () => {
     expect(await read(' a\r\na \r\nb\r\n\r\n\n')).toEqual([0, 0, 1]);
   });
 

@@ -174,7 +174,7 @@ describe('a .npy file', () => {
 });
 
 describe('a JSONL file of arrays', () => {
-  it('returns the rows from which it was written, whatever the line ends', async () => {
+  it('returns the rows from which it was written, whatever the line endings', async () => {
     await fc.assert(
       fc.asyncProperty(someVectors.map(withDirection), fc.constantFrom('\n', '\r\n', '\n\n'), async (rows, end) => {
         const text = rows.map((row) => JSON.stringify(row)).join(end);

@@ -133,7 +133,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
       'Line 2 of set.csv starts a row of more than 1 MiB; check that each double quote is closed.',
     ],
     [
-      'line ends of old Macs',
+      'line endings of old Macs',
       'question,document\rWhy?,d1\r',
       'Line 1 of set.csv ends with CR alone; save the file with LF or CRLF.',
     ],
@@ -213,7 +213,7 @@ describe('the encoding of a CSV file', () => {
     ['CRLF', 'question,document,grade\r\n"Why, oh why?",d1,2\r\n'],
     ['a byte order mark', '\uFEFFquestion,document,grade\n"Why, oh why?",d1,2\n'],
     ['a byte order mark before a quote', '\uFEFF"question","document","grade"\n"Why, oh why?","d1","2"\n'],
-    ['no line end at the end', 'question,document,grade\n"Why, oh why?",d1,2'],
+    ['no line ending at the end', 'question,document,grade\n"Why, oh why?",d1,2'],
     ['empty lines', '\n\nquestion,document,grade\n\n"Why, oh why?",d1,2\n\n\n'],
     ['rows of empty cells', 'question,document,grade\n,,\n"Why, oh why?",d1,2\n , ,\n'],
     ['quoted names that hold other delimiters', '"question",document,grade,"a;b;c;d;e"\n"Why, oh why?",d1,2,\n'],

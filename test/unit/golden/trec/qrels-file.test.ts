@@ -43,13 +43,13 @@ describe('readQrels', () => {
   it.each([
     ['spaces', 'q1 0 a 1\nq1 0 b 0\nq2 0 a 3\n'],
     ['tabs and runs of blanks', 'q1\t0\ta\t1\n  q1  0 \t b  0 \nq2 0 a 3\n'],
-    ['Windows line ends', 'q1 0 a 1\r\nq1 0 b 0\r\nq2 0 a 3\r\n'],
+    ['Windows line endings', 'q1 0 a 1\r\nq1 0 b 0\r\nq2 0 a 3\r\n'],
     ['no line feed at the end', 'q1 0 a 1\nq1 0 b 0\nq2 0 a 3'],
     ['a byte order mark', '\ufeffq1 0 a 1\nq1 0 b 0\nq2 0 a 3\n'],
     ['empty lines and comments', '# judged in May\n\nq1 0 a 1\n \t\nq1 0 b 0\n#q9 0 z 1\nq2 0 a 3\n\n'],
     ['queries that are not together', 'q1 0 a 1\nq2 0 a 3\nq1 0 b 0\n'],
     ['the header of BEIR', 'query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t0\nq2\ta\t3\n'],
-    ['the header of BEIR and Windows line ends', 'query-id\tcorpus-id\tscore\r\nq1\ta\t1\r\nq1\tb\t0\r\nq2\ta\t3\r\n'],
+    ['BEIR header and Windows line endings', 'query-id\tcorpus-id\tscore\r\nq1\ta\t1\r\nq1\tb\t0\r\nq2\ta\t3\r\n'],
   ])('reads a file with %s', async (_what, content) => {
     expect(await qrelsOf(content)).toEqual({ q1: { a: 1, b: 0 }, q2: { a: 3 } });
   });
@@ -123,7 +123,7 @@ describe('readQrels', () => {
       5,
       'judges the document "a" twice for the query "q"; keep one judgment.',
     ],
-    ['line ends of old Macintosh files', 'q 0 a 1\rq 0 b 1\r', 1, 'has a carriage return; end lines with a line feed'],
+    ['line endings of old Mac files', 'q 0 a 1\rq 0 b 1\r', 1, 'has a carriage return; end lines with a line feed'],
   ])('refuses %s, with the line number', async (_what, content, line, message) => {
     await expect(qrelsOf(content)).rejects.toMatchObject({
       code: 'file_malformed',

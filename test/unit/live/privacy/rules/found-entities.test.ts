@@ -43,7 +43,7 @@ describe('the entities of a service', () => {
     ['ends before it starts', aFind(6, 3)],
     ['has an offset that is no whole number', aFind(3, 5.5)],
     ['has an offset that is no number', aFind(3, Number.NaN)],
-    ['counts code units, so that it ends beyond the code points', aFind(3, 10)],
+    ['counts code units, so it ends beyond the code points', aFind(3, 10)],
     ['has a type that is no name', aFind(3, 6, { entityType: 'a person' })],
     ['has no score', aFind(3, 6, { score: Number.NaN })],
   ])('make the text unusable when one %s', (_what, find) => {
