@@ -113,7 +113,7 @@ function withNamingOf({ settings: { chunkSeparator } }: GoldenRun, { settings }:
   return chunkSeparator === undefined ? settings : { ...settings, chunkSeparator };
 }
 
-/** Returns the forbidden documents that a run returned; null if the set forbids none or the run had no such test. */
+/** Returns the forbidden documents that a run returned; null if the set forbids none, or if the run had no test. */
 export async function readForbiddenResults(
   runs: GoldenRuns,
   { id, forbidden }: GoldenRun,
