@@ -10,26 +10,37 @@ import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } 
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
 /**
- * Returns the firing alerts, worst first. Among alerts of the same severity, the alert that heads the incident comes
+ * Returns the alerts to show, worst first: those that are firing or, if missing data hides whether they still fire, those
+ * that the open incident reported last. Among alerts of the same severity, the alert that heads the incident comes
  * first, so that pages and messages begin with the same words.
  */
-function firingAlerts({ alerts }: PipelineStatus, incident: Incident | null): PipelineStatus['alerts'] {
+function shownAlerts({ alerts, state }: PipelineStatus, incident: Incident | null) {
   const leading = incident === null ? undefined : worstAlert(incident)?.name;
-  const rank = ({ name, severity }: PipelineStatus['alerts'][number]): number =>
+  const shown = alerts.length === 0 && state === 'no_data' ? lastKnownAlerts(incident) : alerts;
+  const rank = ({ name, severity }: (typeof shown)[number]): number =>
     (severity === 'critical' ? 0 : 2) + (name === leading ? 0 : 1);
-  return alerts.toSorted((a, b) => rank(a) - rank(b));
+  return shown.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Headlines of the firing alerts and reasons, worst first; empty for a healthy pipeline. */
+function lastKnownAlerts(incident: Incident | null) {
+  return (incident?.timeline ?? []).flatMap(({ name, rule, currentSeverity, worst: { headline } }) =>
+    currentSeverity === null ? [] : [{ name, rule, severity: currentSeverity, headline }],
+  );
+}
+
+/** Headlines of the shown alerts or, without any, of the reasons, worst first; empty for a healthy pipeline. */
 function headlinesOf(status: PipelineStatus, incident: Incident | null): readonly string[] {
-  const firing = firingAlerts(status, incident).map(({ headline }) => headline);
-  return firing.length > 0 ? firing : status.reasons.map(({ sentence, headline }) => headline ?? sentence);
+  const shown = shownAlerts(status, incident).map(({ headline }) => headline);
+  return shown.length > 0 ? shown : status.reasons.map(({ sentence, headline }) => headline ?? sentence);
 }
 
 /** Returns when the failure in the headline was first measured; null if unknown. */
 function firingSince(status: PipelineStatus, incident: Incident | null): Date | null {
   const { checks } = status;
-  const [leading] = firingAlerts(status, incident);
+  const [leading] = shownAlerts(status, incident);
+  if (leading !== undefined && status.alerts.length === 0) {
+    return incident?.timeline.find(({ name }) => name === leading.name)?.openedAt ?? null;
+  }
   const check = checks.find(({ name }) => name === leading?.name);
   // The alert and its messages show the same time. The incident opens later, once the failure is confirmed.
   const measured = check === undefined ? null : alertSince(check);
@@ -47,6 +58,7 @@ export function headlineOf(status: PipelineStatus, incident: Incident | null): s
 /** @param withHeadline false if the title of the page is the headline */
 export function firingPanel(status: PipelineStatus, incident: Incident | null, withHeadline: boolean): Content {
   const { state, unknowns } = status;
+  const shown = shownAlerts(status, incident);
   const [first, ...others] = headlinesOf(status, incident);
   if (first === undefined) return styledParagraph('quiet', healthySentence(unknowns));
   const since = firingSince(status, incident);
@@ -57,33 +69,33 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
       since !== null && [withHeadline ? 'since ' : 'Since ', time(since), ' ', quiet(age(since))],
       others.length > 0 &&
         quiet(
-          `, and ${plural(others.length, status.alerts.length > 0 ? 'more alert' : 'more reason')}${withHeadline ? '' : ' below'}`,
+          `, and ${plural(others.length, shown.length > 0 ? 'more alert' : 'more reason')}${withHeadline ? '' : ' below'}`,
         ),
     ),
-    withHeadline && noDataLine(status),
+    withHeadline && shown.length > 0 && noDataLine(status),
     diagnosisOf(state, incident, 'card'),
     actions(status, incident),
   ];
 }
 
-/** Explains why the verdict of a pipeline is "no data" although its headline is a firing alert. */
-function noDataLine({ state, alerts, reasons }: PipelineStatus): ContentNode | null {
-  if (state !== 'no_data' || alerts.length === 0) return null;
+/** Explains why the verdict of a pipeline is "no data" although its headline is an alert. */
+function noDataLine({ state, reasons }: PipelineStatus): ContentNode | null {
   const [first, ...others] = reasons.filter(({ verdict }) => verdict === 'no_data');
-  if (first === undefined) return null;
+  if (state !== 'no_data' || first === undefined) return null;
   return styledParagraph('quiet', `No data: ${first.sentence}`, others.length > 0 && ` And ${others.length} more.`);
 }
 
-/** Shows the verdict of a pipeline. If data is missing while alerts fire, shows the worst severity and "no data". */
-export function verdictBadges({ state, alerts }: PipelineStatus): Content {
-  const firing = alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
-  return state === 'no_data' && alerts.length > 0
-    ? [verdictBadge(firing), ' ', verdictBadge(state)]
+/** Shows the verdict of a pipeline. If data is missing and alerts are shown, shows the worst severity and "no data". */
+export function verdictBadges(status: PipelineStatus, incident: Incident | null): Content {
+  const { state } = status;
+  const [worst] = shownAlerts(status, incident);
+  return state === 'no_data' && worst !== undefined
+    ? [verdictBadge(worst.severity), ' ', verdictBadge(state)]
     : verdictBadge(state);
 }
 
 function actions(status: PipelineStatus, incident: Incident | null): ContentNode | null {
-  const [alert] = firingAlerts(status, incident);
+  const [alert] = shownAlerts(status, incident);
   if (alert === undefined && incident === null) return null;
   return group(
     'links',

@@ -49,7 +49,7 @@ export function overviewPage(data: OverviewData): PageContent {
     title: headlineOf(status, incident) ?? 'Overview',
     pipeline,
     section: 'overview',
-    aside: verdictBadges(status),
+    aside: verdictBadges(status, incident),
     content: [
       section(
         'state',

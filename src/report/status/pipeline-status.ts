@@ -149,8 +149,7 @@ function worstFirst(findings: readonly Reason[]): readonly Reason[] {
 
 function checkFinding({ name, verdict, explanation, isTooOld }: CheckState): Reason {
   if (explanation === null) return { verdict, sentence: `${name}: not evaluated yet.` };
-  if (isTooOld) return { verdict, sentence: `${name}: the last evaluation is too old to trust.` };
-  const sentence = `${name}: ${explanation}`;
+  const sentence = `${name}: ${isTooOld ? 'the last evaluation is too old to trust.' : explanation}`;
   return verdict === 'no_data' ? { verdict, sentence, headline: `no data for ${name}` } : { verdict, sentence };
 }
 

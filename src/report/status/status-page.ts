@@ -75,7 +75,7 @@ function cardOf(
   return section(
     `p-${pipeline}`,
     link(pipeline, pipelinePath(pipeline)),
-    { tone: state, aside: verdictBadges(status) },
+    { tone: state, aside: verdictBadges(status, incident) },
     silenced !== null && silenceNotice(silenced),
     firingPanel(status, incident, true),
     group('small-charts', qualityCharts(status, quality, range, { size: 'small' }).filter(isInformative)),

@@ -55,9 +55,18 @@ describe('the card of a firing pipeline', () => {
   const at = new Date(NOON.getTime() + 60_000);
 
   it('says that a warning fires and which data is missing, since either alone would mislead', () => {
-    expect(terminalText(verdictBadges(status), at)).toMatch(/Warning.*No data/);
+    expect(terminalText(verdictBadges(status, incident), at)).toMatch(/Warning.*No data/);
     expect(terminalText(firingPanel(status, incident, true), at)).toContain(`No data: ${late.sentence}`);
-    expect(terminalText(verdictBadges({ ...status, state: 'warning' }), at)).not.toContain('No data');
+    expect(terminalText(verdictBadges({ ...status, state: 'warning' }, incident), at)).not.toContain('No data');
+  });
+
+  it('keeps the alert of the open incident if missing data hides whether the alert still fires', () => {
+    const stale = { ...status, alerts: [], reasons: [late] };
+    const text = terminalText(firingPanel(stale, incident, true), at);
+    expect(text).toMatch(/^P95 latency 900 ms, above 500 ms since 2026-11-20 12:00/i);
+    expect(text).toContain(`No data: ${late.sentence}`);
+    expect(terminalText(verdictBadges(stale, incident), at)).toMatch(/Warning.*No data/);
+    expect(headlineOf(stale, null)).toBe(late.sentence);
   });
 
   it('has the time of the first bad measurement, as the message has, and not that of the confirmation', () => {
