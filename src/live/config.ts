@@ -288,7 +288,9 @@ export const feedbackPolicySchema = z
     copy: sentiment.default('positive').describe('Sentiment to record when a user copies an answer.'),
     reformulation: sentiment.default('negative').describe('Sentiment to record when a user rephrases the query.'),
     abandonment: sentiment.default('negative').describe('Sentiment to record when a user leaves without an answer.'),
-    no_answer: sentiment.default('negative').describe('Sentiment to record when a user marks the result as "no answer".'),
+    no_answer: sentiment
+      .default('negative')
+      .describe('Sentiment to record when a user marks the result as "no answer".'),
     caps: z
       .strictObject({
         explicit: capsSchema('explicit').describe('Limit on feedback of the kinds thumb, rating and relevance.'),

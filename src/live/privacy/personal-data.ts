@@ -164,7 +164,8 @@ function createRedactText(
     const analysis = await analyze(redacted);
     if (analysis.kind !== 'found') return refuse(analysis.kind, analysis.message);
     const clean = redactFound(redacted, analysis.entities);
-    if (clean === null) return refuse('malformed', 'The service returned an entity whose offsets are outside the text.');
+    if (clean === null)
+      return refuse('malformed', 'The service returned an entity whose offsets are outside the text.');
     count('ok');
     return clean;
   };
