@@ -53,7 +53,7 @@ describeWithBrowser('judged live relevance', () => {
       // Without the hourly job, which would judge the queries before the commands of this test.
       const daemon = await serve('--roles', 'api,worker');
       const examined = await recalld('doctor');
-      expect(examined.stdout).toContain(`to ${judge.url}, for at most $50.`);
+      expect(examined.stdout).toContain(`to ${judge.url}, and costs at most $50 a day.`);
       expect((await recalld('judge run --pipeline docs')).stdout).toContain('0 queries selected.');
       const queries = Array.from({ length: 300 }, (_, i) => ({
         id: `q${i}`,
