@@ -103,7 +103,7 @@ function readWarming(now: number, slow: ObservedRun['slow'], reference: Observed
   const within =
     slow === null
       ? ''
-      : ` Of ${queries} queries that took far longer than usual, ${early} were in the first half of the run.`;
+      : ` Of ${queries} queries that took far longer than usual, ${early} were in the first half of the run, so latency ${fallsWithin ? 'dropped' : 'did not drop'} during the run.`;
   const since = previous === null ? '' : ` In the preceding bad run, calls took ${formatValue(previous, 'ms')}.`;
   return [sign('warming', fallsWithin || fallsSince ? 'falls' : 'stays', `${within}${since}`.trim())];
 }
