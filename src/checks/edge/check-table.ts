@@ -57,7 +57,7 @@ export function levelOf(check: CheckState): TrendLevel {
   const { kind, measure, severity, threshold } = check;
   const worse = kind === 'floor' || !isThresholdMeasure(measure) ? 'below' : thresholdPolicy(measure).worse;
   const text = `${severity} ${worse} ${formatValue(threshold, unitOf(check))}`;
-  return { value: threshold, text, isThreshold: true };
+  return { value: threshold, text, severity };
 }
 
 function whyOf({ explanation, isTooOld, evaluatedAt, goldenSet }: CheckState): string {

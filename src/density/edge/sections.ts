@@ -132,12 +132,12 @@ function part(title: string, items: readonly Content[], none = ''): ContentNode 
   return group('side', heading(4, title), items.length > 0 ? list('plain', items) : styledParagraph('quiet', none));
 }
 
-const asInBaseline = (at: number): TrendLevel => ({ value: at, text: 'as in the baseline', isThreshold: false });
+const asInBaseline = (at: number): TrendLevel => ({ value: at, text: 'as in the baseline', severity: null });
 
 export const densityLevels: Readonly<Record<string, readonly TrendLevel[]>> = {
   query_density: [asInBaseline(1)],
   query_uncovered_ratio: [asInBaseline(0.05)],
-  density_page_evidence_ratio: [{ value: 1, text: 'page threshold', isThreshold: true }],
+  density_page_evidence_ratio: [{ value: 1, text: 'page threshold', severity: 'critical' }],
 };
 
 const kinds: Record<DensityEventKind, readonly [text: string, tone: Tone]> = {

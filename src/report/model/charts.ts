@@ -1,6 +1,6 @@
 /** Charts as data. A page draws them; a terminal prints one line for each. */
 import type { Unit } from '../../core/format.ts';
-import type { Verdict } from '../../core/model.ts';
+import type { Severity, Verdict } from '../../core/model.ts';
 
 export interface TrendPoint {
   readonly at: Date;
@@ -27,8 +27,8 @@ export interface TrendMark {
 export interface TrendLevel {
   readonly value: number;
   readonly text: string;
-  /** True if a check fails when the line is crossed; false for a visual guide. */
-  readonly isThreshold: boolean;
+  /** Severity of the check that fails when the line is crossed; null for a visual guide. */
+  readonly severity: Severity | null;
 }
 
 /** Normal range of the measure; a bound is null if that side has no limit. */

@@ -1,5 +1,5 @@
 /** Reads the data for a pipeline's weekly report: scores, incidents and causes, coverage, golden sets and pages. */
-import { ofKind } from '../../checks/rules/golden-checks.ts';
+import { type FloorCheck, ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
@@ -91,8 +91,8 @@ async function readSet(context: Context, { pipeline, from, until }: ReportScope,
     last: last === undefined ? null : await readLast(context, last.runId),
     /** The last measurement in the period; null if there is none. */
     representativeness: representativeness.at(-1) ?? null,
-    /** Thresholds from the config, keyed by measure and cut-off. */
-    floors: new Map<string, number>(ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [measure, below])),
+    /** Checks of scores, keyed by measure and cut-off. */
+    floors: new Map<string, FloorCheck>(ofKind(pipeline.checks, 'floor').map((floor) => [floor.measure, floor])),
   };
 }
 

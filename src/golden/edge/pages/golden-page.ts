@@ -1,4 +1,4 @@
-import { ofKind } from '../../../checks/rules/golden-checks.ts';
+import { type FloorCheck, ofKind } from '../../../checks/rules/golden-checks.ts';
 import { worstVerdict } from '../../../checks/rules/threshold.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
 import type { RunStatus } from '../../../core/model.ts';
@@ -79,7 +79,7 @@ export async function readGoldenPage(
       /** Incident of the pipeline at the end of the time range; null if there is none. */
       diagnosis: diagnosis ?? null,
       baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
-      floors: new Map(ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [measure, below])),
+      floors: new Map(ofKind(pipeline.checks, 'floor').map((floor) => [floor.measure, floor])),
     },
   };
 }
@@ -109,17 +109,20 @@ export function goldenChart(
   return { kind: 'trend', id, title, series: [{ name, points }], limits: [0, 1], unit: 'score', ...rest };
 }
 
-/** @param floors score thresholds, keyed by metric key */
+/** @param floors checks of scores, keyed by metric key */
 export function goldenCharts(
   id: string,
   k: number,
   pointsOf: (measure: Measure) => readonly TrendPoint[],
-  floors: ReadonlyMap<string, number>,
+  floors: ReadonlyMap<string, FloorCheck>,
   rest: Pick<TrendChart, 'marks'> & { readonly empty: string },
 ): ContentNode {
   const charts = charted.map(({ measure }) => {
     const floor = floors.get(`${measure}@${k}`);
-    const levels = floor === undefined ? [] : [{ value: floor, text: `threshold ${floor}`, isThreshold: true }];
+    const levels =
+      floor === undefined
+        ? []
+        : [{ value: floor.below, text: `${floor.severity} below ${floor.below}`, severity: floor.severity }];
     return goldenChart(`${id}-${measure}`, measure, k, pointsOf(measure), { ...rest, levels });
   });
   return group('charts', charts);

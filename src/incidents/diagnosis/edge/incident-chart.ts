@@ -102,21 +102,24 @@ function limitsOf(unit: Unit): readonly [number | null, number | null] {
  * threshold of a density drift check applies to a test statistic, so a chart of density shows the level of the baseline
  * instead.
  */
-function levelsOf({ worst, measured, rule }: AlertTimeline, baseline: number | null): readonly TrendLevel[] {
+function levelsOf(
+  { worst, measured, rule, severity: severityOfAlert }: AlertTimeline,
+  baseline: number | null,
+): readonly TrendLevel[] {
   if (measured === undefined) return [];
   if (rule.startsWith('RecalldDensityDrift')) return densityLevels[measured.measure] ?? [];
   const { threshold, comparedWith = null } = worst;
   const unit = unitOf(measured);
-  const level = (value: number, text: string, isThreshold: boolean): TrendLevel => ({
+  const level = (value: number, text: string, severity: TrendLevel['severity']): TrendLevel => ({
     value,
     text: `${text} ${formatValue(value, unit)}`,
-    isThreshold,
+    severity,
   });
-  if (comparedWith === null) return threshold === null ? [] : [level(threshold, 'threshold', true)];
+  if (comparedWith === null) return threshold === null ? [] : [level(threshold, 'threshold', severityOfAlert)];
   if (baseline === null) return [];
   return [
-    level(baseline, 'baseline', false),
-    ...(threshold === null ? [] : [level(baseline + threshold, 'threshold', true)]),
+    level(baseline, 'baseline', null),
+    ...(threshold === null ? [] : [level(baseline + threshold, 'threshold', severityOfAlert)]),
   ];
 }
 

@@ -34,8 +34,8 @@ export function TrendFigure({
       {isEmpty ? null : <Latest series={series} unit={unit} />}
       {isEmpty || levels.length === 0 ? null : (
         <span class="levels">
-          {levels.map(({ text, isThreshold }) => (
-            <span key={text} class={isThreshold ? 'level-key threshold' : 'level-key'}>
+          {levels.map(({ text, severity }) => (
+            <span key={text} class={`level-key ${severity ?? ''}`}>
               {text}
             </span>
           ))}
@@ -108,15 +108,8 @@ export function TrendFigure({
               ))}
           </g>
         ))}
-        {levels.map(({ value, text, isThreshold }) => (
-          <line
-            key={text}
-            class={isThreshold ? 'level threshold' : 'level'}
-            x1="0"
-            x2="100%"
-            y1={y(value)}
-            y2={y(value)}
-          />
+        {levels.map(({ value, text, severity }) => (
+          <line key={text} class={`level ${severity ?? ''}`} x1="0" x2="100%" y1={y(value)} y2={y(value)} />
         ))}
         <Marks marks={marks} x={x} size={plot} />
       </Plot>

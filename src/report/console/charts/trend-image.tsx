@@ -20,7 +20,8 @@ const colors = {
   quiet: '#4b5565',
   grid: '#dfe3e9',
   series: ['#2459c4', '#b4540a', '#7a3fa0', '#17683f'],
-  threshold: '#b0202f',
+  critical: '#b0202f',
+  warning: '#7d4e00',
   normal: '#17683f',
   marks: { deployment: '#6b7484', onset: '#b0202f', notification: '#2459c4', resolved: '#17683f' } satisfies Record<
     TrendMarkKind,
@@ -114,8 +115,8 @@ function TrendImage(chart: Parameters<typeof trendImage>[0]) {
   );
 }
 
-function Level({ level: { text, isThreshold }, place }: { readonly level: TrendLevel; readonly place: number }) {
-  const color = isThreshold ? colors.threshold : colors.quiet;
+function Level({ level: { text, severity }, place }: { readonly level: TrendLevel; readonly place: number }) {
+  const color = severity === null ? colors.quiet : colors[severity];
   return (
     <g>
       <line x1={0} x2={PLOT_WIDTH} y1={place} y2={place} stroke={color} stroke-width={2} stroke-dasharray="9 7" />

@@ -59,7 +59,7 @@ describe('the chart of an incident', () => {
     await measured(0.05, 0.06, 0.3);
     const chart = await readIncidentChart(context(), await anIncidentOf(coverage), hours(3));
     expect(chart?.series[0]?.points.map(({ value }) => value)).toEqual([0.05, 0.06, 0.3]);
-    expect(chart?.levels).toMatchObject([{ value: 0.1, isThreshold: true }]);
+    expect(chart?.levels).toMatchObject([{ value: 0.1, severity: expect.any(String) }]);
     expect(chart?.marks).toMatchObject([{ kind: 'onset', at: hours(2) }]);
     expect(chart?.from.getTime()).toBeLessThan(hours(-3).getTime());
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import { renderReport } from '../../../../src/report/status/report/report-page.tsx';
 import type { ReportedSet, WeeklyReport } from '../../../../src/report/status/weekly-report.ts';
-import { aGoldenRun, anAlert, anIncident, aScore, NOON } from '../../../support/builders.ts';
+import { aFloor, aGoldenRun, anAlert, anIncident, aScore, NOON } from '../../../support/builders.ts';
 import { aMeasurement } from '../../../support/measurements.ts';
 import { aTopic } from '../../../support/uncovered-topics.ts';
 
@@ -84,7 +84,7 @@ const set: ReportedSet = {
     baseline: { kind: 'baseline', against: 'run-0', differences: [difference] },
   },
   representativeness: aMeasurement({ value: 0.71, ciLow: 0.66, ciHigh: 0.75 }),
-  floors: new Map([['ndcg@10', 0.8]]),
+  floors: new Map([['ndcg@10', aFloor()]]),
 };
 
 const incident = anIncident({

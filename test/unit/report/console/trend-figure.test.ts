@@ -66,8 +66,8 @@ describe('TrendFigure', () => {
   });
 
   it('names its thresholds beside the title, where no line crosses them', () => {
-    const html = drawn({ levels: [{ value: 0.2, text: 'critical above 20 %', isThreshold: true }] });
-    expect(html).toContain('<span class="level-key threshold">critical above 20 %</span>');
+    const html = drawn({ levels: [{ value: 0.2, text: 'critical above 20 %', severity: 'critical' }] });
+    expect(html).toContain('<span class="level-key critical">critical above 20 %</span>');
   });
 
   it('writes large values of a log axis as powers of ten, which fit its margin', () => {
