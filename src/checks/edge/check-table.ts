@@ -1,5 +1,6 @@
 /** Table of configured checks: verdict, explanation, and time of the last change. */
 import { formatValue, type Unit } from '../../core/format.ts';
+import type { Severity } from '../../core/model.ts';
 import { isThresholdMeasure, measureRow, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import { checkHistory, pipelinePath } from '../../report/console/links.ts';
 import type { TrendLevel } from '../../report/model/charts.ts';
@@ -56,8 +57,16 @@ export function unitOf({ kind, measure }: CheckState): Unit {
 export function levelOf(check: CheckState): TrendLevel {
   const { kind, measure, severity, threshold } = check;
   const worse = kind === 'floor' || !isThresholdMeasure(measure) ? 'below' : thresholdPolicy(measure).worse;
-  const text = `${severity} ${worse} ${formatValue(threshold, unitOf(check))}`;
-  return { value: threshold, text, severity };
+  return thresholdLevel(severity, worse, threshold, unitOf(check));
+}
+
+export function thresholdLevel(
+  severity: Severity,
+  worse: 'above' | 'below',
+  threshold: number,
+  unit: Unit,
+): TrendLevel {
+  return { value: threshold, text: `${severity} ${worse} ${formatValue(threshold, unit)}`, severity };
 }
 
 function whyOf({ explanation, isTooOld, evaluatedAt, goldenSet }: CheckState): string {

@@ -10,21 +10,24 @@ import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } 
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
 /**
- * Returns the alerts to show, worst first: those that are firing or, if missing data hides whether they still fire, those
- * that the open incident reported last. Among alerts of the same severity, the alert that heads the incident comes
+ * Returns the alerts to show, worst first: those that are firing or, if missing data hides whether they still fire, the
+ * last known ones of the open incident. Among alerts of the same severity, the alert that heads the incident comes
  * first, so that pages and messages begin with the same words.
  */
-function shownAlerts({ alerts, state }: PipelineStatus, incident: Incident | null) {
+function shownAlerts(status: PipelineStatus, incident: Incident | null) {
+  const { alerts, state } = status;
   const leading = incident === null ? undefined : worstAlert(incident)?.name;
-  const shown = alerts.length === 0 && state === 'no_data' ? lastKnownAlerts(incident) : alerts;
+  const shown = alerts.length === 0 && state === 'no_data' ? lastKnownAlerts(status, incident) : alerts;
   const rank = ({ name, severity }: (typeof shown)[number]): number =>
     (severity === 'critical' ? 0 : 2) + (name === leading ? 0 : 1);
   return shown.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function lastKnownAlerts(incident: Incident | null) {
+/** Excludes alerts whose check passes: their incident closes at the next diagnosis. */
+function lastKnownAlerts({ checks }: PipelineStatus, incident: Incident | null) {
+  const passing = new Set(checks.flatMap(({ name, verdict }) => (verdict === 'ok' ? [name] : [])));
   return (incident?.timeline ?? []).flatMap(({ name, rule, currentSeverity, worst: { headline } }) =>
-    currentSeverity === null ? [] : [{ name, rule, severity: currentSeverity, headline }],
+    currentSeverity === null || passing.has(name) ? [] : [{ name, rule, severity: currentSeverity, headline }],
   );
 }
 
@@ -55,6 +58,13 @@ export function headlineOf(status: PipelineStatus, incident: Incident | null): s
   return first === undefined ? null : sentenceCase(first);
 }
 
+/** Returns the title of the panel of firing alerts. */
+export function firingTitle(status: PipelineStatus, incident: Incident | null): string {
+  if (status.state === 'ok') return 'Status';
+  if (status.alerts.length > 0 || status.state !== 'no_data') return 'Firing';
+  return shownAlerts(status, incident).length > 0 ? 'Last known alert' : 'No data';
+}
+
 /** @param withHeadline false if the title of the page is the headline */
 export function firingPanel(status: PipelineStatus, incident: Incident | null, withHeadline: boolean): Content {
   const { state, unknowns } = status;
@@ -72,7 +82,7 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
           `, and ${plural(others.length, shown.length > 0 ? 'more alert' : 'more reason')}${withHeadline ? '' : ' below'}`,
         ),
     ),
-    withHeadline && shown.length > 0 && noDataLine(status),
+    (withHeadline || status.alerts.length === 0) && shown.length > 0 && noDataLine(status),
     diagnosisOf(state, incident, 'card'),
     actions(status, incident),
   ];

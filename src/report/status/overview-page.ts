@@ -34,7 +34,7 @@ import {
   tonedList,
   value,
 } from '../model/show.ts';
-import { firingPanel, headlineOf, verdictBadges } from './firing.ts';
+import { firingPanel, firingTitle, headlineOf, verdictBadges } from './firing.ts';
 import type { readOverviewPage } from './overview-reads.ts';
 import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
 import { qualityCharts } from './quality-charts.ts';
@@ -53,7 +53,7 @@ export function overviewPage(data: OverviewData): PageContent {
     content: [
       section(
         'state',
-        state === 'ok' ? 'Status' : status.alerts.length === 0 && state === 'no_data' ? 'No data' : 'Firing',
+        firingTitle(status, incident),
         { tone: state },
         firingPanel(status, incident, false),
         silencePanel(pipeline, data.silences, data.now, pipelinePath(pipeline)),

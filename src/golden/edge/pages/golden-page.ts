@@ -1,3 +1,4 @@
+import { thresholdLevel } from '../../../checks/edge/check-table.ts';
 import { type FloorCheck, ofKind } from '../../../checks/rules/golden-checks.ts';
 import { worstVerdict } from '../../../checks/rules/threshold.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
@@ -119,10 +120,7 @@ export function goldenCharts(
 ): ContentNode {
   const charts = charted.map(({ measure }) => {
     const floor = floors.get(`${measure}@${k}`);
-    const levels =
-      floor === undefined
-        ? []
-        : [{ value: floor.below, text: `${floor.severity} below ${floor.below}`, severity: floor.severity }];
+    const levels = floor === undefined ? [] : [thresholdLevel(floor.severity, 'below', floor.below, 'score')];
     return goldenChart(`${id}-${measure}`, measure, k, pointsOf(measure), { ...rest, levels });
   });
   return group('charts', charts);

@@ -185,7 +185,7 @@ describe('a search in OpenSearch', () => {
   it.each([
     ['the field', { ...knn, space_type: 'innerproduct' }, 'shifted_dot'],
     ['its method', { type: 'knn_vector', dimension: 3, method: { space_type: 'l2' } }, 'inverse_squared_l2'],
-    ['nobody, so it is l2', { type: 'knn_vector', dimension: 3 }, 'inverse_squared_l2'],
+    ['the default (l2)', { type: 'knn_vector', dimension: 3 }, 'inverse_squared_l2'],
   ])(
     'reads the space type from %s, keeps the score, and reads vectors from the source',
     async (_, mapping, scoreKind) => {

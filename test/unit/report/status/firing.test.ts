@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { shownBy } from '../../../../src/incidents/diagnosis/edge/pages/diagnosis.ts';
 import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import { hrefOf } from '../../../../src/report/console/links.ts';
-import { firingPanel, headlineOf, verdictBadges } from '../../../../src/report/status/firing.ts';
+import { firingPanel, firingTitle, headlineOf, verdictBadges } from '../../../../src/report/status/firing.ts';
 import type { PipelineStatus } from '../../../../src/report/status/pipeline-status.ts';
 import { terminalText } from '../../../../src/report/terminal.ts';
 import { anAlert, anIncident, NOON } from '../../../support/builders.ts';
@@ -66,7 +66,13 @@ describe('the card of a firing pipeline', () => {
     expect(text).toMatch(/^P95 latency 900 ms, above 500 ms since 2026-11-20 12:00/i);
     expect(text).toContain(`No data: ${late.sentence}`);
     expect(terminalText(verdictBadges(stale, incident), at)).toMatch(/Warning.*No data/);
+    expect(firingTitle(stale, incident)).toBe('Last known alert');
+    expect(terminalText(firingPanel(stale, incident, false), at)).toContain(`No data: ${late.sentence}`);
     expect(headlineOf(stale, null)).toBe(late.sentence);
+    expect(firingTitle(stale, null)).toBe('No data');
+    // The incident is still open for a few seconds after its check passes.
+    const checks = [aCheckState({ name: slow.name, verdict: 'ok' })];
+    expect(headlineOf({ ...stale, checks }, incident)).toBe(late.sentence);
   });
 
   it('has the time of the first bad measurement, as the message has, and not that of the confirmation', () => {
