@@ -19,4 +19,4 @@ grant select on
   golden_judgments, deployments, latest_measurements, measurement_gaps
 to recalld_grafana;
 grant select (golden_set, version, query_id) on golden_queries to recalld_grafana;
-grant select (run_id, query_id, outcome, document_ids, latency_ms) on golden_run_answers to recalld_grafana;
+grant select (run_id, query_id, outcome, document_ids, scores, latency_ms) on golden_run_answers to recalld_grafana;

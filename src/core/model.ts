@@ -14,6 +14,8 @@
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
+  /** Id of the chunk that was returned, if `id` is the id of its document. */
+  readonly chunk?: string;
   /** Number (from 1) of the query step that returned the document; omitted for a query without steps. */
   readonly step?: number;
   /** Metadata that isolation rules compare, such as the region; omitted if unknown. */

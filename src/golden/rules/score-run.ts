@@ -1,6 +1,6 @@
-import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
+import { ALL_SEGMENT, type GoldenQuery, type RetrievedDocument } from '../../core/model.ts';
 import { isUnionMeasure, type Measure, type MetricKey } from '../../math/ir/metric-key.ts';
-import { applyDuplicatePolicy } from '../../math/ir/ranking.ts';
+import type { Ranking } from '../../math/ir/ranking.ts';
 import { createUnionEvaluator } from '../../math/ir/union.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import { groupBySegment, type Segment } from './golden-set.ts';
@@ -93,7 +93,7 @@ export function runMetricKeys(cutoffs: readonly number[], measures: readonly Mea
 
 /**
  * Scores every judged query; a query scores 0 in every measure if it failed, has no results or has not been run. Uses
- * the order of the retriever; a repeated document counts once, at its first rank. The steps of a query are scored as
+ * the order of the retriever; a repeated document counts once (`rankingOf`). The steps of a query are scored as
  * `math/ir/union.ts` defines.
  *
  * @param answers results of the queries, in any order; results of queries outside the list are ignored
@@ -109,13 +109,7 @@ export function scoreQueries(
   const columns = keys.map(() => new Float64Array(queries.length));
   for (const [row, query] of queries.entries()) {
     const retrieved = answerOf.get(query.id)?.documents ?? [];
-    const rankings = rankingsOf(retrieved).map(
-      (documents) =>
-        applyDuplicatePolicy(
-          documents.map(({ id }) => id),
-          'collapse',
-        ).ranking,
-    );
+    const rankings = rankingsOf(retrieved).map(rankingOf);
     const grades = new Map(query.judgments.map((judgment) => [judgment.documentId, judgment.grade]));
     for (const [column, score] of evaluate(rankings, grades).entries()) {
       const values = columns[column];
@@ -123,6 +117,25 @@ export function scoreQueries(
     }
   }
   return { keys, columns };
+}
+
+/**
+ * Makes each document of a ranking count once, at its first rank. A result with the id and the score of an earlier
+ * result is a copy of it: its rank stays empty, because a copy takes the place of a result that users could read. Any
+ * other result of the same document is another of its chunks: it is removed, and the results after it move up.
+ */
+export function rankingOf(documents: readonly RetrievedDocument[]): Ranking {
+  const seen = new Set<string>();
+  const copies = new Set<string>();
+  return documents.flatMap(({ id, score, chunk = id }) => {
+    const result = score === null ? null : JSON.stringify([chunk, score]);
+    const isCopy = result !== null && copies.has(result);
+    if (result !== null) copies.add(result);
+    if (isCopy) return [null];
+    if (seen.has(id)) return [];
+    seen.add(id);
+    return [id];
+  });
 }
 
 export function scoresBy(
@@ -160,6 +173,6 @@ export function queriesByDocument(queries: readonly GoldenQuery[], separator: st
 export function answersByDocument(answers: readonly QueryAnswer[], separator: string): QueryAnswer[] {
   return answers.map((answer) => ({
     ...answer,
-    documents: answer.documents.map((found) => ({ ...found, id: documentOf(found.id, separator) })),
+    documents: answer.documents.map((found) => ({ ...found, id: documentOf(found.id, separator), chunk: found.id })),
   }));
 }

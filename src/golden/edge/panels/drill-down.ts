@@ -14,8 +14,8 @@ where status = 'completed' and purpose = 'full' and ${chosenSets} and $__timeFil
 order by pipeline, golden_set, finished_at desc`;
 
 /**
- * nDCG at the selected cutoff (gain = grade) and the rank of the first relevant document, for each query of the runs. A
- * repeated document counts once, at its first rank; a query without results scores 0.
+ * nDCG at the selected cutoff (gain = grade) and the rank of the first relevant document, for each query of the runs.
+ * Ranks are those of `rankingOf`; a query without results scores 0.
  */
 export function scoredQueries(runs: string): string {
   return `
@@ -38,8 +38,15 @@ cross join lateral (
     min(ranked.rank) filter (where j.grade >= (r.settings->>'relevanceLevel')::integer) as first_relevant,
     count(*) filter (where j.grade >= (r.settings->>'relevanceLevel')::integer) as relevant
   from (
-    select document_id, row_number() over (order by min(place)) as rank
-    from unnest(a.document_ids) with ordinality as returned (document_id, place)
+    select document_id, min(rank) as rank
+    from (
+      select document_id, count(*) filter (where is_first or is_copy) over (order by place) as rank
+      from (
+        select document_id, place, row_number() over (partition by document_id order by place) = 1 as is_first,
+          score is not null and row_number() over (partition by document_id, score order by place) > 1 as is_copy
+        from unnest(a.document_ids, a.scores) with ordinality as returned (document_id, score, place)
+      ) results
+    ) places
     group by document_id
   ) ranked
   join golden_judgments j on j.golden_set = q.golden_set and j.version = q.version and j.query_id = q.query_id

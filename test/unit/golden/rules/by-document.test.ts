@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersByDocument, documentOf, queriesByDocument } from '../../../../src/golden/rules/score-run.ts';
+import { answersByDocument, documentOf, queriesByDocument, rankingOf } from '../../../../src/golden/rules/score-run.ts';
 import { aGoldenQuery, anAnswer, documents } from '../../../support/builders.ts';
 
 describe('chunks mapped to their documents', () => {
@@ -28,5 +28,11 @@ describe('chunks mapped to their documents', () => {
   it('keep the order of the answer', () => {
     const [answer] = answersByDocument([anAnswer({ documents: documents('b#2', 'a#1', 'b#1') })], '#');
     expect(answer?.documents.map(({ id }) => id)).toEqual(['b', 'a', 'b']);
+  });
+
+  it('take a rank for a copy of the same chunk, and none for another chunk of the same document', () => {
+    const found = ['a#1', 'a#2', 'a#1', 'b#1'].map((id) => ({ id, score: 0.5 }));
+    const [answer] = answersByDocument([anAnswer({ documents: found })], '#');
+    expect(rankingOf(answer?.documents ?? [])).toEqual(['a', null, 'b']);
   });
 });

@@ -134,6 +134,36 @@ describe('the scores of a golden run', () => {
     expect(once['recall@2']).toBe(1);
   });
 
+  it('leave the rank of a result empty that repeats the id and the score of an earlier result', async () => {
+    const judgments = [
+      { documentId: 'd1', grade: 1 },
+      { documentId: 'd2', grade: 1 },
+    ];
+    const copied = [
+      { id: 'd1', score: 0.9 },
+      { id: 'd1', score: 0.9 },
+      { id: 'd2', score: 0.8 },
+    ];
+    const mean = await means(
+      [aGoldenQuery({ judgments })],
+      [anAnswer({ documents: copied })],
+      aRunSettings({ cutoffs: [2] }),
+    );
+    expect(mean['recall@2']).toBe(0.5);
+    expect(mean['precision@2']).toBe(0.5);
+  });
+
+  it('treat repeated ids without scores as chunks of one document', async () => {
+    const judgments = [{ documentId: 'd2', grade: 1 }];
+    const unscored = ['d1', 'd1', 'd2'].map((id) => ({ id, score: null }));
+    const mean = await means(
+      [aGoldenQuery({ judgments })],
+      [anAnswer({ documents: unscored })],
+      aRunSettings({ cutoffs: [2] }),
+    );
+    expect(mean['mrr@2']).toBe(0.5);
+  });
+
   it('use the returned order, not that of the document scores', async () => {
     const retrieved = [
       { id: 'x', score: 0.1 },

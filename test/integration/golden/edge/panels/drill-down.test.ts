@@ -8,7 +8,7 @@ import type { QueryAnswer } from '../../../../../src/golden/rules/run.ts';
 import { scoreQueries } from '../../../../../src/golden/rules/score-run.ts';
 import { createGoldenRuns } from '../../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../../src/golden/sql/golden-sets.ts';
-import { aFailedAnswer, aGoldenQuery, aNewGoldenSet, anAnswer, documents } from '../../../../support/builders.ts';
+import { aFailedAnswer, aGoldenQuery, aNewGoldenSet, anAnswer } from '../../../../support/builders.ts';
 import { fillInSql, readDashboards, statements } from '../../../../support/dashboards.ts';
 import { useDatabase } from '../../../../support/database.ts';
 import { aRun, nine } from '../../../../support/golden-runs.ts';
@@ -16,7 +16,7 @@ import { uniforms } from '../../../../support/uniforms.ts';
 
 const database = useDatabase();
 
-/** Grades 0 to 3, rankings with repeats, unjudged documents and failures, each many times. */
+/** Grades 0 to 3, rankings with repeats and copies, unjudged documents and failures, each many times. */
 function anything(count: number): { queries: GoldenQuery[]; answers: QueryAnswer[] } {
   const uniform = uniforms(7);
   const upTo = (limit: number): number => Math.floor(uniform() * limit);
@@ -32,8 +32,11 @@ function anything(count: number): { queries: GoldenQuery[]; answers: QueryAnswer
   const answers = queries.flatMap(({ id }, i) => {
     if (i % 10 === 0) return [];
     if (i % 10 === 1) return [aFailedAnswer({ queryId: id })];
-    const ids = Array.from({ length: 1 + upTo(15) }, () => `d${upTo(12)}`);
-    return [anAnswer({ queryId: id, documents: documents(...ids) })];
+    const found = Array.from({ length: 1 + upTo(15) }, () => ({
+      id: `d${upTo(12)}`,
+      score: [null, 0.5, 0.25][upTo(3)] ?? null,
+    }));
+    return [anAnswer({ queryId: id, documents: found })];
   });
   return { queries, answers };
 }
