@@ -17,7 +17,7 @@ const MIN_BESIDE = 0.2;
  * Minimum probability of the named cause for each confidence. If a second cause is named, the confidence is never
  * `high`.
  */
-const needs = { high: 0.9, medium: 0.7 } as const;
+const needs = { high: 0.95, medium: 0.7 } as const;
 
 /** Maximum weight, in nats, of a sign that is shown as evidence against a cause. */
 const AGAINST = -1;
