@@ -95,7 +95,10 @@ function tickOfJob(
   return { cron, what, job: job.name, madeUpFor: true, begin };
 }
 
-/** Returns ticks that start runs, each with its job. The recovery job finds a run whose job could not be enqueued. */
+/**
+ * Returns ticks. Each tick starts runs and enqueues one job per run. The recovery job finds a run whose job could not
+ * be enqueued.
+ */
 function ticksOfSet(
   queue: JobQueue,
   cron: Cron | null,
@@ -128,7 +131,7 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** True if a missed latest tick is run later: at startup, or when a wrong clock becomes correct. */
+  /** True if the latest tick, when missed, is run later: at startup, or when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
   /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;
@@ -208,7 +211,10 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
   };
 }
 
-/** Returns a function that looks up the longest interval between two runs of a set in seconds (null: no schedule). */
+/**
+ * Returns a function that looks up the longest interval, in seconds, between consecutive scheduled runs of a set. The
+ * function returns null for a set without a schedule.
+ */
 export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
   const intervals = new Map(
     pipelines.flatMap(({ name, golden }) =>

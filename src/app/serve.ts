@@ -87,8 +87,8 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
 const FIRST_READING_MS = 2000;
 
 /**
- * Waits for the stored gauges, so that firing alerts keep firing after a restart, but not for long if the database is
- * slow.
+ * Waits for the stored gauges, so that firing alerts keep firing after a restart. If the database is slow, the wait
+ * ends after `FIRST_READING_MS`.
  */
 async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
@@ -205,7 +205,7 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   }
 }
 
-/** Returns a warning about an unused embedded database, and how to move its data; null if there is none. */
+/** Returns a warning that an embedded database is unused, with the steps to move its data; otherwise null. */
 export function orphanedDataDir({ storage }: Config): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));

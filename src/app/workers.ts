@@ -20,7 +20,7 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch) {
   // a run.
   const ticks = startTicks({ ...context, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));
   return {
-    /** Defers running jobs instead of finishing them: their progress is stored, and they continue in another process. */
+    /** Interrupts running jobs: their progress is stored, and they continue in another process. */
     async releaseJobs(): Promise<void> {
       shutdown.abort(new Error('the daemon stops'));
       await Promise.all([ticks.stop(), queue.drain()]);

@@ -15,7 +15,10 @@ import { jobCatalogue } from '../jobs.ts';
 
 type ServiceAlert = Omit<AlertRule, 'dashboard'>;
 
-/** Selects targets from the scrape config. `up` and `process_*` are not in the metric catalogue. */
+/**
+ * Selects targets by their scrape job. `series` cannot do so, because `up` and `process_*` are not in the metric
+ * catalogue.
+ */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;
 }
@@ -24,7 +27,7 @@ const failedIn = (range: string): string => increaseBy(['task'], 'recalld_jobs_t
 const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
-/** Minimum ratio of failed to completed attempts; below it, few of many pipelines fail, and only occasionally. */
+/** Minimum ratio of failed to completed attempts. At a lower ratio, only few of many pipelines fail, and seldom. */
 const MIN_FAILED_PER_COMPLETED = 0.1;
 /** Window for rare jobs: twice the interval of the least frequent job, which runs every six hours, plus one hour. */
 const RARE_JOBS = '13h';
@@ -174,7 +177,7 @@ const jobAlerts: readonly ServiceAlert[] = [
 and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} == 0`,
     for: '10m',
     by: ['queue'],
-    summary: 'recalld: no worker processes the jobs in a queue',
+    summary: 'recalld: jobs in a queue are not processed',
     description:
       '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the worker role.',
   },

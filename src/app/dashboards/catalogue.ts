@@ -111,14 +111,14 @@ function jobs(): Builder<Panel>[] {
       ...usual,
       title: 'Skipped starts',
       description:
-        'Skipped starts of scheduled jobs per second. A start is skipped if the database or the queue is unavailable until the next scheduled time.',
+        'Number of scheduled starts that were skipped, per second. A start is skipped if the database or the queue is unavailable until the next scheduled time.',
       width: 5,
       queries: [{ expr: orNone(rateBy(['task'], 'recalld_ticks_given_up_total'), 'task'), legend: '{{task}}' }],
     }),
     graph({
       ...usual,
       title: 'Notifications',
-      description: 'Incident notifications per second to the receivers in `notify`, by outcome.',
+      description: 'Incident notifications sent to the receivers in `notify` per second, by outcome.',
       width: 4,
       queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_notifications_total'), 'outcome'), legend: '{{outcome}}' }],
     }),
@@ -130,7 +130,7 @@ function ingest(): Builder<Panel>[] {
     graph({
       ...usual,
       title: 'Shed requests',
-      description: 'Ingest requests rejected with status 429 or 503 per second, by reason.',
+      description: 'Ingest requests per second that were rejected with status 429 or 503, by reason.',
       unit: 'reqps',
       queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
     }),

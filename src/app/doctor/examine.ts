@@ -242,8 +242,9 @@ async function firstLines(manifest: ReturnType<typeof createManifestSource>, sig
       const known = (['updatedAt', 'hash', 'segment'] as const).filter((key) => documents[0]?.[key] !== null);
       const fields = known.length === 0 ? 'only an id' : known.map((key) => fieldNames[key]).join(', ');
       const number = documents.length;
-      const first = number === 1 ? 'The only document' : `The first of ${plural(number, 'document')}`;
-      return { status: 'ok', message: `The manifest is readable. ${first} read has ${fields}.` };
+      const first =
+        number === 1 ? 'The only document that was read' : `The first of the ${number} documents that were read`;
+      return { status: 'ok', message: `The manifest is readable. ${first} has ${fields}.` };
     }
     return { status: 'wrong', message: 'The manifest is empty; check its source.' };
   } catch (error) {

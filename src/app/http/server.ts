@@ -247,7 +247,7 @@ function pathOf(url: string): string {
   return url.split('?')[0] ?? url;
 }
 
-/** Lets a daemon that starts slowly fail early if the address is in use. @throws RecalldError port_in_use */
+/** Makes a start fail early if the address is in use, before slower steps begin. @throws RecalldError port_in_use */
 export async function assertCanListen(address: HttpAddress): Promise<void> {
   const server = createServer();
   try {

@@ -37,7 +37,7 @@ it.each([
     'is readable',
     '{"id": "a", "hash": "v1", "segment": "tenant=a"}\n{"id": "b"}\n',
     'ok',
-    /^The manifest is readable\. The first of 2 documents read has a hash, a segment\.$/,
+    /^The manifest is readable\. The first of the 2 documents that were read has a hash, a segment\.$/,
   ],
   ['has only ids', '{"id": "a"}\n', 'ok', /has only an id/],
   ['is empty', '\n', 'wrong', /is empty/],
