@@ -62,8 +62,8 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
 }
 
 /**
- * Texts of the graded queries with the worst results: lowest grade of the best document first, then latest first. Skips
- * queries without text.
+ * Texts of the graded queries with the worst results. Queries are sorted by the grade of their best document, lowest
+ * first; of equal queries, the latest comes first. Skips queries without text.
  */
 export async function readWorstGraded(
   pool: Pool,

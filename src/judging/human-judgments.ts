@@ -25,7 +25,7 @@ const givenOf = (columns: string): string => `
 
 /**
  * Stores a person's judgments. A later grade replaces an earlier one, and null withdraws it. If a query needs two
- * people, the judgment of another person is not replaced: this judgment is stored as the second.
+ * people, the stored judgment of another person is not replaced: the new judgment is stored as the second one.
  *
  * @returns for each judgment, true if its query was selected with that document; other judgments are ignored
  */

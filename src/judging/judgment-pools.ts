@@ -1,6 +1,6 @@
 /**
- * Judgment pools: selected queries for which recalld also searches the store for chunks that users did not get, and
- * their scores.
+ * Judgment pools and their scores. A query has a pool if recalld also searches the store for chunks that users did not
+ * get.
  */
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';

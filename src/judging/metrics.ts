@@ -25,7 +25,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_ndcg_drop_queries: storedGauge(
-    'Graded live queries in the recent days, the later of the two compared periods (n of recalld_live_ndcg_drop).',
+    'Graded live queries in the later of the two periods that are compared (n of recalld_live_ndcg_drop).',
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(

@@ -1,4 +1,4 @@
-/** Queries that people should grade, without model grades. */
+/** Queries for people to grade. The model grades of these queries are hidden. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DAY_MS } from '../core/time.ts';

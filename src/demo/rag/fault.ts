@@ -6,7 +6,7 @@ import { hashText } from './hashed-tfidf.ts';
  *
  * - `none`: the service is healthy.
  * - `index`: a third of the documents are missing, as after an aborted index build.
- * - `stale`: every document is split in two with new ids, as after re-chunking, so judgments become stale.
+ * - `stale`: every document is split into two that have new ids, as after re-chunking, so judgments become stale.
  * - `embedding`: queries are embedded with a different model than documents, so similarities are meaningless.
  * - `slow`: one search in eight takes 0.8 s longer, as if one of eight replicas were overloaded.
  * - `outage`: every search fails with status 503.

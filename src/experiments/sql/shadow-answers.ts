@@ -156,7 +156,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Counts the live queries sent to the shadow since a time, for any purpose and with any outcome. */
+    /** Counts the live queries sent to the shadow since the given time, for any purpose and with any outcome. */
     async asked({ pipeline, experiment }: ExperimentKey, since: Date): Promise<number> {
       const { rows } = await pool.query<{ asked: number }>(
         `select count(*)::integer as asked from shadow_answers
@@ -166,7 +166,7 @@ export function createShadowAnswers(pool: Pool) {
       return rows[0]?.asked ?? 0;
     },
 
-    /** Summarizes the overlap of live queries since a time; null if there are none. */
+    /** Summarizes the overlap of the live queries sent since the given time; null if there are none. */
     async summary({ pipeline, experiment, fingerprint }: ExperimentKey, since: Date): Promise<OverlapSummary | null> {
       return queryRow<OverlapSummary>(
         pool,

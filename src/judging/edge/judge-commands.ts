@@ -51,7 +51,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
   command.addCommand(
     judgeSubcommand(
       'review',
-      'Write a file with the next queries that people should grade, without model grades.',
+      'Write a file with the next queries for people to grade. The file does not show model grades.',
       'recalld judge review --pipeline support-docs --out review.jsonl',
     )
       .requiredOption('--out <file>', 'file to write, one JSON line per query')
@@ -93,7 +93,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
           if (options.json === true) printJson({ accepted, rejected });
           else
             printLine(
-              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected because their queries were not selected for judging, or not with that document`}.`,
+              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected because their queries were not selected for judging, or were selected without that document`}.`,
             );
           if (known.length > 0 && accepted === 0)
             throw new RecalldError(

@@ -75,7 +75,7 @@ export const judgingEndpoints: readonly Endpoint[] = [
 ];
 
 const NOT_DRAWN =
-  'This query was not selected for judging, or not with this document. List the selected queries with `recalld judge review`.';
+  'This query was not selected for judging, or was selected without this document. List the selected queries with `recalld judge review`.';
 
 export function addJudgments(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   app.post('/v1/judgments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {

@@ -41,7 +41,7 @@ export function rewritingScores(
 
 /**
  * Means over all episodes, and over each segment, weighted by inverse probabilities. The jackknife of `judgedMean` runs
- * over sessions (or episodes without a session). The scores use model grades, not corrected by human judgments.
+ * over sessions (or episodes without a session). The scores use model grades without correction by people.
  *
  * - `episode_hit_rate`: share of episodes with a hit
  * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first

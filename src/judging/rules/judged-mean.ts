@@ -339,8 +339,8 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 /**
  * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which is valid for any
  * judge, separately to the periods before and after the drop. The interval of the difference combines the intervals of
- * both sides (Zou and Donner 2008). These account for scores that cluster at one end of the scale: a small sample may
- * miss a fault that affects few queries.
+ * both sides (Zou and Donner 2008). The intervals of both sides allow for scores that cluster at one end of the scale,
+ * because a small sample of such scores may miss a fault that affects few queries.
  *
  * @returns null with fewer than 8 human-graded sessions on either side
  */
