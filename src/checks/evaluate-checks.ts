@@ -82,7 +82,7 @@ const quietReasons: ReadonlySet<string> = new Set([
 
 /**
  * Returns the readings of a threshold. `evidence` is the time span from the start of the first window to the newest
- * measurement; null without readings.
+ * measurement; null if there are no readings.
  */
 function readingsOf(check: ThresholdCheck, pipeline: WatchedPipeline, facts: StoredFacts, now: Date) {
   if (check.measure === 'golden_run_age_seconds') {

@@ -41,8 +41,8 @@ export interface RetainedQuery {
 export type RetainedQueries = ReturnType<typeof retainedOf>;
 
 /**
- * `tail`: the worst-covered 10 % of the baseline queries, searched for uncovered topics. `sample`: a random sample of
- * all baseline queries.
+ * `tail`: the worst-covered 10 % of the baseline queries, which are searched for uncovered topics. `sample`: a random
+ * sample of all baseline queries.
  */
 type RetainedRole = 'tail' | 'sample';
 

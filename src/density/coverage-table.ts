@@ -47,7 +47,7 @@ export interface ClaimRequest {
   readonly until: Date;
   readonly limit: number;
   readonly now: Date;
-  /** End of the lease. Other workers may then claim queries without a recorded result. */
+  /** End of the lease. Afterwards, other workers may claim the queries that still have no recorded result. */
   readonly leaseUntil: Date;
 }
 
@@ -79,7 +79,10 @@ function receivedBetween(table: 'c' | 'q'): string {
    and ${table}.received_on <= ($3::timestamptz at time zone 'utc')::date`;
 }
 
-/** Samples received in the period that have no coverage row. The condition on `received_at` uses its index. */
+/**
+ * Samples that were received in the period and have no coverage row. The condition on `received_at` uses the index of
+ * this column.
+ */
 const withoutRow = `
   from live_queries q
  where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
@@ -278,7 +281,7 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     arrived: arrived?.n ?? 0,
     /** Number of queries admitted but never claimed. */
     admitted: admitted?.n ?? 0,
-    /** When the oldest of these queries was received; null if there are none. */
+    /** When the oldest `arrived` or `admitted` query was received; null if there are none. */
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }

@@ -20,7 +20,7 @@ export const densityMetrics = {
     labels,
   ),
   recalld_density_unmeasured_queries: storedGauge(
-    'Number of sampled queries in the latest closed window whose coverage could not be measured, by reason.',
+    'Number of sampled queries whose coverage could not be measured in the latest closed window, by reason.',
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(

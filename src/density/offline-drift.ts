@@ -184,8 +184,8 @@ async function scoreQueries(
 }
 
 /**
- * Computes a value of each query from its neighbors. Searches equal queries once, because users repeat queries, and in
- * slices, so that the search can be interrupted.
+ * Computes a value of each query from its neighbors. Searches equal queries only once, because users repeat queries.
+ * Searches the queries in slices, so that the search can be interrupted.
  *
  * @param valuesIn values of the queries of a slice
  * @param show called with the number of queries that have a value

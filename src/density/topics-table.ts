@@ -87,8 +87,8 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
 
     /**
      * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after
-     * the topic was closed or, if that was earlier, last seen. An open topic that is now part of another topic is
-     * closed permanently.
+     * the earlier of two times: when it was closed, and when it was last seen. An open topic that is now part of
+     * another topic is closed permanently.
      *
      * @param showed `parts` maps the id of a topic to the id of the topic that it is now part of
      * @param after end of the search that this one follows; null for the first search

@@ -11,9 +11,9 @@ export interface ThresholdStatus extends ConfirmedVerdict {
 }
 
 /**
- * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing. It recurs
- * after a retry, or if there is no newer measurement. `no_data` caused by a fault needs no confirmation, because enough
- * time passes before the values are too old to trust.
+ * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing; such a
+ * measurement recurs after a retry, or if there is no newer one. `no_data` caused by a fault needs no confirmation,
+ * because enough time passes before the values are too old to trust.
  *
  * A check that was failing when its traffic ended is not quiet, because recalld cannot know whether it has recovered.
  *

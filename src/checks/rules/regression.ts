@@ -26,7 +26,7 @@ import {
 export interface RegressionCheck extends AnyCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
-  /** Smallest relevant drop, >= 0. */
+  /** Smallest relevant drop, at least 0. */
   readonly drop: number;
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;

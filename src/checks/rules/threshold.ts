@@ -9,7 +9,7 @@ import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../
 
 /** Correction of a check's threshold after its golden set got a new version. */
 export interface CheckShift {
-  /** Added to the threshold for the mean; for a regression check, subtracted from the minimum drop (then <= 0). */
+  /** Added to the threshold for the mean; for a regression check, subtracted from the minimum drop (then at most 0). */
   readonly mean: number;
   /** Added to the threshold for the upper bound; never above `mean`. Not used by regression checks. */
   readonly upper: number;

@@ -64,7 +64,7 @@ const store: readonly MeasurePanel[] = [
   { metric: 'recalld_ann_recall_ratio', max: 1, without: ['k'] },
   {
     metric: 'recalld_ann_recall_queries',
-    title: 'Number of queries in the index recall (n)',
+    title: 'Queries used to measure index recall (n)',
     unit: 'short',
     min: 0,
   },

@@ -75,7 +75,7 @@ function titleOf({ measures }: DensityAnswer): string | null {
   return coverageTitle(latest.value);
 }
 
-/** The earliest open density incident; null if there is none. */
+/** Start of the earliest open density incident; null if there is none. */
 function driftSince({ incidents }: DensityAnswer): Date | null {
   const [first] = Object.values(incidents)
     .map(({ opened_at: at }) => new Date(at))
@@ -167,7 +167,7 @@ export function densityContent(density: DensityAnswer): Content {
 }
 
 function outgrownText(pipeline: string): string {
-  return `Coverage has been better than in the baseline for two weeks. The current baseline would not detect a loss of this gain. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+  return `Coverage has been better than in the baseline for two weeks. If coverage loses this gain, comparisons with the current baseline will not show it. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
 }
 
 function events({ events: all }: DensityAnswer): Content {

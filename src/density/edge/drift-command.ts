@@ -48,7 +48,7 @@ export function driftCommand(
     .option(
       '--regions <number>',
       'number of groups of similar reference queries within which scores are ranked; 0 = one group ' +
-        '(default: reference queries / 300, at most 32, 1 below 600)',
+        '(default: reference queries / 300, at most 32; 1 for fewer than 600)',
     )
     .option('--alpha <level>', 'false positive rate of "worse_covered"', '0.05')
     .option('--seed <number>', 'random seed for regions, subsamples and permutations', '1')

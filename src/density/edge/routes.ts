@@ -119,7 +119,9 @@ const reportSchema = z.object({
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()
-    .describe('Which sessions are too few, how many there are and how many are needed; null if there is enough data.'),
+    .describe(
+      'Which of the two groups has too few sessions, how many it has and how many are needed; null if there is enough data.',
+    ),
   topics: z.array(
     z.object({
       label: z.array(z.string()),

@@ -47,7 +47,7 @@ function spreadOf(windows: readonly Float64Array[], z: number) {
     /** Mean and variance of the session means of x, cross-fitted. */
     meanX: mean,
     variance: pooled.variance,
-    /** Overdispersion of window means, >= 1. */
+    /** Overdispersion of window means, at least 1. */
     phi,
     /** Upper bound of the true mean of x. */
     meanXUpper: meanXUpper(pooled, phi, all.length, z),

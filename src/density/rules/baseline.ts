@@ -46,7 +46,7 @@ export function isInTail(ranks: TiedRanks): boolean {
  *
  * @param vectors matrix whose rows the queries refer to
  * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of eight hours;
- *   in both cases, there are no other queries to rank them among
+ *   a query is ranked only among queries of the blocks between, which are then empty
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -86,7 +86,9 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
     monitored: regionSpreads(means, regions.count),
     /** Share of the session weights by region. */
     regionShares: regionShares(windows, labels, regions.count),
-    /** The worst-covered 10 % of the baseline queries by cross-fitted scores, searched for uncovered topics. */
+    /**
+     * The worst-covered 10 % of the baseline queries, by cross-fitted ranks. They are searched for uncovered topics.
+     */
     tail: windows.flatMap(({ startMs, indices, sessions }) =>
       indices.flatMap((index, i) => {
         const query = measured[index];

@@ -25,7 +25,7 @@ const MIN_SIMILARITY = 0.5;
  * queries).
  */
 const MIN_TIGHT = 0.05;
-/** Minimum share of a cluster's queries that must share a subject for the cluster to be a topic. */
+/** A cluster is a topic only if at least this fraction of its queries share one subject. */
 const MIN_SHARE = 2 / 3;
 /**
  * Minimum mean silhouette at which the parts are separate subjects. If it is lower, all queries are far from each
@@ -146,7 +146,7 @@ export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topic
  * cause of each cluster that is significantly more frequent than in the baseline and has one subject. Ignores queries
  * without a vector. The result does not depend on the order of the queries.
  *
- * @throws RangeError if the dimensions of the vectors differ from the baseline
+ * @throws RangeError if the vectors do not have the dimensions of the baseline
  */
 export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, baseline: TopicBaseline, seed: number) {
   const { queries: placed, density } = measureWindow(queries, vectors, baseline);

@@ -23,7 +23,7 @@ export type WindowMeasurement = ReturnType<typeof measureWindow>;
  * queries * regions * columns floating-point operations.
  *
  * @param vectors matrix whose rows the queries refer to
- * @throws RangeError if the dimensions of the vectors differ from the baseline
+ * @throws RangeError if the vectors do not have the dimensions of the baseline
  */
 export function measureWindow(
   queries: readonly ScoredQuery[],
@@ -79,7 +79,7 @@ export function regionsOfQueries(
 /**
  * Totals for all traffic, for the most frequent segment values, and for all other values combined.
  *
- * @param segmentsOf tags of each query, keyed by query id
+ * @param segmentsOf segments of each query, keyed by query id
  */
 export function segmentTotals(
   { queries, density }: WindowMeasurement,

@@ -10,8 +10,8 @@ const CHANGED_MINIMUM = 0.98;
 const NOISY_MEDIAN = 0.9995;
 
 /**
- * Compares stored and recomputed embeddings in pairs. `changed`: median < 0.995 or minimum < 0.98. `noisy`: median <
- * 0.9995, which is usual for non-deterministic embedding services.
+ * Compares stored and recomputed embeddings in pairs. `changed`: the median cosine is below 0.995, or the minimum is
+ * below 0.98. `noisy`: the median is below 0.9995, which is usual for non-deterministic embedding services.
  *
  * A pair with different dimensions, or with a vector that has no direction, has cosine 0.
  *
@@ -51,7 +51,7 @@ export type Replay = ReturnType<typeof searchCanary>;
  * Compares two searches of the same queries: the k nearest chunks and the score of each query.
  *
  * @param k number of requested chunks, >= 1
- * @throws RangeError without searches
+ * @throws RangeError if there are no searches
  */
 export function searchCanary(
   searches: readonly Readonly<

@@ -30,7 +30,10 @@ export function unitVectors({ rows, columns, data }: Matrix): Vectors {
   return { rows, columns, data: scaled };
 }
 
-/** Block sizes, chosen so that blocks of rows and partners fit into the second-level cache with their products. */
+/**
+ * Block sizes, chosen so that a block of rows, a block of partner rows and their products fit into the second-level
+ * cache.
+ */
 const BLOCK = 32;
 const PARTNER_BLOCK = 128;
 
@@ -118,7 +121,7 @@ export function sumOverPairs({ n, m, values }: PairTable, quantity: (value: numb
 /**
  * Median of the squared distances of all pairs; if their number is even, the mean of the two middle values.
  *
- * @throws RangeError without a pair
+ * @throws RangeError if there are no pairs
  */
 export function medianSquaredDistance({ values }: PairTable): number {
   return medianInPlace(values.slice());

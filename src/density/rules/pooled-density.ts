@@ -27,7 +27,7 @@ export interface WindowSpan {
   readonly endMs: number;
 }
 
-/** The window that contains a time; windows are aligned to the epoch. */
+/** Returns the window that contains the given time; windows are aligned to the epoch. */
 export function windowAt(timeMs: number, windowMs: number): WindowSpan {
   const startMs = Math.floor(timeMs / windowMs) * windowMs;
   return { startMs, endMs: startMs + windowMs };

@@ -45,7 +45,7 @@ export const CONFIDENCE = 0.95;
  * @param ranks score ranks of the queries, from `tiedRanks`
  * @param regions region of each query, `NO_REGION` if it has none
  * @param sessions session numbers of the queries
- * @returns null without queries
+ * @returns null if there are no queries
  */
 export function queryDensity(
   ranks: readonly TiedRanks[],
@@ -245,7 +245,7 @@ const MIN_CHANGES = 5;
  *
  * @param pairs score pairs of queries from different sessions, sampled at random from the baseline
  * @param scores all scores of the baseline, among which both scores of a pair are ranked
- * @throws RangeError without queries
+ * @throws RangeError if there are no pairs
  */
 export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScores) {
   const n = pairs.length;

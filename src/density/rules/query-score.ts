@@ -133,8 +133,8 @@ export type TiedRanks = ReturnType<typeof tiedRanks>;
 
 /**
  * Ranks of a score within the query's region, or within the whole baseline if the region has fewer than `fewest`
- * scores. The first rank is one more than the number of baseline scores below it; the last rank is one more than the
- * number not above it.
+ * scores. The first rank is one more than the number of baseline scores below the score; the last rank is one more than
+ * the number of those not above it.
  *
  * @param score finite
  */

@@ -191,7 +191,7 @@ const MAX_WEIGHT = 16;
  * underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until they fit
- * @returns null without groups
+ * @returns null if there are no groups
  */
 export function equalChance(groups: readonly ChanceGroup[], most: number = Number.POSITIVE_INFINITY) {
   const ordered = groups.toSorted((a, b) => a.chance - b.chance);

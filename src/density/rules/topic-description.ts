@@ -53,7 +53,7 @@ type Tags = Readonly<Record<string, string>>;
  * Segments that are overrepresented in the topic: the lower 95 % bound (Wilson) of their share of the topic is above
  * their share of all traffic, which includes the topic.
  *
- * @returns at most five `key=value` with their share of the topic, largest first
+ * @returns at most five segments, written `key=value`, with their share of the topic, largest first
  */
 export function concernedSegments(
   topic: readonly Tags[],

@@ -153,7 +153,7 @@ export interface AlertToInvestigate {
   readonly raised: Extract<AlertEvent, { kind: 'raised' }>;
   readonly evidenceRatio: number;
   readonly baselineVersion: number;
-  /** Windows of the last week; the window that fired the alert is last. */
+  /** Windows of the last week, in order. The alert fired after the last of them. */
   readonly history: readonly ClosedWindow[];
 }
 

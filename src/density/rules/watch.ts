@@ -1,6 +1,6 @@
 /**
- * Density monitoring of one pipeline as a state machine. The caller loads the state, observes, and stores the result of
- * the transition atomically.
+ * Density monitoring of one pipeline as a state machine. The caller loads the state, makes an observation, and stores
+ * the result of the transition atomically.
  *
  * learning   --baseline_built-->          watching      enough traffic
  * watching   --window_measured-->         watching      drift test, alerts, measurements
@@ -174,7 +174,7 @@ export function hasIncident(phase: DensityPhase): boolean {
 /**
  * Returns the next state and what to store with it.
  *
- * @throws Error for a window that closes without a baseline
+ * @throws Error if a window closes while there is no baseline
  */
 export function transition(settings: WatchSettings, state: DensityState, observed: WatchObservation): WatchStep {
   switch (observed.kind) {

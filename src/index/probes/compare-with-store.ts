@@ -36,8 +36,8 @@ export interface AnsweredRun {
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
 /**
- * Number of requested chunks per returned document. The additional chunks show whether documents that only the
- * retriever returned rank just below the nearest chunks.
+ * Number of requested chunks per returned document. The additional chunks show whether a document that only the
+ * retriever returned is ranked just below the nearest chunks.
  */
 const DEEPER = 4;
 const MAX_MISSED = 16;

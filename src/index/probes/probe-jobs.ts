@@ -21,7 +21,7 @@ const DUPLICATE_NEIGHBOURS = 10;
 
 /**
  * Measures `store_sample_vectors`; `store_centroid_shift` and `store_length_ratio`, relative to the previous snapshot;
- * `store_duplicates_ratio`; and, with live queries, `store_query_divergence`, `store_queries_apart_ratio` and
+ * `store_duplicates_ratio`; and, if there are live queries, `store_query_divergence`, `store_queries_apart_ratio` and
  * `store_chunks_unqueried_ratio`.
  */
 export async function snapshotStore(

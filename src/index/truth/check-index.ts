@@ -158,7 +158,7 @@ const LEASE_MS = 5 * MINUTE_MS;
  * if the store fails or slows down. A continued round checks nothing twice.
  *
  * @returns `busy` if another process is running the round
- * @throws the reason of `signal`, and RecalldError for an unreadable manifest or the database
+ * @throws the reason of `signal`, and RecalldError if the manifest cannot be read or the database does not respond
  */
 export async function checkIndex(
   context: Context,

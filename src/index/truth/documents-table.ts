@@ -20,7 +20,7 @@ const contentOf = (table: string, ...more: readonly string[]): string =>
 const versionOf = (table: string): string =>
   ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
 
-/** Restricts documents to those that have not changed since `until`, to those of a segment, or to both. */
+/** Restricts documents to those unchanged since `until`, to those of a segment, or to those that meet both conditions. */
 export interface Expectation {
   readonly until?: Date;
   readonly segment?: string;
@@ -186,7 +186,10 @@ export function createDocumentsTable(pool: Pool) {
       return new Map(rows.map(({ id, chunks }) => [id, chunks]));
     },
 
-    /** Returns a function that maps an id to its segment in the last manifest; null if the document has none. */
+    /**
+     * Returns a function that maps a document id to the document's segment in the last manifest, or to null if it has
+     * none.
+     */
     async segmentsOf(pipeline: string, ids: readonly string[]): Promise<(id: string) => string | null> {
       const rows = await queryRows<{ id: string; segment: string | null }>(
         pool,

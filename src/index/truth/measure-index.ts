@@ -17,8 +17,8 @@ const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
 /**
- * Measure for each kind of finding. If each round checks only a few documents for a kind, its share is pooled over a
- * day.
+ * Measure for each kind of finding. If each round checks only a few documents for a kind, the share of that kind is
+ * pooled over a day.
  */
 const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },

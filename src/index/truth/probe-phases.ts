@@ -64,7 +64,9 @@ export async function inStore(
   return there;
 }
 
-/** Returns the time before which changes must have reached the store; later changes may still be on their way. */
+/**
+ * Returns a time: changes made before it must have reached the store by now; later changes may still be on their way.
+ */
 function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }

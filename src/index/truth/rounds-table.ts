@@ -31,7 +31,7 @@ export interface Round {
   readonly readAt: Date | null;
 }
 
-/** A document with its segment; null if the manifest states none. */
+/** A document with its segment, which is null if the manifest states none. */
 export interface SegmentedDocument {
   readonly id: string;
   readonly segment: string | null;

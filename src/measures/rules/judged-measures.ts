@@ -134,7 +134,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: episodeGauge(
       'recalld_rewrite_gain',
-      'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window with a rewritten first query. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
+      'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes with a rewritten first query in the trailing window. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
     ),
     thresholdPolicy: { ...thresholdPolicy, unit: 'difference' },
   },

@@ -72,8 +72,9 @@ const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; re
   episode_repeats: { absolute: 0.05, relative: 0.35 },
 };
 /**
- * Smallest change of a duration that matters: it must be reached both relative to the normal value and in seconds. A
- * busy machine may double latencies, and users who wait for a generated answer do not notice a fifth of a second.
+ * Smallest relevant change of a duration. A change must reach both limits: the one relative to the normal value,
+ * because a busy machine may double latencies, and the one in seconds, because users who wait for a generated answer do
+ * not notice a fifth of a second.
  */
 const MIN_RELATIVE_DELAY = 1;
 const MIN_DELAY_SECONDS = 0.2;

@@ -96,7 +96,7 @@ export type MeasurementOutcome = Measurement | MeasurementGap;
  * Rejects outcomes that must never be stored or shown.
  *
  * @throws RangeError for a value or bound that is not finite, bounds that do not contain the value, one bound without
- * the other, an n that is not an integer >= 0, and a window that ends before it starts
+ *   the other, an n that is not a whole number of at least 0, and a window that ends before it starts
  */
 export function checkMeasurement(outcome: MeasurementOutcome): void {
   const { pipeline, measure, segment, windowStart, windowEnd } = outcome;

@@ -92,7 +92,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: boundedGauge(
       'recalld_query_top_ratio',
-      'Share of the most frequent query among live queries with a text in the trailing window; weighted by inverse inclusion probability, with bounds computed over sessions.',
+      'Share of the most frequent query among the live queries in the trailing window that have a text; weighted by inverse inclusion probability, with bounds computed over sessions.',
     ),
   },
   main_language_ratio: {
@@ -159,7 +159,7 @@ export const trafficMeasures = {
     scale: 'other',
     ...live(
       'recalld_feedback_clicks_over_expected_ratio',
-      'Clicks in the trailing window divided by the clicks expected at the same ranks from the baseline before it (COEC); 1 matches the baseline.',
+      'Clicks in the trailing window divided by the clicks expected at the same ranks, according to the baseline period before the window (COEC); 1 matches the baseline.',
     ),
   },
   episode_retrievals: {
@@ -186,7 +186,7 @@ export const trafficMeasures = {
   },
   episode_repeat_ratio: {
     title: 'Repeated retrievals',
-    subject: 'the share of retrievals after the first of an episode that repeat an earlier one',
+    subject: 'the share of later retrievals in an episode that repeat an earlier one',
     note: 'Share of retrievals that repeat the results of an earlier retrieval of the turn (rank-biased overlap of at least 0.8). The first retrieval of a turn is not counted.',
     scale: 'share',
     ...live(
@@ -197,7 +197,7 @@ export const trafficMeasures = {
   },
   episode_new_documents_ratio: {
     title: 'New documents of later retrievals',
-    subject: 'the share of documents of later retrievals in an episode that are new in the episode',
+    subject: 'the share of new documents in the later retrievals of an episode',
     note: 'Share of the documents in later retrievals that no earlier retrieval of the turn had returned.',
     scale: 'share',
     ...live(

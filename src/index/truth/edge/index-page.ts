@@ -183,7 +183,8 @@ function ids(documents: readonly string[], summary = 'Ids to copy'): ContentNode
 const MAX_LEAKS = 50;
 
 function leaked(leaks: IndexPageData['leaks']): Section {
-  const more = leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; the pages of the runs list all.` : '';
+  const more =
+    leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; the page of each run has the complete list.` : '';
   const shown = leaks.slice(0, MAX_LEAKS);
   return section(
     'leaked',

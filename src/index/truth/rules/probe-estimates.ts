@@ -123,7 +123,7 @@ export interface Arrival {
  * check. If there are too few changes or arrivals, there is no upper bound.
  *
  * @param share in (0, 1)
- * @returns seconds, with a 95 % confidence interval; without an upper bound, `value` is the lower bound
+ * @returns seconds, with a 95 % confidence interval; if there is no upper bound, `value` is the lower bound
  */
 export function estimateLag(arrivals: readonly Arrival[], share: number) {
   const latest = survivalQuantile(
