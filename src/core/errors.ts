@@ -63,7 +63,7 @@ export const errorTable = {
   text_not_stored: conflict('The command requires live query texts, but the pipeline has none.'),
   generation_impossible: conflict("Queries cannot be generated from the pipeline's store."),
   store_unreachable: unreachable('The vector store of a pipeline does not respond.'),
-  llm_unreachable: unreachable('The chat model or the retriever used with it failed repeatedly.'),
+  llm_unreachable: unreachable('The chat model, or the retriever used with it, failed repeatedly.'),
   runbook_unknown: notFound('No alert has a runbook with that name.'),
   pipeline_unknown: notFound('No pipeline with that name is configured.'),
   shadow_unknown: notFound('The pipeline has no shadow with that name.'),
@@ -198,9 +198,11 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** Returns the code of a system, driver or library error, such as `ENOENT` or `3D000`; an empty text if it has none. */
+/**
+ * Returns the code of a system, driver or library error, such as `ENOENT` or `3D000`; an empty string if it has none.
+ */
 export function codeOf(error: unknown): string {
-  // For a host with two addresses, one error contains both errors.
+  // For a host with two addresses, one AggregateError contains the error of each address.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -224,7 +224,7 @@ describe('a fleet with a replica for reads', () => {
     await isWhole();
     await waitFor(async () => (await thumbsSeen()) === sent);
     const said = apiLog().map(({ msg }) => msg);
-    expect(said).toContain('the replica is unreachable; the primary answers its reads');
+    expect(said).toContain('the replica is unreachable; the primary answers reads instead');
     expect(said.at(-1)).toBe('the replica answers reads again');
   });
 });

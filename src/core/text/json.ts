@@ -27,7 +27,10 @@ export function parseExactJson(text: string, limits: JsonLimits = jsonLimits): J
   return JSON.parse(quoteLongIntegers(text)) as JsonValue;
 }
 
-/** Matches an integer only where a JSON value can be, not in quotes, because OpenTelemetry timestamps are quoted. */
+/**
+ * Matches an integer only where a JSON value can begin. Ignores integers in quotes, because OpenTelemetry timestamps
+ * are quoted.
+ */
 const longInteger = /(?:^|[[:,])\s*-?\d{16}/;
 
 /** Quotes each unsafe integer in valid JSON. Skips strings. */
@@ -177,7 +180,9 @@ function isName(json: string, end: number): boolean {
   return json[at] === ':';
 }
 
-/** Returns the index after the quote that closes the string at `start`; the length of the text if no quote does. */
+/**
+ * Returns the index after the quote that closes the string at `start`; the length of the text if no quote closes it.
+ */
 function endOfString(json: string, start: number): number {
   let quote = json.indexOf('"', start + 1);
   while (quote !== -1) {

@@ -42,7 +42,7 @@ const traits = [
 ] as const;
 
 /**
- * Groups texts by script, language, length and traits; a text can be in several groups. Each occurring length splits
+ * Groups texts by script, language, length and traits; a text can be in several groups. Each length that occurs splits
  * the texts into two groups, because a retriever may truncate queries at any length.
  */
 export function queryKinds(texts: readonly string[]): QueryKind[] {

@@ -78,7 +78,10 @@ export interface AuditFilter {
 
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
-    /** Returns entries, newest first. A scope also includes entries about its golden sets, which name no pipeline. */
+    /**
+     * Returns entries, newest first. A scope also includes entries about its golden sets, although these entries name
+     * no pipeline.
+     */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
         pool,
@@ -113,7 +116,10 @@ export function keyHolder(request: FastifyRequest): string {
   return `${holder}, ${addressOf(request)}`;
 }
 
-/** Returns the name of the signed-in user, or of the API key of the call or sign-in; null if keys are not required. */
+/**
+ * Returns the name of the signed-in user, or of the API key used for the call or the sign-in; null if keys are not
+ * required.
+ */
 export function keyName(caller: Caller): string | null {
   return caller.visitor?.user?.name ?? caller.visitor?.key?.name ?? validKeyOf(caller)?.name ?? null;
 }
@@ -129,8 +135,8 @@ function senderOf({ visitor }: FastifyRequest): string {
 }
 
 /**
- * Returns the person to whom a judgment is attributed: the signed-in user, or the API key of the call or sign-in. Uses
- * the id, because names are not unique. No request field can override it.
+ * Returns the person to whom a judgment is attributed: the signed-in user, or the API key used for the call or the
+ * sign-in. Uses the id, because names are not unique. No request field can override it.
  */
 export function personOf(caller: Caller): string {
   if (caller.visitor?.user != null) return `sign-in ${caller.visitor.user.id}`;

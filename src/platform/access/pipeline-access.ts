@@ -4,16 +4,17 @@ import type { Context } from '../../core/context.ts';
 
 /** Every route and every MCP tool declares one of these. */
 export const pipelineAccess = {
-  named: 'Only for a pipeline of the key. Any other name gets the response for an unknown pipeline.',
-  id: 'Only for ids of its pipelines. Any other id gets the response for an unknown id.',
-  golden_set: 'Only for golden sets that its pipelines use; only those that no other pipeline uses can be changed.',
-  list: 'Only what belongs to its pipelines.',
-  items: 'Items for its pipelines are stored. Any other item is rejected like an item for an unknown pipeline.',
-  tools: 'Each tool as listed below.',
-  metrics: 'Only series of its pipelines, and metrics of recalld that contain no data of other pipelines.',
+  named: "Allowed only for the key's pipelines. Any other name gets the response for an unknown pipeline.",
+  id: "Allowed only for ids in the key's pipelines. Any other id gets the response for an unknown id.",
+  golden_set:
+    "Allowed only for golden sets that the key's pipelines use. The key can change a golden set only if no other pipeline uses it.",
+  list: "Returns only what belongs to the key's pipelines.",
+  items: "Items for the key's pipelines are stored. Any other item is rejected like an item for an unknown pipeline.",
+  tools: 'Each tool has its own rule, listed below.',
+  metrics: "Returns only the series of the key's pipelines, and metrics that contain no pipeline data.",
   refused: 'Refused, because it affects all pipelines.',
   link: 'The key in the link grants access to this one chart.',
-  none: 'Everything; the response contains no pipeline data.',
+  none: 'Returns everything, because the response contains no pipeline data.',
 } as const;
 
 export type PipelineAccess = keyof typeof pipelineAccess;

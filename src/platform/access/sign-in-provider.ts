@@ -129,7 +129,7 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
     /**
      * Returns the user who signed in, with the groups that grant a role.
      *
-     * @param query query string with which the provider sent the browser back
+     * @param query string from the URL with which the provider sent the browser back
      * @throws RecalldError sign_in_failed, sign_in_unavailable, role_missing
      */
     async finish(query: string, attempt: SignInAttempt): Promise<{ readonly user: User; readonly idToken: string }> {
@@ -298,8 +298,8 @@ const REFRESH_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
 
 /**
- * Reads the discovery document now and every five minutes, until `signal` aborts. The daemon starts without the
- * provider; the log says when the provider cannot be used and when it can be used again.
+ * Reads the discovery document now and every five minutes, until `signal` aborts. The daemon starts even if the
+ * provider cannot be used; the log says when the provider cannot be used and when it can be used again.
  */
 export async function watchSignInProvider(
   provider: SignInProvider,

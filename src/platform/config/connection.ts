@@ -93,5 +93,5 @@ export const httpServiceShape = {
 
 type HttpService = z.infer<z.ZodObject<typeof httpServiceShape>>;
 
-/** Config of a service. Its calls per second are unlimited without `max_per_second`. */
+/** Config of a service. If `max_per_second` is not set, its calls per second are unlimited. */
 export type HttpServiceConfig = Omit<HttpService, 'max_per_second'> & Partial<Pick<HttpService, 'max_per_second'>>;

@@ -129,7 +129,10 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
   return ofDeployment({ ...builder.build(), panels: arrange(spec.sections) }, settings);
 }
 
-/** Labels that Kubernetes adds to targets. On targets without these labels, their variables match every value. */
+/**
+ * Labels that Kubernetes adds to targets. If targets lack these labels, the variables for these labels match every
+ * value.
+ */
 const placeLabels = ['cluster', 'namespace'] as const;
 
 /** Returns the target labels that have a variable, other than job and instance. */

@@ -167,7 +167,7 @@ function grouped(by: readonly string[]): string {
 
 /** Dashboard links, and the labels that separate deployments. */
 export interface DashboardSettings {
-  /** Base URL for docs/runbooks. If null, runbook links point to the console, if `consoleUrl` is set. */
+  /** Base URL for docs/runbooks. If this is null and `consoleUrl` is set, runbook links point to the console. */
   readonly runbookBaseUrl: string | null;
   /** Console URL; if null, dashboards have no link to it. */
   readonly consoleUrl: string | null;

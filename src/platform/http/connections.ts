@@ -19,9 +19,9 @@ const MAX_PIPELINED = 8;
 interface Connection {
   /** True until the connection sends a valid key; until then the connection's memory counts against the budget. */
   isKeyless: boolean;
-  /** Number of requests on the connection whose responses the client has not read. */
+  /** Number of the connection's requests whose responses the client has not read. */
   underWay: number;
-  /** Number of requests on the connection that recalld is still processing. */
+  /** Number of the connection's requests that recalld is still processing. */
   inWork: number;
 }
 
@@ -116,7 +116,7 @@ export function addRetirement(app: FastifyInstance) {
       return;
     }
     underWay += 1;
-    // This event also occurs if the caller disconnects before the response.
+    // This event also occurs if the caller disconnects before the response is sent.
     reply.raw.on('close', () => {
       underWay -= 1;
       if (underWay === 0) lastEnded?.();

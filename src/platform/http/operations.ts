@@ -8,7 +8,7 @@ import type { Endpoint } from './wire.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'Problems that affect only part of the work. `replica`: the replica is unreachable, so the primary answers its reads. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused. `sign-in`: the provider in `server.oidc` cannot be used.',
+  'Problems that affect only part of the work. `replica`: the replica is unreachable, so the primary answers reads instead. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused. `sign-in`: the provider in `server.oidc` cannot be used.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [
@@ -79,7 +79,7 @@ declare module 'fastify' {
   }
 }
 
-/** Returns the path of the route, or an empty text; cached, because Fastify allocates an object for each access. */
+/** Returns the path of the route, or an empty string; cached, because Fastify allocates an object for each access. */
 export function routeOf(request: FastifyRequest): string {
   request.route ??= request.routeOptions.url ?? '';
   return request.route;

@@ -141,8 +141,8 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
 }
 
 /**
- * Collects the pieces of a body. Listens to both streams until they are destroyed, because either may fail after the
- * other has failed, and even after it has ended.
+ * Collects the pieces of a body. Listens to both streams until they are destroyed, because one may fail after the other
+ * has failed, and a stream may fail even after it has ended.
  *
  * @param hold reserves the bytes of each piece before the piece is stored, and may throw
  */

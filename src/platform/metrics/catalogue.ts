@@ -108,7 +108,7 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_blind: storedGauge(
-    '1 while a regression check passes but could not have detected a drop of twice its configured size; otherwise 0.',
+    '1 while a regression check passes but could not have detected a drop of twice the configured size; otherwise 0.',
     ['pipeline', 'check'],
   ),
   recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last evaluated.', [
@@ -137,7 +137,7 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_before: storedGauge(
-    'Last value before a check stopped being ok, as a plain number. Absent while the check is ok, and for regressions.',
+    'Last value before a check stopped being ok, as a plain number. Absent while the check is ok, and for regression checks.',
     ['pipeline', 'check'],
   ),
   recalld_check_before_seconds: storedGauge(

@@ -13,7 +13,7 @@ const SERIES_PER_TURN = 2000;
 
 interface Lines {
   readonly byName: ReadonlyMap<string, Buffer>;
-  /** Metrics with omitted samples, whose values are not finite. */
+  /** Metrics with samples that were omitted because their values are not finite. */
   readonly dropped: readonly GaugeSample['name'][];
 }
 

@@ -46,7 +46,7 @@ export function problemOfDatabaseUrl(text: string): string | null {
     return 'has an unknown sslnegotiation; use postgres or direct';
   }
   if (negotiation === 'direct' && mode !== null && ['disable', 'allow', 'prefer'].includes(mode)) {
-    return 'has sslnegotiation=direct, which requires the sslmode require, verify-ca or verify-full';
+    return 'has sslnegotiation=direct, which requires sslmode=require, verify-ca or verify-full';
   }
   return null;
 }
@@ -87,9 +87,9 @@ export interface DatabaseRoute {
 }
 
 /**
- * Parses a URL as libpq does. Without an `sslmode`, PGSSLMODE applies, then `prefer`. `require` encrypts, and checks
- * the certificate only if `sslrootcert` is set. `sslrootcert=system` trusts the system's authorities and checks the
- * host name.
+ * Parses a URL as libpq does. If the URL has no `sslmode`, PGSSLMODE applies; if that is not set either, `prefer`
+ * applies. `require` encrypts, and checks the certificate only if `sslrootcert` is set. `sslrootcert=system` trusts the
+ * system's authorities and checks the host name.
  *
  * @param field config field that holds the URL, for messages
  * @throws RecalldError config_invalid if the URL is invalid or a file cannot be read; the message never contains the

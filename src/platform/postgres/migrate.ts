@@ -64,7 +64,7 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     } catch (cause) {
       if (codeOf(cause) !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
-      // The pause lets other sessions continue that were waiting behind this migration.
+      // The pause lets the sessions that were waiting behind this migration continue.
       await delay(patience.pauseMs * attempt);
     }
   }

@@ -76,7 +76,7 @@ async function createMissing(
   });
 }
 
-/** @param time UTC day or month, such as `2026-11-20` or `2026-11`; the name of a partition ends with its digits */
+/** @param time UTC day or month, such as `2026-11-20` or `2026-11`; a partition's name ends with the same digits */
 function dropBefore(pool: Pool, tables: readonly string[], time: string): Promise<readonly string[]> {
   const end = time.replaceAll('-', '');
   return inTransaction(pool, async (client) => {

@@ -111,7 +111,10 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
   };
 }
 
-/** Returns the replica's lag in seconds; null if there is none, or if a hosted replica lacks these functions. */
+/**
+ * Returns the replica's lag in seconds; null if there is no lag, or if a hosted replica lacks the functions that report
+ * it.
+ */
 async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   try {
     const { rows } = await primary.query<{ position: string }>('select pg_current_wal_lsn()::text as position');
@@ -153,7 +156,7 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
 
   const learn = (problem: RecalldError | null): void => {
     if (problem !== null && known === null)
-      logger.warn('the replica is unreachable; the primary answers its reads', { reason: problem.message });
+      logger.warn('the replica is unreachable; the primary answers reads instead', { reason: problem.message });
     if (problem === null && known !== null) logger.info('the replica answers reads again');
     known = problem;
     knownAt = performance.now();
@@ -182,7 +185,7 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
     } catch (error) {
       if (NOT_RETRIED.has(codeOf(error))) throw error;
       if (isOutage(error)) learn(unreachable(replica.options, error, 'storage.read_url'));
-      else logger.warn('the replica failed a read; the primary answered it', { reason: messageOf(error) });
+      else logger.warn('the replica failed to answer a read; the primary answered it', { reason: messageOf(error) });
       return askPrimary(...asked);
     }
   };

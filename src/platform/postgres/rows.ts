@@ -78,7 +78,7 @@ export async function insertRows<const C extends Columns>(
   return rowCount ?? 0;
 }
 
-/** Replaces lone surrogates with U+FFFD, because they are an error inside JSON. */
+/** Replaces lone surrogates with U+FFFD, because PostgreSQL rejects them in JSON. */
 function jsonOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? wellFormed(inner) : inner));

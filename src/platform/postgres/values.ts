@@ -77,7 +77,10 @@ export function columnsOf<Row>(rows: readonly Row[], columns: readonly ((row: Ro
   return columns.map((column) => rows.map(column));
 }
 
-/** Replaces lone surrogates with U+FFFD. The driver does so in parameters, but inside JSON such text is an error. */
+/**
+ * Replaces lone surrogates with U+FFFD. The driver does this itself for text parameters, but JSON contains a lone
+ * surrogate as an escape, which PostgreSQL rejects.
+ */
 export function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
 }
@@ -90,7 +93,7 @@ export function bytesOfVector(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** Copies, because a row's bytes may be at any offset in a driver buffer. */
+/** Copies the bytes, because a row's bytes may be at any offset in a driver buffer. */
 export function vectorOfBytes(bytes: Uint8Array): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer);
 }

@@ -169,7 +169,7 @@ export async function openPostgresBackend(
       { cause },
     );
   }
-  if (!isPgPool(pool)) throw new Error('bullmq does not take the pool of this pg');
+  if (!isPgPool(pool)) throw new Error('BullMQ does not accept a pool from this version of pg');
   const shared = new SharedConnection(pool);
   shared.setMaxListeners(0);
   // A worker is ready once its listening session is open.

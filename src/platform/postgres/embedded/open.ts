@@ -67,7 +67,7 @@ export interface EmbeddedPostgres {
   /** Resolves if the server that was started here ends without `stop`; otherwise stays pending. */
   readonly died: Promise<RecalldError>;
   /**
-   * Restarts a server that this process started and that died, on the same port. Committed data is preserved. Rejects
+   * Restarts, on the same port, a server that this process started and that died. Committed data is preserved. Rejects
    * with RecalldError if the server does not start; may then be called again.
    */
   restart(): Promise<void>;
