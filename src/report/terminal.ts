@@ -10,7 +10,7 @@ export function terminalText(content: Content, now: Date): string {
   return linesOf(content, now).join('\n').replace(/^\n+/, '');
 }
 
-/** Renders a table that contains no ages, because ages would require the current time. */
+/** Renders a table, which must not contain ages, because ages would require the current time. */
 export function tableText<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   return tableOf(table('', rows, columns), new Date(0)).join('\n');
 }

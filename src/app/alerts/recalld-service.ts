@@ -134,7 +134,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: a computed value is not finite',
     description:
-      '{{ printf "%.0f" $value }} samples on {{ $labels.instance }} were not finite numbers within an hour and were not exported. Report this bug in recalld.',
+      'Within an hour, {{ printf "%.0f" $value }} samples on {{ $labels.instance }} were not finite numbers and were not exported. Report this bug in recalld.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -256,7 +256,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['reason'],
     summary: 'recalld: ingest requests are refused',
     description:
-      'recalld answered {{ printf "%.0f" $value }} ingest requests within 10 minutes with 429 or 503 because of {{ $labels.reason }}. Clients retry and eventually drop their samples.',
+      'Within 10 minutes, recalld answered {{ printf "%.0f" $value }} ingest requests with 429 or 503 because of {{ $labels.reason }}. Clients retry and eventually drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -267,7 +267,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['code'],
     summary: 'recalld: invalid live queries or feedback',
     description:
-      '{{ printf "%.0f" $value }} items within 15 minutes were rejected with {{ $labels.code }}. Fix the sender; a retry does not help.',
+      '{{ printf "%.0f" $value }} items were rejected with {{ $labels.code }} within 15 minutes. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',
@@ -280,7 +280,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['outcome'],
     summary: 'recalld: OpenTelemetry spans cannot be used',
     description:
-      'recalld could not extract a live query from {{ printf "%.0f" $value }} spans within an hour ({{ $labels.outcome }}).',
+      'Within an hour, recalld could not extract live queries from {{ printf "%.0f" $value }} spans ({{ $labels.outcome }}).',
   },
 ];
 
@@ -291,7 +291,7 @@ const watchdog: ServiceAlert = {
   expr: 'vector(1)',
   by: [],
   summary: 'The alerting path works',
-  description: "This alert always fires. Route it to a dead man's switch, which pages when the alert stops.",
+  description: "This alert always fires. Route it to a dead man's switch, which pages you when the alert stops.",
 };
 
 export function recalldServiceGroup(settings: RuleSettings): RuleGroup {

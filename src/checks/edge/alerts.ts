@@ -52,7 +52,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       dashboard: 'health',
       summary: `${name}: a critical check fails`,
-      description: `${numbers}. ${theCheck} is critical; sampling noise does not explain it.`,
+      description: `${numbers}. ${theCheck} is critical; sampling noise does not explain the failure.`,
     },
     {
       alert: 'RecalldCheckWarning',
@@ -94,7 +94,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: rule,
       dashboard: 'live',
       summary: `${name}: live results contained documents not allowed by an isolation rule`,
-      description: `{{ $value | printf "%.0f" }} live queries of ${name} returned documents that violate the isolation rule "{{ $labels.rule }}" in the last hour. Check the tenant or permission filter of the search; the console lists the documents and queries.`,
+      description: `In the last hour, {{ $value | printf "%.0f" }} live queries of ${name} returned documents that violate the isolation rule "{{ $labels.rule }}". Check the tenant or permission filter of the search; the console lists the documents and queries.`,
     },
     {
       alert: 'RecalldStaleLabels',

@@ -42,7 +42,7 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       expr: `time() - ${lastAttempt}\n> ${threeIntervals}`,
       for: '2m',
       summary: `${name}: golden runs are overdue`,
-      description: `The latest run of ${where} started {{ $value | humanizeDuration }} ago, more than three scheduled intervals. Retrieval quality is not measured. Start a process with the role scheduler.`,
+      description: `The latest run of ${where} started {{ $value | humanizeDuration }} ago, which is more than three scheduled intervals. Retrieval quality is not measured. Start a process with the role scheduler.`,
     },
     {
       alert: 'RecalldGoldenNeverRan',
@@ -50,7 +50,7 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       expr: `${threeIntervals}\nunless ${onSet} ${lastAttempt}`,
       for: '30m',
       summary: `${name}: a golden set has never run`,
-      description: `${where} has a schedule but has never run (three intervals: {{ $value | humanizeDuration }}). Import the golden set, or start a process with the role scheduler.`,
+      description: `${where} has a schedule but has never run. Three scheduled intervals last {{ $value | humanizeDuration }}. Import the golden set, or start a process with the role scheduler.`,
     },
     {
       alert: 'RecalldGoldenNotSucceeding',
@@ -87,8 +87,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Does not fire while the critical alerts fire: an outage that begins during a run also fails only some of its
-      // queries.
+      // Does not fire while a critical alert fires: only some queries of a run also fail if an outage begins during
+      // the run.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,
@@ -103,7 +103,7 @@ unless ${onSet} ${isRunning}`,
       for: '5m',
       silentWhile: pages,
       summary: `${name}: golden scores are out of date`,
-      description: `The latest completed run of ${where} started {{ $value | humanizeDuration }} ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot detect a failure.`,
+      description: `The latest completed run of ${where} started {{ $value | humanizeDuration }} ago, which is more than three scheduled intervals (for a set without a schedule, three days). Its scores are withheld, and checks on them cannot detect a failure.`,
     },
     {
       alert: 'RecalldGoldenRunSlow',

@@ -30,7 +30,7 @@ export const sendNotificationsJob = defineCronJob({
  * Records due notifications before it sends them, so that they survive a crash of this process. Failures of receivers
  * are counted (`recalld_notifications_total`) and retried; see `nextAttempt`.
  *
- * @throws AggregateError of other failures, after all notifications were tried
+ * @throws AggregateError of the failures that are not a receiver's, after all notifications were tried
  */
 export async function notify(context: Context, signal: AbortSignal): Promise<void> {
   const { receivers, db, clock } = context;
@@ -161,7 +161,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Returns the notifications about an incident as pages and commands show them, oldest first. */
+    /** Returns the notifications about an incident, oldest first, with the fields that pages and commands show. */
     async messages(incidentId: string): Promise<readonly SentMessage[]> {
       return queryRows<SentMessage>(
         pool,
@@ -198,8 +198,8 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Leases the notifications to send now, in order for each receiver. Leases no later message if recalld has stopped
-     * retrying the first one.
+     * Leases the notifications to send now, in order for each receiver. If recalld has stopped retrying the first
+     * message of an incident, the messages after it are not leased.
      */
     async take(at: Date): Promise<readonly DueNotification[]> {
       return queryRows<DueNotification>(

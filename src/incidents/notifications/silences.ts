@@ -61,7 +61,7 @@ export function createSilences(pool: Pool, scope: Scope = null) {
         return ended;
       }),
 
-    /** Returns silences that end after a time, including future silences, sorted by start. */
+    /** Returns silences that end after the given time, including future silences, sorted by start. */
     async endingAfter(at: Date, pipeline: string | null = null): Promise<readonly Silence[]> {
       return queryRows<Silence>(
         pool,
@@ -73,7 +73,7 @@ export function createSilences(pool: Pool, scope: Scope = null) {
       );
     },
 
-    /** Deletes silences that ended before a time. */
+    /** Deletes silences that ended before the given time. */
     async prune(before: Date): Promise<void> {
       await pool.query('delete from silences where ends_at < $1::timestamptz', [before]);
     },

@@ -11,7 +11,7 @@ const rareMeasures =
 /** An alert fires if the index returns less than this share of the exact nearest neighbors. */
 export const MIN_ANN_RECALL = 0.9;
 
-/** The density threshold of a page. */
+/** Density threshold of the alert level `page`. */
 const MIN_REPEAT_DENSITY = 0.95;
 
 const alerts: readonly AlertRule[] = [

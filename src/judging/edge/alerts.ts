@@ -30,7 +30,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judge',
     summary: `${name}: judge unreachable`,
-    description: `The judge, the retriever or the store did not respond {{ $value | humanize }} times within 3 hours while recalld graded live queries of ${name}. The queries are retried every hour and expire after a day.`,
+    description: `While recalld graded live queries of ${name}, the judge, the retriever or the store failed to respond {{ $value | humanize }} times within 3 hours. The queries are retried every hour and expire after a day.`,
   },
   {
     alert: 'RecalldJudgeFailing',
@@ -63,7 +63,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judged',
     summary: `${name}: judged live nDCG dropped`,
-    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks. Model grades show a drop that is not due to chance, and human judgments confirm it. The judge itself has not changed.`,
+    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} lower than in the preceding weeks. Model grades show a drop that is not due to chance, and human judgments confirm it. The judge itself has not changed.`,
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
@@ -74,7 +74,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judged',
     summary: `${name}: judged live nDCG dropped, not yet confirmed by people`,
-    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks, according to model grades. The judge itself has not changed. People have graded too few of these queries to confirm the drop.`,
+    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} lower than in the preceding weeks, according to model grades. The judge itself has not changed. People have graded too few of these queries to confirm the drop.`,
   },
   {
     alert: 'RecalldJudgeChanged',
@@ -83,7 +83,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judge',
     summary: `${name}: judge changed`,
-    description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: its grades for a fixed set of query-document pairs differ from before, and not by chance. Uncorrected scores restart; human-corrected scores remain valid.`,
+    description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: its grades for a fixed set of query-document pairs differ from its earlier grades, and not by chance. Uncorrected scores start a new series; human-corrected scores remain valid.`,
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',

@@ -230,7 +230,8 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
 /**
  * Positive increase of a counter within a window. A counter with labels appears with its first event, which `increase`
  * does not count. The counter's absence before the window reveals that first event, unless Prometheus was not scraping
- * recalld at that time. Its maximum within the window also counts events before a restart, which sets the counter to 0.
+ * recalld at that time. The counter's maximum within the window also counts events before a restart, which sets the
+ * counter to 0.
  */
 export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],

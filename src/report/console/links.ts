@@ -91,7 +91,7 @@ export function runPath(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`;
 }
 
-/** @param against id of the run to compare with; null for the run with which this run was compared when it ended */
+/** @param against id of the run to compare with; null for the comparison that recalld made when the run ended */
 export function runQueries(text: string, runId: string, view: string, against: string | null): Link {
   return link(text, runPath(runId), { view, against }, 'queries');
 }

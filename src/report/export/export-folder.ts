@@ -164,7 +164,7 @@ async function writeJson(path: string, value: unknown): Promise<void> {
   });
 }
 
-/** Returns true if both have the same columns and omit the texts of the same pipelines. */
+/** Returns true if both tables have the same columns and omit the texts of the same pipelines. */
 export function hasSameLayout(a: TableManifest, b: TableManifest): boolean {
   const layout = ({ columns, without_texts_of: hidden }: TableManifest) => JSON.stringify([columns, hidden]);
   return a.schema_version === SCHEMA_VERSION && layout(a) === layout(b);

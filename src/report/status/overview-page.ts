@@ -1,4 +1,6 @@
-/** The overview of a pipeline: what fires, its status over time, four charts on one time axis, and all measures by group. */
+/**
+ * The overview of a pipeline: firing alerts, status over time, four charts on one time axis, and all measures by group.
+ */
 import { verdictIntervals } from '../../checks/edge/checks-page.ts';
 import { plural, range as rangeText } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -106,7 +108,7 @@ export function overviewPage(data: OverviewData): PageContent {
   };
 }
 
-/** Lists the reasons for a status, each in the color of its verdict. Without reasons, lists the missing data. */
+/** Lists the reasons for a status, each in the color of its verdict; if there are none, lists the missing data. */
 export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
   const shown: PipelineStatus['reasons'] =
     reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data', sentence }));

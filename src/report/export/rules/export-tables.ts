@@ -289,7 +289,7 @@ export const exportTables: readonly ExportTable[] = [
       double('score', 'Score of the document; null if there is none.', 'd.score'),
       integer(
         'step',
-        'Step of the query that returned the document, from 1; null for a query without steps.',
+        'Step, from 1, in which the query returned the document; null for a query without steps.',
         'd.step::integer',
       ),
     ],

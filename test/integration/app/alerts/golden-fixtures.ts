@@ -55,14 +55,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600), attempted(always(0)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest run of faq on docs started 1h 0m 0s ago, more than three scheduled intervals. Retrieval quality is not measured. Start a process with the role scheduler.',
+    says: 'The latest run of faq on docs started 1h 0m 0s ago, which is more than three scheduled intervals. Retrieval quality is not measured. Start a process with the role scheduler.',
   },
   {
     alert: 'RecalldGoldenNeverRan',
     labels: faq,
     breaching: [interval(600)],
     healthy: hourlyRuns,
-    says: 'faq on docs has a schedule but has never run (three intervals: 30m 0s). Import the golden set, or start a process with the role scheduler.',
+    says: 'faq on docs has a schedule but has never run. Three scheduled intervals last 30m 0s. Import the golden set, or start a process with the role scheduler.',
   },
   {
     alert: 'RecalldGoldenNotSucceeding',
@@ -108,7 +108,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_scores_withheld', faq, always(1)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest completed run of faq on docs started 59m 0s ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot detect a failure.',
+    says: 'The latest completed run of faq on docs started 59m 0s ago, which is more than three scheduled intervals (for a set without a schedule, three days). Its scores are withheld, and checks on them cannot detect a failure.',
   },
   {
     alert: 'RecalldGoldenRunSlow',
@@ -136,7 +136,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'critical'),
       signal('recalld_check_outage', liveCheck, always(1)),
     ],
-    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is critical; sampling noise does not explain it.`,
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is critical; sampling noise does not explain the failure.`,
   },
   {
     alert: 'RecalldCheckWarning',

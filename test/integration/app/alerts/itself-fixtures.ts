@@ -94,7 +94,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_dropped_samples_total', {}, (m) => (m < 20 ? 0 : 2))],
     replicas: [first],
     healthy: alive,
-    says: '2 samples on a:8321 were not finite numbers within an hour and were not exported. Report this bug in recalld.',
+    says: 'Within an hour, 2 samples on a:8321 were not finite numbers and were not exported. Report this bug in recalld.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -197,14 +197,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: { reason: 'overload' },
     breaching: [signal('recalld_ingest_shed_total', { reason: 'overload' }, growing(30))],
     healthy: [signal('recalld_ingest_shed_total', { reason: 'overload' }, (m) => (m < 30 ? 0 : 4))],
-    says: 'recalld answered 600 ingest requests within 10 minutes with 429 or 503 because of overload. Clients retry and eventually drop their samples.',
+    says: 'Within 10 minutes, recalld answered 600 ingest requests with 429 or 503 because of overload. Clients retry and eventually drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
     labels: { code: 'pipeline_unknown' },
     breaching: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(50))],
     healthy: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(1))],
-    says: '1500 items within 15 minutes were rejected with pipeline_unknown. Fix the sender; a retry does not help.',
+    says: '1500 items were rejected with pipeline_unknown within 15 minutes. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',
@@ -214,7 +214,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_trace_spans_total', { outcome: 'ignored' }, growing(100)),
       signal('recalld_trace_spans_total', { outcome: 'unreadable_retriever' }, (m) => Math.floor(m / 10)),
     ],
-    says: 'recalld could not extract a live query from 1200 spans within an hour (without_pipeline).',
+    says: 'Within an hour, recalld could not extract live queries from 1200 spans (without_pipeline).',
   },
   {
     alert: 'RecalldWatchdog',
@@ -222,6 +222,6 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: [],
     firesWithoutSeries: true,
-    says: "This alert always fires. Route it to a dead man's switch, which pages when the alert stops.",
+    says: "This alert always fires. Route it to a dead man's switch, which pages you when the alert stops.",
   },
 ];

@@ -20,7 +20,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_failures_total', failures('unreachable'), growing(1))],
     healthy: [signal('recalld_judge_failures_total', failures('without_text'), growing(1))],
     minutes: 240,
-    says: 'The judge, the retriever or the store did not respond 360 times within 3 hours while recalld graded live queries of docs. The queries are retried every hour and expire after a day.',
+    says: 'While recalld graded live queries of docs, the judge, the retriever or the store failed to respond 360 times within 3 hours. The queries are retried every hour and expire after a day.',
   },
   {
     alert: 'RecalldJudgeFailing',
@@ -54,7 +54,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'confirmed' }, always(1))],
     healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'rejected' }, always(1))],
     minutes: 60,
-    says: 'Judged nDCG of live queries of docs is 0.08 below the preceding weeks. Model grades show a drop that is not due to chance, and human judgments confirm it. The judge itself has not changed.',
+    says: 'Judged nDCG of live queries of docs is 0.08 lower than in the preceding weeks. Model grades show a drop that is not due to chance, and human judgments confirm it. The judge itself has not changed.',
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
@@ -62,7 +62,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'detected' }, always(1))],
     healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'none' }, always(1))],
     minutes: 60,
-    says: 'Judged nDCG of live queries of docs is 0.08 below the preceding weeks, according to model grades. The judge itself has not changed. People have graded too few of these queries to confirm the drop.',
+    says: 'Judged nDCG of live queries of docs is 0.08 lower than in the preceding weeks, according to model grades. The judge itself has not changed. People have graded too few of these queries to confirm the drop.',
   },
   {
     alert: 'RecalldJudgeChanged',
@@ -70,7 +70,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_changed_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_judge_changed_timestamp_seconds', docs, always(-90_000))],
     minutes: 60,
-    says: 'The judge of docs changed 1h 0m 0s ago: its grades for a fixed set of query-document pairs differ from before, and not by chance. Uncorrected scores restart; human-corrected scores remain valid.',
+    says: 'The judge of docs changed 1h 0m 0s ago: its grades for a fixed set of query-document pairs differ from its earlier grades, and not by chance. Uncorrected scores start a new series; human-corrected scores remain valid.',
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',

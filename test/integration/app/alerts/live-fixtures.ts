@@ -41,7 +41,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     labels: { ...docs, rule: 'tenants' },
     breaching: [signal('recalld_live_isolation_violations', { ...docs, rule: 'tenants' }, always(3))],
     healthy: [signal('recalld_live_isolation_violations', { ...docs, rule: 'tenants' }, always(0))],
-    says: '3 live queries of docs returned documents that violate the isolation rule "tenants" in the last hour. Check the tenant or permission filter of the search; the console lists the documents and queries.',
+    says: 'In the last hour, 3 live queries of docs returned documents that violate the isolation rule "tenants". Check the tenant or permission filter of the search; the console lists the documents and queries.',
   },
   {
     alert: 'RecalldLiveErrors',

@@ -103,7 +103,7 @@ describe.skipIf(missing('promtool'))('Prometheus reports', () => {
 
   it.each(states)('the same as recalld for %s', (name, parts) => {
     const state = aCheckState(parts);
-    const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs is critical; sampling noise does not explain it.`;
+    const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs is critical; sampling noise does not explain the failure.`;
     expect(verdictOn('RecalldCheckCritical', name, state, description)).toBe('');
   });
 
