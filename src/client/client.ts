@@ -95,7 +95,7 @@ class Channel {
     return () => undefined;
   }
 
-  /** Accepts no more items. Tries once more, immediately, to send the queued items. */
+  /** Stops accepting items, and immediately tries once more to send the queued items. */
   startClosing(): void {
     this.#refusal ??= 'closed';
     this.#delivery?.sendNow();

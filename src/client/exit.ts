@@ -66,7 +66,10 @@ export function startTimer(act: () => void, delayMs: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Resolves with the promise or after the delay. No other wait keeps the process alive. */
+/**
+ * Resolves when the promise settles or when the delay ends, whichever comes first. Keeps the process alive until then,
+ * unlike `startTimer`.
+ */
 export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs);
@@ -79,8 +82,8 @@ export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<
 }
 
 /**
- * Resolves after the host has had one turn of the event loop: input, output and expired timers. Keeps the process alive
- * for that turn, because an unreferenced timer would not wake the event loop.
+ * Resolves after one turn of the event loop, in which the host handles input, output and expired timers. Keeps the
+ * process alive for that turn, because an unreferenced timer would not wake the event loop.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -92,7 +95,7 @@ export function nextTurn(): Promise<void> {
 export class Pause {
   #end: (() => void) | undefined;
 
-  /** Resolves after the delay or at the next `end`; without a delay, only at `end`. */
+  /** Resolves after the delay or at the next call of `end`; without a delay, only at the call. */
   wait(delayMs?: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = delayMs === undefined ? undefined : startTimer(() => this.end(), delayMs);

@@ -261,8 +261,8 @@ export function copyEmbedding(value: unknown): Float32Array | undefined {
     const component: unknown = value[i];
     if (typeof component !== 'number') throw new InvalidField('embedding contains a value that is not a number');
     copy[i] = component;
-    // The sum of zeros stays zero unless a value is NaN or infinite. One check at the end is twice as fast as one check
-    // per value.
+    // Zero times a value is zero unless the value is NaN or infinite, so the sum reveals such a value. One check at the
+    // end is twice as fast as one check per value.
     zero += 0 * (copy[i] ?? 0);
   }
   if (zero !== 0) throw new InvalidField('embedding contains a number that is not finite in single precision');

@@ -124,8 +124,8 @@ export interface ClientOptions {
   /** Default pipeline for queries and feedback. */
   readonly pipeline?: Optional<string>;
   /**
-   * Maximum number of queued queries, and of queued feedback items. If a queue is full, its oldest item is dropped.
-   * Default: 10,000.
+   * Maximum number of queued queries; the same limit applies to queued feedback. If a queue is full, its oldest item is
+   * dropped. Default: 10,000.
    */
   readonly maxQueue?: number;
   /**
@@ -178,7 +178,7 @@ export interface DeliveryStats {
   /** Number of items dropped as `rejected`, keyed by recalld's code or by `http_<status>`. */
   readonly rejectedByCode: Readonly<Record<string, number>>;
   readonly requests: number;
-  /** Number of requests that failed and were or will be retried. */
+  /** Number of failed requests that have been or will be retried. */
   readonly retries: number;
   /** Why the last request failed; null if it succeeded. */
   readonly lastError: string | null;

@@ -127,8 +127,8 @@ function skipSamples(
 }
 
 /**
- * Returns samples of the time by which a run must have completed. A run is overdue if the next planned run has not
- * completed within its maximum duration.
+ * Returns samples of the time by which a run must have completed. A run is overdue if it has not completed within its
+ * maximum duration after its planned start.
  */
 function dueSamples(
   { timetable }: Context,

@@ -109,8 +109,8 @@ async function followUp(
   else await advanceRotation(context, run, pipeline, signal);
   // Compares only runs of the first set with the store, so that values of different runs are comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
-  // The comparison with the store comes after the checks, so that a slow store does not delay them. If it has ended in
-  // time, the diagnosis uses it.
+  // The comparison with the store comes after the checks, so that a slow store does not delay them. If the comparison
+  // has ended in time, the diagnosis uses it.
   await attemptEach(
     [
       () => context.hooks.evaluateChecks([pipeline.name]),

@@ -123,7 +123,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
       if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
       return {
         metric,
-        /** Standard deviation, between pairs, of the difference of the same query; null for a single pair. */
+        /** Standard deviation of a query's difference across the pairs; null for a single pair. */
         noise,
       };
     },

@@ -62,7 +62,7 @@ export const goldenMetrics = {
       recalld_golden_stage_recall:
         'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the top k documents count (k is the largest cutoff). Absent if the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
-        'Mean share of the relevant documents of a query that a stage receives but does not pass on. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
+        'Of the relevant documents of a query, the mean share that a stage receives but does not pass on. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
     },
     [...golden, 'stage'],
   ),

@@ -46,8 +46,8 @@ const MAD_TO_DEVIATION = 1.4826;
  * runs that differ a little from otherwise equal runs, because without them every small difference would count as a
  * change.
  *
- * @param pinned the pinned run. The person who pins it accepts its failed checks and open incidents, so they do not
- *   exclude reruns requested at the same time
+ * @param pinned the person who pins this run accepts its failed checks and open incidents, so they do not exclude
+ *   reruns requested at the same time
  * @param isRequested true if the runs were requested for this pin; if false, failed checks and open incidents exclude a
  *   run even if the pinned run has them too
  */

@@ -54,8 +54,9 @@ export type RunPair = NonNullable<ReturnType<typeof pairRuns>>;
 /**
  * Returns the queries and settings that two runs share; null if they share no query or no cutoff.
  *
- * Two runs share the queries that have the same id, text and judgments in both sets, without the queries in `stale`:
- * each has a judged document that is no longer in the store, which lowers its score through no fault of the retriever.
+ * Two runs share the queries that have the same id, text and judgments in both sets. The queries in `stale` are
+ * excluded: each of them has a judged document that is no longer in the store, so its score is lower through no fault
+ * of the retriever.
  */
 export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>) {
   const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));

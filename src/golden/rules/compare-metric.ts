@@ -179,7 +179,7 @@ function testByVariance({ mean: centre }: PairedT, variance: number, settings: C
   };
 }
 
-/** Returns the test with p and interval no more certain than this variance allows. */
+/** Returns the test, with p raised and the interval widened as far as this variance requires. */
 function atLeast(
   test: ReturnType<typeof testByQueries>,
   paired: PairedT,

@@ -140,8 +140,8 @@ export const MAX_NAMED = 50;
 
 /**
  * Finds the unanswerable queries for which the retriever returned documents; null if the set has no unanswerable
- * queries. A document without a score counts whatever `maxScore` is; a repeated document counts once. A query without
- * stored results counts as failed.
+ * queries. A document without a score always counts, regardless of `maxScore`; a repeated document counts once. A query
+ * without stored results counts as failed.
  */
 export function findFalseAnswers(
   queries: readonly GoldenQuery[],

@@ -106,7 +106,10 @@ export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
   return (input * prices.input + output * prices.output) / 1e6;
 }
 
-/** Estimates the tokens for a number of queries from the prompt sizes of a sample of chunks. */
+/**
+ * Estimates the tokens that this number of queries takes. `inputTokens` contains the prompt sizes of a sample of
+ * chunks.
+ */
 export function estimateTotal(queries: number, inputTokens: readonly number[]): Tokens {
   const mean = inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
   const calls = queries * CALLS_PER_QUERY;

@@ -36,7 +36,7 @@ const MAX_PAIRS = 200;
 /**
  * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix or the like.
  *
- * @param judged at least one id, like `returned`; the two lists share no id
+ * @param judged at least one id; `returned` must also have at least one, and the two lists must share no id
  * @returns the pair with the most common difference; if there is none, the first ids of both sides and no difference
  */
 export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
@@ -166,8 +166,8 @@ const affixOf = ({ id, side, kept }: Part): string =>
   side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
 
 /**
- * Returns what remains of each id without a prefix or suffix, by canonical form. A prefix or suffix ends at a
- * separator, or between letters and digits.
+ * Removes every possible prefix or suffix from each id, and returns the remaining parts, keyed by canonical form. A
+ * prefix or suffix ends at a separator, or between letters and digits.
  */
 function partsOf(ids: readonly string[]): Map<string, Part> {
   const parts = new Map<string, Part>();

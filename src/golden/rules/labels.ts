@@ -95,7 +95,7 @@ const NEARLY_ALL = 0.8;
  * Determines why a document is missing. A document is lost if its text is known but not found in the store. If its text
  * is unknown, it is lost too, unless nearly all judged documents disappeared together, which indicates new ids.
  *
- * @param search result of the search for its text in the store; `unknown` if there was no text or no search
+ * @param search whether its text was found in the store; `unknown` if there was no text or no search
  * @param missingShare share of the judged documents that are missing, 0..1
  */
 export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShare: number): DocumentFate {

@@ -161,7 +161,7 @@ function headerForm(
     const places = found.flatMap(({ readAs }, index) => (readAs === role ? [index] : []));
     if (places.length > 1) {
       const both = places.map((one) => quoted(found[one]?.column ?? '')).join(' and ');
-      throw malformed(place, `has two columns that mean the same, ${both}; rename or remove one`);
+      throw malformed(place, `has columns with the same meaning: ${both}; rename or remove one`);
     }
     return places[0] ?? null;
   };
@@ -264,7 +264,7 @@ function refuseUnknownNames([first, second]: readonly SourceLine[], separator: L
   if (!isWords || readGrade(names?.at(-1) ?? '') !== null || decimalOf(cells?.at(-1) ?? '') === null) return;
   throw malformed(
     first,
-    `seems to be a header with unknown columns, ${(names ?? []).map(quoted).join(', ')}; name them query-id, corpus-id and score, or remove the line`,
+    `seems to be a header with the unknown columns ${(names ?? []).map(quoted).join(', ')}; name them query-id, corpus-id and score, or remove the line`,
   );
 }
 

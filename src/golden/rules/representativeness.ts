@@ -12,7 +12,7 @@ const ITERATIONS = 20;
 const SEED = 20_251;
 const QUERIES_PER_TOPIC = 25;
 const MAX_TOPICS = 64;
-/** Number of random pairs per cluster whose cosines determine how similar its queries are. */
+/** Number of random pairs per cluster; their cosines determine how similar the queries of the cluster are. */
 const PAIRS = 200;
 const TYPICAL = 5;
 
@@ -157,7 +157,7 @@ function nearestGolden(live: Matrix, golden: Matrix) {
  * are estimates. Returns null if no query has a weight; for a single query, the interval is the whole range.
  *
  * @param scores in [0, 1], one per query
- * @param weights >= 0, one per query
+ * @param weights one per query, at least 0
  */
 export function reweightedScore(scores: ArrayLike<number>, weights: ArrayLike<number>) {
   let [total, sum, n] = [0, 0, 0];

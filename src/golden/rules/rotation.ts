@@ -1,4 +1,4 @@
-/** Measures the mean scores of two golden set versions in overlapping runs, and by how much checks must shift. */
+/** Computes the mean scores of two versions of a golden set in overlapping runs, and how far checks must shift. */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
 import {
@@ -70,7 +70,7 @@ export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
   const difference = signed(level.to - level.from);
-  return `On queries that both versions contain, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
+  return `In the runs of both versions at the same ticks, mean ${key} was ${decimal(level.from)} for the old version and ${decimal(level.to)} for the new one (${difference}).`;
 }
 
 /**

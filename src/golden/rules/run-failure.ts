@@ -99,7 +99,8 @@ const COMPARED_IDS = 5000;
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
 /**
- * Detects judged ids that the retriever never returns or returns in another form. They lower scores without an error.
+ * Detects judged ids that the retriever returns only in another form, or not at all. They lower scores without an
+ * error.
  */
 function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));

@@ -12,11 +12,11 @@ import type { Segment } from './golden-set.ts';
 import { POWER } from './verdict.ts';
 
 export interface RerunNoise {
-  /** Number of reruns, >= 2. */
+  /** Number of reruns, at least 2. */
   readonly reruns: number;
   /** Standard deviation of the difference between the means of two runs: sqrt(2) times that of one mean. */
   readonly standardDeviation: number;
-  /** Variance that all queries of a run share, >= 0. A paired test cannot tell its effect from a real drop. */
+  /** Variance that all queries of a run share, at least 0. A paired test cannot tell its effect from a real drop. */
   readonly sharedVariance: number;
   /** Number of queries over which the noise was measured. */
   readonly queries: number;
@@ -189,9 +189,9 @@ export const MAX_ACCEPTED = 30;
 export const CLEAR_P = 0.01;
 
 /**
- * Differences since a baseline was pinned that were not a clear regression: from the last run of each day while the
- * index is the same as at the baseline, and from each generation afterwards. A generation begins when the index or the
- * embedding model changes.
+ * Differences that have occurred since a baseline was pinned and were not a clear regression: from the last run of each
+ * day while the index is the same as at the baseline, and from each generation afterwards. A generation begins when the
+ * index or the embedding model changes.
  */
 export interface Accepted {
   readonly unit: 'day' | 'generation';
@@ -205,8 +205,8 @@ export interface Accepted {
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
- * Confidence of the bound for drops. It is lower, because only about half of the differences are drops, and the larger
- * of both bounds applies.
+ * Confidence of the bound for drops. It is lower, because only about half of the differences are drops, and because the
+ * larger of the two bounds applies.
  */
 const CONFIDENCE_OF_DROPS = 0.95;
 

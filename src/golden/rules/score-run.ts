@@ -149,8 +149,8 @@ export function scoresBy(
 }
 
 /**
- * Returns the document id: the part of a chunk id before the separator, or the whole id if it does not contain the
- * separator or begins with it.
+ * Returns the document id: the part of a chunk id before the separator, or the whole id if it begins with the separator
+ * or does not contain it.
  */
 export function documentOf(id: string, separator: string): string {
   const end = id.indexOf(separator);

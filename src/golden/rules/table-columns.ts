@@ -160,7 +160,7 @@ function isCounting(rows: readonly TableRow[], index: number): boolean {
 function twoColumns(first: string, second: string): string {
   const ways = [first, second].map((name) => `--ignore ${nameOption(name)}`);
   const ignore = first === second ? '' : `, or use ${ways.join(' or ')}`;
-  return `has two columns that mean the same, ${quoted(first)} and ${quoted(second)}; rename or remove one${ignore}`;
+  return `has columns with the same meaning: ${quoted(first)} and ${quoted(second)}; rename or remove one${ignore}`;
 }
 
 /** Quotes a name for use in a command if necessary. */

@@ -134,14 +134,14 @@ function documentsOf(
     return [...new Set(ids.split(documentsSeparator).map((id) => id.trim()))].filter((id) => id !== '');
   }
   if (/^\s*\{\s*['"].*\}\s*$/s.test(ids)) {
-    throw malformed(place, `has an object in place of a document id, ${quoted(ids)}; write only the id`);
+    throw malformed(place, `has the object ${quoted(ids)} where a document id belongs; write only the id`);
   }
   const list = idsOfList(ids);
   if (list !== null) return [...new Set(list)];
   if (/^\s*\[.*\]\s*$/s.test(ids)) {
     throw malformed(
       place,
-      `has a list of documents that is in neither JSON nor Python notation, ${quoted(ids)}; write ["d1", "d2"]`,
+      `has the list of documents ${quoted(ids)}, which is in neither JSON nor Python notation; write ["d1", "d2"]`,
     );
   }
   if (/[^\s,;][,;]\s*[^\s,;]/.test(ids)) builder.warnings.count('document_separators', place);

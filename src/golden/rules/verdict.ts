@@ -4,7 +4,7 @@ import { mcnemarExact, type TestPlan } from '../../math/stats/paired-tests.ts';
 export interface ComparisonSettings {
   /** Significance level of the two-sided test, in (0, 1). */
   readonly alpha: number;
-  /** Smallest difference that matters, >= 0; if null, `defaultMinEffect` of each measure applies. */
+  /** Smallest difference that matters, at least 0; if null, `defaultMinEffect` of each measure applies. */
   readonly minEffect: number | null;
 }
 
@@ -127,7 +127,7 @@ export interface ComparedRun {
  * returned unchanged.
  *
  * @param history completed runs, oldest first, without void and failed runs; a run that is listed twice counts once
- * @param runs number of consecutive runs, >= 1
+ * @param runs number of consecutive runs, at least 1
  * @returns null if there is no run
  */
 export function confirmRegression(history: readonly ComparedRun[], runs: number) {

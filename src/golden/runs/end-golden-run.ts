@@ -28,7 +28,8 @@ import { answersAsIn, compareStoredRuns, findRun, readBaselineStatistics } from 
 const GRACE_MS = 5000;
 
 /**
- * Resumes abandoned runs. Fails runs past their deadline and runs of pipelines that are no longer in the config.
+ * Resumes abandoned runs. Marks runs as failed if their deadline has passed, or if their pipeline is no longer in the
+ * config.
  *
  * @returns the pipelines of the failed runs
  */

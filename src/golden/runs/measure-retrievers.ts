@@ -20,14 +20,14 @@ export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks refer to it with the cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
-/** Number of runs that are read per set; fewer runs end between two calls. */
+/** Number of runs that are read per set: more than can end between two calls. */
 const RECENT = 5;
 
 /**
  * Measures the latest finished runs that have no measurement yet, under the segment `golden_set=<name>`: the share of
- * queries that failed or timed out, the p95 latency of the other queries, the overlap of their results with the pinned
- * run, and the size of the returned texts. For completed runs, also measures the recall of the first stage and the
- * share of unanswerable queries for which documents were returned. Skips cancelled runs.
+ * queries that failed or timed out, the p95 latency of the other queries, the overlap of the results with those of the
+ * pinned run, and the size of the returned texts. For completed runs, also measures the recall of the first stage and
+ * the share of unanswerable queries for which documents were returned. Skips cancelled runs.
  *
  * @throws the errors of forEachPipeline
  */
@@ -120,7 +120,7 @@ function measureContexts(contexts: readonly ContextSize[]) {
   ];
 }
 
-/** @param like a measure with the same range of values; it determines the interval method */
+/** @param like names a measure that has the same range of values, which determines the interval method */
 function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg') {
   return { measure, ...valueOf(summarize(values, like)) };
 }

@@ -12,8 +12,8 @@ const MAX_ROW_LENGTH = 1024 * 1024;
 /**
  * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter comes from the header, or from a first
  * line `sep=;` as Excel writes it. Line endings inside quotes become LF, so that LF and CRLF files have the same
- * content. Rows of empty cells are skipped. Every other row must have a cell for each named column, and no text after
- * the last column.
+ * content. Rows of empty cells are skipped. All other rows must have a cell for each named column and no text after the
+ * last column.
  *
  * @param mayStandAlone allows rows that consist of their first cell only
  * @throws RecalldError `file_malformed`, and the errors of reading the lines

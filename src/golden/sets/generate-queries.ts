@@ -86,7 +86,7 @@ const NEVER_RETRIEVED = 20;
 export async function generateQueries(
   deps: {
     readonly model: ChatModel;
-    /** Called for each chunk as soon as it is finished; the next chunks wait for it. */
+    /** Called for each chunk as soon as the chunk is finished; the next chunks wait for the call to end. */
     readonly record: (chunk: FinishedChunk) => Promise<void>;
     readonly onProgress: (progress: RunProgress) => void;
   },
@@ -155,7 +155,7 @@ function keyOf({ chunkId, prompt }: { readonly chunkId: string; readonly prompt:
   return `${prompt} ${chunkId}`;
 }
 
-/** Returns as many of the next prompts as cannot exceed the cost cap, even in the worst case. */
+/** Returns as many of the next prompts as fit below the cost cap even in the worst case. */
 function affordable(
   next: readonly Prompt[],
   finished: readonly FinishedChunk[],

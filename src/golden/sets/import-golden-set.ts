@@ -54,8 +54,8 @@ export class SourceFiles {
   }
 
   /**
-   * Returns the SHA-256, hex, of all files read, each with its role, and of `meaning`, the options that change how the
-   * bytes are interpreted. Must be called once, after every file has been read to its end.
+   * Returns the SHA-256 in hex. It covers `meaning` (the options that change how the bytes are interpreted) and all
+   * files that were read, each with its role. Must be called once, after every file has been read to its end.
    */
   contentHash(meaning: readonly string[]): string {
     const files = this.#read.map(({ role, hash }) => [role, hash.digest('hex')]);

@@ -195,14 +195,14 @@ export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions) {
   const format = options.format === 'auto' ? detectFormat(at, options) : options.format;
   const { path } = at;
   if (options.rowsAsQueries && format !== 'csv') {
-    throw usage(`--rows-as-queries is for CSV only, but ${path} is read as ${format}; remove it`);
+    throw usage(`--rows-as-queries is for CSV only, but ${path} is read as ${format}; remove the option`);
   }
   refuseOtherOptions(path, format, options);
   if (format === 'beir') return beirSources(at, options);
   if (format === 'trec') return trecSources(at, options);
   if (at.isFolder) throw usage(`The format ${format} reads a single file, but ${path} is a folder; name the file`);
   if (options.queriesPath !== undefined || options.qrelsPath !== undefined) {
-    throw usage(`--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; remove them`);
+    throw usage(`--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; remove these options`);
   }
   return { format, path };
 }
@@ -213,7 +213,9 @@ function refuseOtherOptions(path: string, format: string, options: ReadGoldenSet
   const isTable = format === 'csv' || format === 'jsonl';
   const isQrels = format === 'beir' || format === 'trec';
   const refuse = (what: string, where: string): never => {
-    throw usage(`${what} for ${where}, but ${path} is read as ${format}; remove it, or choose another --format`);
+    throw usage(
+      `${what} for ${where}, but ${path} is read as ${format}; remove the option, or choose another --format`,
+    );
   };
   if (columns !== undefined && !isTable && !isQrels)
     refuse('--query, --document, --grade, --tags and --ignore are', 'tables and qrels');

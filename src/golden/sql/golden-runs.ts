@@ -174,7 +174,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
 
     facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
-    /** Returns the differences from a baseline that were accepted up to a time. */
+    /** Returns the differences from a baseline that were accepted up to the given time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
     /** Returns the judgments of superseded documents. Their queries are excluded from comparisons. */
@@ -250,7 +250,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return deleteAnswers(pool, ...asked);
     },
 
-    /** Deletes sentinels that started before a time; full runs are kept. */
+    /** Deletes sentinels that started before the given time; full runs are kept. */
     async pruneSentinels(before: Date): Promise<void> {
       await pool.query(
         `delete from golden_runs where purpose = 'sentinel' and status <> 'running' and started_at < $1::timestamptz`,

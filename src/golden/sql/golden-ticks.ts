@@ -79,8 +79,8 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Returns how many requests the runs of a set have sent to a pipeline since a time: one per query, or one per step.
-     * For a run in progress, all of its requests count, including those not sent yet.
+     * Returns how many requests the runs of a set have sent to a pipeline since the given time: one per query, or one
+     * per step. For a run in progress, all of its requests count, including those not sent yet.
      */
     async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ requests: number }>(

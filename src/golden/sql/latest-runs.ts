@@ -12,8 +12,8 @@ const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
  * Selects full runs, except those of a new version that still runs alongside an older version whose scores are
- * exported. Reads counts that each write updates, and finds the newest runs by an index, so that a long history does
- * not slow this query down.
+ * exported. Reads counts that are kept up to date by every write, and finds the newest runs by an index, so that a long
+ * history does not slow this query down.
  */
 const latestSql = `
   with sets as (

@@ -136,7 +136,7 @@ const changes = `
    where pipeline = $1::text and kind in ('index', 'embedder')
      and occurred_at > $4::timestamptz and occurred_at <= $5::timestamptz`;
 
-/** UTC days since the baseline, at most a hundred. Among these, there are almost always thirty with a clean run. */
+/** UTC days since the baseline, at most a hundred. Almost always, thirty of them (`MAX_ACCEPTED`) have a clean run. */
 const days = `
   select greatest(day, $4::timestamptz) as since, day + interval '1 day' as until
     from generate_series(date_trunc('day', $4::timestamptz, 'UTC'), $5::timestamptz - interval '1 day', interval '1 day') as day

@@ -166,8 +166,8 @@ export class DocumentRows {
   }
 
   /**
-   * From `start` on, adds results of a run up to the first line that does not have the query of the previous row or the
-   * usual form; see `readUsualResult`.
+   * From `start` on, adds results of a run. Stops at the first line that belongs to another query than the previous
+   * row, or that does not have the usual form; see `readUsualResult`.
    *
    * @param scores set for each row, like `ranks`
    * @returns the start of the first line that has another form or query, which the caller reads or rejects

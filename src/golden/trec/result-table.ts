@@ -3,7 +3,7 @@ import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type LineIds, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** Maximum average number of moves per row in an insertion sort: in a first attempt, and for almost sorted scores. */
+/** Maximum average number of moves per row in an insertion sort: in the first attempts, and in the last one. */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;

@@ -28,7 +28,9 @@ const ROOM_BYTES = 60;
 interface RunSink {
   readonly length: number;
   add(block: Block, ids: LineIds, score: number, rank: number): void;
-  /** From `start` on, adds the lines that it can read faster. Returns the start of the first other line. */
+  /**
+   * From `start` on, adds lines by a faster method, as long as it can read them. Returns the start of the next line.
+   */
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
 
@@ -54,8 +56,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // The caller counts the lines that `goOn` adds by the growth of this length. The length drops to 0 when a batch ends,
-  // but never within `goOn`.
+  // From the growth of this length, the caller knows how many lines `goOn` has added. The length drops to 0 when a
+  // batch ends, but never within `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;

@@ -19,7 +19,7 @@ import type { JudgmentTable } from './tables.ts';
 
 export interface ScoringSettings {
   readonly keys: readonly MetricKey[];
-  /** Minimum grade that counts as relevant, an integer >= 1. */
+  /** Minimum grade that counts as relevant; a whole number of at least 1. */
   readonly relevanceLevel: number;
   readonly duplicates: DuplicatePolicy;
 }

@@ -226,7 +226,7 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the judged documents')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
-    .option('--accept <which>', '`all`, or a file with the --json output, without the rejected proposals')
+    .option('--accept <which>', '`all`, or a file that contains the --json output without the rejected proposals')
     .addHelpText('after', '\nExit code 1: the judgments, queries or result ids have problems.')
     .action(async ({ pipeline: name, set, fix, accept, json, config }) => {
       const settings = commandSettings(config, signal);

@@ -110,8 +110,8 @@ const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
 /**
  * Compares TREC runs query by query, without a database.
  *
- * The action of the command throws RecalldError usage, metric_unknown, file_unreadable and file_malformed, and
- * nothing_matches for a run with no judged document.
+ * The action of the command throws a RecalldError with the code `usage`, `metric_unknown`, `file_unreadable` or
+ * `file_malformed`; for a run with no judged document, the code is `nothing_matches`.
  */
 export function compareCommand(
   command: Command,
@@ -225,7 +225,7 @@ function asNumber(text: string): number {
   return text.trim() === '' ? Number.NaN : Number(text);
 }
 
-/** @param names names of the compared runs, in the order of the comparison */
+/** @param names one per compared run, in the order of the comparison */
 export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
   const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(' or ');
   const by = formatMetricKey(primary.key);
@@ -272,7 +272,7 @@ function letterOf(place: number): string {
   return place < 26 ? String.fromCodePoint(65 + place) : String(place + 1);
 }
 
-/** @param names names of the compared runs, in the order of the comparison */
+/** @param names one per compared run, in the order of the comparison */
 export function manyJson(names: readonly string[], { n, measures, primary }: ManyComparison) {
   return {
     n,

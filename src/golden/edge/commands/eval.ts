@@ -92,8 +92,8 @@ const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,u
 /**
  * Scores a TREC run against judgments, as `trec_eval -c` does, without a database.
  *
- * The action of the command throws RecalldError usage, metric_unknown, file_unreadable and file_malformed, and, after
- * the report, nothing_matches for a run with no judged document.
+ * The action of the command throws a RecalldError with the code `usage`, `metric_unknown`, `file_unreadable` or
+ * `file_malformed`. For a run with no judged document, it first prints the report; the code is then `nothing_matches`.
  */
 export function evalCommand(
   command: Command,

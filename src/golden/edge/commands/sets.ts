@@ -107,7 +107,7 @@ function importOptions() {
     .option('--grade <column>', 'tables: the column of the grade')
     .option(
       '--tags <columns>',
-      'tables: columns that become tags and distinguish queries with the same text, separated by commas',
+      'tables: comma-separated names of columns that become tags and distinguish queries with the same text',
       parseColumns,
     )
     .option('--ignore <columns>', 'tables: columns to ignore, separated by commas', parseColumns)
@@ -170,8 +170,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds two hints: a warning if no pipeline uses the set, and `power`, which states the drops that
- * each check can detect, for each pipeline that runs the set.
+ * Imports a set and adds two hints: a warning if no pipeline uses the set and, for each pipeline that runs the set,
+ * `power`, which states the drops that each check can detect.
  *
  * @throws RecalldError as withCommandStore, and for files that cannot be read
  */

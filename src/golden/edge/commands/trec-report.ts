@@ -17,7 +17,8 @@ export function mismatchJson({ mismatch }: TrecScores) {
 }
 
 /**
- * The order counts as reversed if at least this many times as many neighbors contradict the order by rank as follow it.
+ * The scores count as reversed if the pairs of neighbors that contradict the order by rank are at least this many times
+ * as numerous as the pairs that follow it.
  */
 const REVERSED = 9;
 

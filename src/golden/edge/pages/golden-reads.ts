@@ -34,7 +34,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
   if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
   }
-  // If a shadow splits documents into other chunks, its runs are compared by document.
+  // If a shadow splits documents differently, its runs are compared by document, not by chunk.
   const { chunkSeparator } = run.settings;
   const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
   const [after, before] = await Promise.all([
@@ -71,8 +71,8 @@ const WORDS_LIMIT_MS = 2000;
 
 /**
  * Returns the first words of the documents on both sides and of missed documents. If the retriever was queried to
- * explain misses, takes them from its response. Otherwise, takes them from stored texts and, if the store is queried
- * anyway, from the texts in the store.
+ * explain misses, takes them from its response. Otherwise, takes them from the texts that recalld stores and, if the
+ * vector store is queried anyway, from the texts there.
  */
 async function wordsOf(
   { db, pipelines }: Context,

@@ -1,4 +1,4 @@
-/** Sections about a golden run that its page and the terminal share. */
+/** Sections about a golden run, for its page and for the terminal. */
 import { count, interval, percentage, plural } from '../../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../../core/model.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
@@ -89,7 +89,9 @@ export function forbiddenSection({ forbidden, run_id: run }: RunSummaryJson): Co
   return section(
     'forbidden',
     'Forbidden documents',
-    { lead: 'The golden set forbids these documents, but the retriever returned them, confirmed by a second request.' },
+    {
+      lead: 'The golden set forbids these documents, but the retriever returned them; a second request confirmed this.',
+    },
     table('Forbidden documents that were returned', forbidden.slice(0, MAX_FORBIDDEN), [
       ['Document', ({ document }) => code(document)],
       ['Query', ({ query }) => runQuery(run, query)],

@@ -59,7 +59,7 @@ export function worstQueriesTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Worst queries of the latest run',
     description:
-      'Queries of the latest completed run with the lowest nDCG at the selected cutoff. `recalld runs show RUN --per-query` shows their results.',
+      'Queries with the lowest nDCG at the selected cutoff in the latest completed run. `recalld runs show RUN --per-query` shows their results.',
     width,
     columns: [{ name: 'latency', unit: 'ms' }],
     sql: `

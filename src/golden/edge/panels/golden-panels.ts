@@ -183,7 +183,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'nDCG with the mix of live traffic',
       description:
-        'nDCG of the latest run at its largest cutoff, with queries weighted by the traffic on their topics, and its 95 % CI. If this score is far below the unweighted score, users ask more about topics with worse results.',
+        'nDCG of the latest run at its largest cutoff, with its 95 % CI. Queries are weighted by the traffic on their topics. If this score is far below the unweighted score, users ask more about topics with worse results.',
       ...axes.score,
       width: 8,
       queries: banded('recalld_golden_live_mix_score', 'ndcg', { measure: 'ndcg' }),
@@ -241,7 +241,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Time since the latest sentinel',
-      description: 'After 3 intervals, the sentinel status is no_data.',
+      description: 'After more than 3 times the longest scheduled gap, the sentinel status is no_data.',
       unit: 's',
       min: 0,
       width: 12,

@@ -116,7 +116,7 @@ describe('the overlap of two versions', () => {
   it('is described in one sentence', () => {
     const levels = { 'ndcg@10': { from: 0.8, to: 0.75 } };
     expect(describeLevels(levels, 'ndcg@10')).toBe(
-      'On queries that both versions contain, ndcg@10 was 0.8 before and 0.75 after (−0.05).',
+      'In the runs of both versions at the same ticks, mean ndcg@10 was 0.8 for the old version and 0.75 for the new one (−0.05).',
     );
     expect(describeLevels({}, 'ndcg@10')).toBe('The versions share no metric.');
   });

@@ -21,7 +21,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'two question columns',
       'question,text,document\n',
-      'Line 1 of set.csv has two columns that mean the same, "question" and "text"; rename or remove one, or use --ignore question or --ignore text.',
+      'Line 1 of set.csv has columns with the same meaning: "question" and "text"; rename or remove one, or use --ignore question or --ignore text.',
     ],
     ['two tags of one name', 'question,document,a,a\nWhy?,d1,p,q\n', 'has two columns "a"; rename one.'],
     ['a tag with =', 'question,document,a=b\nWhy?,d1,x\n', 'has "=" in the tag name "a=b"; rename the tag.'],

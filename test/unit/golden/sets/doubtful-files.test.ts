@@ -55,7 +55,7 @@ describe('a table with an ambiguous column is refused', () => {
     ['exponents', 'question,document,w\nWhy?,d1,1.0e+00\nHow?,d2,0.0e+00\n', '--grade w'],
     ['numbers beside nan', 'question,document,w\nWhy?,d1,1\nHow?,d2,nan\n', '--grade w'],
     ['a scale up to 100', 'question,document,points\nWhy?,d1,80\nHow?,d2,20\n', '--grade points'],
-    ['a repeated name', 'question,document,document.1,grade\nWhy?,d1,d2,1\n', 'two columns that mean the same'],
+    ['a repeated name', 'question,document,document.1,grade\nWhy?,d1,d2,1\n', 'columns with the same meaning'],
     ['a column without a name', 'question,document,grade,Unnamed: 3\nWhy?,d1,1,7\n', 'column 4, which has no name'],
     ['row numbers without a name', 'question,document,grade\n0,Why?,d1,1\n', 'index=False in pandas'],
     ['a page beside query and doc_id', 'query,doc_id,page\nWhy?,d1,3\nHow?,d2,7\n', '--grade page'],
@@ -189,7 +189,7 @@ describe('judgments without a header are not shifted by row numbers', () => {
 
   it('unknown column names are reported as such', async () => {
     const { message } = await refusal(beir('TOPIC ITERATION DOCUMENT# RELEVANCY\n1 0 d1 1\n'), '.');
-    expect(message).toContain('seems to be a header with unknown columns, "TOPIC"');
+    expect(message).toContain('seems to be a header with the unknown columns "TOPIC"');
   });
 });
 

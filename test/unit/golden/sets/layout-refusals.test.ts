@@ -122,14 +122,14 @@ describe('an unknown or wrong format is refused with a fix', () => {
       both,
       '.',
       { format: 'beir', rowsAsQueries: true },
-      '--rows-as-queries is for CSV only, but FOLDER is read as beir; remove it.',
+      '--rows-as-queries is for CSV only, but FOLDER is read as beir; remove the option.',
     ],
     [
       'queries beside a CSV file',
       { 'set.csv': '' },
       'set.csv',
       { qrelsPath: 'x' },
-      '--queries and --qrels are for BEIR and TREC, but set.csv is read as csv; remove them.',
+      '--queries and --qrels are for BEIR and TREC, but set.csv is read as csv; remove these options.',
     ],
   ])('%s', async (_, files, name, options, message) => {
     expect(await refusal(files, name, options)).toEqual({
