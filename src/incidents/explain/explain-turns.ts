@@ -49,8 +49,8 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
   return {
     /**
      * Runs `work` with a retriever that respects the pipeline's concurrency and rate limits. Golden runs and other
-     * explanations of this process share these limits. The concurrency limit also applies to `work` calls, and thus
-     * limits calls to the store and embedder.
+     * explanations of this process share these limits. At most as many calls of `work` run at the same time as
+     * the concurrency limit allows, so this limit also covers calls to the store and embedder.
      *
      * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
      */

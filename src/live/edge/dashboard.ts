@@ -51,7 +51,7 @@ function traffic(): Builder<Panel>[] {
   return [
     perSecond(
       'Live queries by outcome',
-      'Live queries per second received by all replicas, sampled or not.',
+      'Live queries that all replicas together receive per second, whether sampled or not.',
       rateBy(['outcome'], 'recalld_queries_total'),
       '{{outcome}}',
       true,

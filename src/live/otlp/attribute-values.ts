@@ -144,7 +144,7 @@ function scalarOfJson(value: unknown, type: 'string' | 'boolean'): AttributeValu
   return value as string | boolean;
 }
 
-/** JSON has no NaN and infinities; protobuf JSON encodes them as strings. */
+/** JSON has neither NaN nor infinities; protobuf JSON encodes them as strings. */
 function doubleValue(value: unknown): AttributeValue {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : null;

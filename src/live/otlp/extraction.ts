@@ -113,8 +113,8 @@ export function inBatches({ queries, fragments, feedback }: Found): Found[] {
 }
 
 /**
- * The uncompressed body, which may be transferred to the thread, its `Content-Type`, and the pipelines that the sender
- * may use; null means all. The sender cannot see other pipelines.
+ * The uncompressed body (which may be transferred to the thread), its `Content-Type`, and the pipelines that the sender
+ * may see and use (null: all pipelines).
  */
 export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined, only?: readonly string[] | null];
 

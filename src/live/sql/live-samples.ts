@@ -16,7 +16,7 @@ export interface Selection {
 
 export function createLiveSamples(pool: Pool) {
   return {
-    /** Draws at most `limit` random samples that arrived since a time and have a text or a vector. */
+    /** Draws at most `limit` random samples that arrived since the given time and have a text or a vector. */
     async draw({ pipeline, since, limit }: Selection): Promise<readonly DrawnSample[]> {
       // Selects ids first, because vectors make up most of a row's bytes.
       const rows = await queryRows<Omit<DrawnSample, 'embedding'> & { readonly embedding: Buffer | null }>(
@@ -34,8 +34,8 @@ export function createLiveSamples(pool: Pool) {
     },
 
     /**
-     * Returns at most `limit` samples that arrived since a time and have a text, with their feedback and grades.
-     * Samples with feedback or grades come first; the order is otherwise random.
+     * Returns at most `limit` samples that arrived since the given time and have a text, with their feedback and
+     * grades. Samples with feedback or grades come first; the order is otherwise random.
      */
     async candidates({ pipeline, since, limit }: Selection): Promise<readonly CandidateQuery[]> {
       const rows = await queryRows<

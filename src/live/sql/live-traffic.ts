@@ -131,7 +131,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     opinionBuckets: onPool(readOpinionBuckets),
     dimensions: explainedOnPool(knownDimensions),
     fixDimensions: explainedOnPool(fixDimensions),
-    /** Returns the number of processes that ingested live queries since a time; at least 1. */
+    /** Returns the number of processes that have ingested live queries since the given time; at least 1. */
     async replicas(since: Date): Promise<number> {
       const { rows } = await pool.query<{ replicas: number }>(
         `select count(distinct replica)::integer as replicas from sampling_minutes where minute >= $1::timestamptz`,

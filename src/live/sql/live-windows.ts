@@ -198,7 +198,7 @@ export function createLiveWindows(pool: Pool) {
       for await (const batch of rows) yield batch.map((row) => toQuery(row, factor));
     },
 
-    /** Returns the counted clicks on these queries that were received since a time. */
+    /** Returns the counted clicks that these queries have received since the given time. */
     async clicks(pipeline: string, queryIds: readonly string[], since: Date): Promise<readonly Click[]> {
       return read<Click>(
         `select query_id, document_id, rank, occurred_at from feedback
@@ -209,7 +209,7 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /** Returns the documents cited by the answers to these queries; reads only citations received since a time. */
+    /** Returns the documents that the answers to these queries cite. Reads citations received since the given time. */
     async citations(pipeline: string, queryIds: readonly string[], since: Date) {
       return read<{ readonly queryId: string; readonly documentId: string }>(
         `select distinct query_id, document_id from feedback
@@ -230,7 +230,10 @@ export function createLiveWindows(pool: Pool) {
       return rows.length > 0;
     },
 
-    /** Returns the counted opinions on these queries, except clicks, received since a time (see `OpinionTally`). */
+    /**
+     * Returns the counted opinions that these queries have received since the given time (see `OpinionTally`). Omits
+     * clicks.
+     */
     async opinions(
       pipeline: string,
       queryIds: readonly string[],

@@ -39,7 +39,7 @@ export async function recordUnreadable(pool: Pool, kinds: readonly UnreadableRet
   ]);
 }
 
-/** Returns the kinds that occurred since a time, latest first. */
+/** Returns the kinds that have occurred since the given time, latest first. */
 export async function readUnreadable(pool: Pool, since: Date): Promise<SeenUnreadable[]> {
   const rows = await queryRows<Omit<SeenUnreadable, 'spans'> & { readonly spans: string }>(
     pool,

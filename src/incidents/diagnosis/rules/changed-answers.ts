@@ -65,7 +65,7 @@ export function changedAnswers(
       full.length === 0
         ? null
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
-    /** Like `kept`, but only among documents that any query still gets. */
+    /** Like `kept`, but only among documents that at least one query still gets. */
     keptOfThere: meanOf(surviving.map(keptOf)),
     /** Share of shortened result lists in which the top documents remain. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),

@@ -30,7 +30,7 @@ export function weightOf(sign: SignState, cause: NamedCause, { weights }: Estima
   return cellOf(weights[cause], sign) ?? judgedWeightOf(sign, cause);
 }
 
-/** A sign whose judged weight is at least this many nats points to the cause by itself; others only support it. */
+/** Weight set by judgment, in nats, from which a sign points to a cause by itself; other signs only support it. */
 const OWN_SIGN = 2;
 
 export function isOwnSign(sign: SignState, cause: NamedCause): boolean {

@@ -84,7 +84,7 @@ export function commonNewcomer(lists: readonly Lists[]) {
      * document.
      */
     queries: largest(counts),
-    /** Mean number of queries per document, over the documents that any query got before. */
+    /** Mean number of queries per document, over the documents that at least one query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),
   };
 }

@@ -227,7 +227,7 @@ function latency95(answers: readonly QueryAnswer[]): number | null {
 }
 
 const MIN_TIMED = 20;
-/** A latency is slow if it is at least twice the usual one and the increase exceeds what a busy machine explains. */
+/** A latency is slow if it is at least twice the usual one and the increase exceeds the delays on a busy host. */
 const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 

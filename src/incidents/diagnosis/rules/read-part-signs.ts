@@ -116,7 +116,7 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
   // If the embedder adds a prefix to queries, or if a separate model embeds documents, every stored vector looks
   // foreign at all times.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
-  const sentence = `${percentage(value)} of ${n} stored documents missed by the run have a vector that does not match their text.`;
+  const sentence = `Of ${n} stored documents that the run missed, ${percentage(value)} have a vector that does not match their text.`;
   const values = { before, now: value, unit: 'share' } as const;
   if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence, values)];
   return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];

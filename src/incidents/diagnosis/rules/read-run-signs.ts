@@ -64,7 +64,7 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** The 95th percentile must at least double, and rise by more than a busy machine explains. */
+/** The 95th percentile must at least double, and its rise must exceed the delays on a busy host. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;

@@ -50,10 +50,10 @@ export const signStates = {
   score: ['steady', 'unsure', 'fell'],
   /** Share of a query's documents that it still gets. */
   results: ['intact', 'disturbed', 'scrambled'],
-  /** Whether queries still get their earlier documents, among the documents that any query still gets. */
+  /** Whether queries still get their earlier documents. Ignores documents that no query gets any more. */
   surviving_documents: ['stay', 'move'],
   order: ['as_before', 'changed'],
-  /** Whether the documents that any query retrieves are still the same. */
+  /** Whether all queries together still retrieve the same documents. */
   documents: ['same', 'vanished', 'replaced'],
   /** Whether each old document was replaced by one new document. */
   renamed: ['one_to_one', 'not'],

@@ -52,7 +52,7 @@ function sourceProblem(source: string): string | null {
 
 /** True if a repeated group contains an unbounded repetition. The source must be a valid expression. */
 function hasNestedRepetition(source: string): boolean {
-  /** For each open group: true if the group contains an unbounded repetition so far. */
+  /** For each open group: true if the part read so far contains an unbounded repetition. */
   const open = [false];
   let rest = source;
   while (rest !== '') {

@@ -196,7 +196,8 @@ export function textHash(text: string, key: string): string {
 }
 
 /**
- * Returns the HMAC-SHA-256 of a user id; the id itself is never stored. Erasing a user finds rows by this hash.
+ * Returns the HMAC-SHA-256 of a user id; the id itself is never stored. An erasure finds the rows of the user by this
+ * hash.
  *
  * @returns 64 hexadecimal digits, different from the `textHash` of the same text
  */

@@ -18,9 +18,9 @@ import type { LiveQuery } from '../live-query.ts';
 // - After a burst or a cold start, more samples than the budget are stored until the minute closes: at most budget * (1
 //   + halvings / 2) in expectation. A closed minute has at most the budget in expectation. Only the expected number is
 //   capped: a session is sampled as a whole, so a session with thousands of queries per minute can exceed the budget.
-// - A query that is sent again in a later minute with a lower level has two chances to be sampled. The store must keep
-//   the larger probability and move the sample to the minute of that probability, so that closing that minute covers
-//   both chances.
+// - A query that is sent again in a later minute has two chances to be sampled if the level of that minute is lower.
+//   The store must keep the larger probability and move the sample to the minute of that probability, so that closing
+//   that minute covers both chances.
 
 /** Load of one replica for one pipeline in one minute. */
 export interface MinuteLoad {
@@ -103,9 +103,9 @@ function isWithinTrace(episodeId: string, traceId: string | null): boolean {
  * Returns the draw of a unit: the first 53 bits of SHA-256 of (domain, pipeline, kind, id), as a number in [0, 1).
  *
  * The draw is the same on every replica and retry, and behaves like independent uniform draws over units. A unit is
- * sampled iff its hash is below its probability, so raising a probability never drops a sampled unit. Two units share a
- * hash with probability 2^-53, so the hash also identifies the unit in estimates (`SampledValue.cluster`) without
- * storing the session id.
+ * sampled if and only if its hash is below its probability, so raising a probability never drops a sampled unit. Two
+ * units share a hash with probability 2^-53, so the hash also identifies the unit in estimates (`SampledValue.cluster`)
+ * without storing the session id.
  *
  * Upstream sampling must not use the same hash, because probabilities multiply only for independent draws.
  */

@@ -14,10 +14,10 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 /**
  * Estimates the variance of the total of value / probability under Poisson sampling of clusters.
  *
- * Clusters are drawn independently. The members of a cluster share the draw. A member is sampled iff the draw is below
- * its own probability, so the probability that two members are both sampled is the smaller of their probabilities. The
- * variance estimator of Horvitz and Thompson (1952; section 2.8 of Särndal, Swensson and Wretman, Model Assisted Survey
- * Sampling, 1992) is then, for one cluster,
+ * Clusters are drawn independently. The members of a cluster share the draw. A member is sampled if and only if the
+ * draw is below its own probability, so the probability that two members are both sampled is the smaller of their
+ * probabilities. The variance estimator of Horvitz and Thompson (1952; section 2.8 of Särndal, Swensson and Wretman,
+ * Model Assisted Survey Sampling, 1992) is then, for one cluster,
  *
  *     sum over k, l of  y_k y_l (1 - max(p_k, p_l)) / (p_k p_l)
  *
