@@ -3,9 +3,9 @@ import { at, bearer, createJsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderConfig } from './embedder.ts';
 
 /**
- * Creates an embedder. Its failures have the codes of connection errors, and `wrong_count`, `missing_index`,
- * `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch` and `zero_vector` (a zero vector has no
- * neighbors). The latency is summed over the batches.
+ * Creates an embedder. Its failures have either the code of a connection error or one of `wrong_count`,
+ * `missing_index`, `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch` and `zero_vector` (a zero
+ * vector has no neighbors). The latency is summed over the batches.
  *
  * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */

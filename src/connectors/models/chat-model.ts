@@ -30,7 +30,7 @@ export const llmSchema = z
   })
   .optional()
   .describe(
-    'The chat model that generates queries for `golden generate` and grades documents for pipelines that have `judged`.',
+    'The chat model that generates queries for `golden generate` and grades documents for pipelines with a `judged` section.',
   );
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;
@@ -44,8 +44,9 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
 /**
  * OpenAI-compatible chat models: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
  *
- * `POST {base}/chat/completions` with a strict JSON schema, at temperature 1 unless the request sets it (generated
- * queries should vary). If a service rejects the schema, this call and all later calls request any JSON object instead.
+ * `POST {base}/chat/completions` with a strict JSON schema, at temperature 1 unless the request sets another
+ * temperature (generated queries should vary). If a service rejects the schema, this call and all later calls request
+ * any JSON object instead.
  *
  * @throws RecalldError config_invalid if there is no model, or if its address, headers or TLS files are invalid
  */

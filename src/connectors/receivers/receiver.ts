@@ -17,8 +17,8 @@ export interface Receiver {
   /** True if the receiver attaches the chart itself and not only a link to it. */
   readonly attachesChart: boolean;
   /**
-   * Makes one attempt to deliver a message. Returns why it failed, in a sentence without secrets; null if the message
-   * arrived.
+   * Makes one attempt to deliver a message. Returns the reason for a failure, in a sentence without secrets; null if
+   * the message arrived.
    */
   send(message: Message, signal: AbortSignal): Promise<string | null>;
   close(): void;

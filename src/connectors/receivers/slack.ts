@@ -37,7 +37,7 @@ export function slackBody(message: Message): object {
   };
 }
 
-/** Escapes the three characters that `mrkdwn` of Slack requires. */
+/** Escapes the three characters that must be escaped in Slack's `mrkdwn`. */
 function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -136,8 +136,9 @@ interface Session {
  * then no longer match responses to queries), and when queries time out three times in a row without any output.
  *
  * Error codes: the codes that the program reports, `command_not_started`, `command_exited`, `command_hung`,
- * `command_closed`, and for its lines `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list`,
- * `missing_id`. The standard error of the program is read and discarded, because it may contain query texts.
+ * `command_closed`, and, for the lines that it writes, `not_json`, `too_deep`, `line_too_long`, `unknown_id`,
+ * `no_result_list`, `missing_id`. The standard error of the program is read and discarded, because it may contain query
+ * texts.
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,

@@ -198,7 +198,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     return { records, next: records.length === 0 ? null : String(offset + records.length) };
   };
 
-  /** Returns the records of these documents, found by a metadata key. */
+  /** Finds the records of these documents by a metadata key. */
   const withIds = (key: string, ids: readonly string[], page: Page, attempt: Attempt) => {
     // As in a filter, an id that looks like a number may be stored as a number.
     const alternatives = [ids, ids.flatMap(numberIn)].filter((values) => values.length > 0);

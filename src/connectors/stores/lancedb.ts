@@ -113,7 +113,7 @@ export function createLanceDbStore(
   return createRemoteStore({
     kind: 'lancedb',
     shapes,
-    placeOf: { score: '_distance', id: `the column ${idColumn}`, vector: `the column ${embedding}` },
+    placeOf: { score: '_distance', id: `value in column ${idColumn}`, vector: `value in column ${embedding}` },
     unexpected: (purpose, lacking) =>
       failed('unexpected_answer', `LanceDB ${purpose} failed: a row has no ${lacking}.`),
     close: () => open?.close(),

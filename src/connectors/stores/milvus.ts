@@ -122,7 +122,9 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
 
     async search(shape, request, attempt) {
       if (request.exact && !shape.isFlat) {
-        throw unsupported(`The index of ${embedding} is approximate; only a FLAT index compares with all vectors.`);
+        throw unsupported(
+          `The index of ${embedding} is approximate; only a FLAT index compares a query with all vectors.`,
+        );
       }
       const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape.types, name, value));
       if (conditions.includes(null)) return null;

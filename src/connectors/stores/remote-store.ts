@@ -100,7 +100,7 @@ export function createRemoteStore<S extends StoreShape>(operations: StoreOperati
 
 type RememberedShape<S extends StoreShape> = ReturnType<typeof rememberShape<S>>;
 
-/** Caches the properties of a store that searches depend on. The properties are read on first use. */
+/** Caches the store properties on which searches depend. The properties are read on first use. */
 export function rememberShape<S extends StoreShape>(service: string, ask: (attempt: Attempt) => Promise<S>) {
   let remembered: S | undefined;
   const fresh = async (attempt: Attempt): Promise<S> => {
@@ -200,8 +200,8 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
 }
 
 /**
- * Returns a trait's value that adding or deleting documents does not change: a short hash of settings, which ignores
- * the order of their keys.
+ * Returns a short hash of settings as the value of a trait. Adding or deleting documents does not change the hash, and
+ * the order of the keys does not matter.
  */
 export function settingsHash(settings: unknown): string {
   return createHash('sha256').update(canonicalText(settings)).digest('hex').slice(0, 12);

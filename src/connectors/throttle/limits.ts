@@ -17,8 +17,8 @@ export function createThrottleLimits(pool: Pool) {
     /**
      * Registers a process that calls a pipeline's retriever, or renews its registration.
      *
-     * @returns the maximum number of queries in flight for this process until its next renewal, and the consecutive
-     * failures summed over all other processes
+     * @returns the maximum number of queries in flight for this process until its next renewal, and the total number of
+     * consecutive failures in all other processes
      */
     share(
       pipeline: string,

@@ -80,7 +80,8 @@ const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 /**
  * Returns the double that C's atof reads from a decimal number such as `12.5`, `+1`, `.5` or `1e-3`, correctly rounded.
  *
- * @returns NaN for anything else: words, infinity, hexadecimal, trailing characters, and numbers beyond a double
+ * @returns NaN for anything else: words, infinity, hexadecimal, trailing characters, and numbers beyond the range of a
+ * double
  */
 export function parseScore(bytes: Uint8Array, start: number, end: number): number {
   // A double represents 10^22 and every integer of up to 15 digits exactly, so one division rounds correctly (Clinger
@@ -138,10 +139,10 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
 }
 
 /**
- * Returns (a * 10^m + b) / 10^n, correctly rounded, or NaN if the result is too close to the midpoint between two
- * doubles to decide.
+ * Returns (a * 10^m + b) / 10^n, correctly rounded, or NaN if the result is so close to the midpoint between two
+ * doubles that the rounding cannot be decided.
  *
- * a and b are below 10^9 and m is at most 9, so a * 10^m is exact because a * 5^m is below 2^51; 10^n is exact too. The
+ * a and b are below 10^9 and m is at most 9, so a * 5^m is below 2^51 and a * 10^m is exact; 10^n is exact too. The
  * remainder corrects the quotient of doubles. It is exact because its products are computed in two parts (Dekker 1971,
  * with Veltkamp's split). The parameters are small integers and the function calls no other function, because V8
  * allocates an object for each double that is passed between functions.

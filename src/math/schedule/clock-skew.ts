@@ -1,4 +1,7 @@
-/** Difference between two clocks, measured by reading the local clock around a request for the time of the other. */
+/**
+ * Difference between two clocks, measured by reading the local clock before and after a request for the other clock's
+ * time.
+ */
 
 export interface ClockLook {
   /** Time on the local clock when the request was sent, in milliseconds. */

@@ -25,7 +25,7 @@ const SEED = 1;
  * For identical values the interval is a point; for one value it is the whole line.
  *
  * @param values in any order; the order does not change the interval
- * @throws RangeError without values
+ * @throws RangeError if there are no values
  */
 export function meanInterval(values: ArrayLike<number>, confidence: number) {
   const sorted = Float64Array.from(values).toSorted();
@@ -57,7 +57,7 @@ interface BootstrapSettings {
  * The values are sorted before resampling, so their order does not matter. The same values and settings always return
  * the same interval. Takes replicates * n draws at about 5 ns each.
  *
- * @throws RangeError without values
+ * @throws RangeError if there are no values
  */
 export function bcaInterval(values: ArrayLike<number>, settings: BootstrapSettings) {
   const sorted = Float64Array.from(values).toSorted();
@@ -146,7 +146,7 @@ const CONFIDENCE = 0.95;
  * values are all equal.
  *
  * @param values one per query, with failed and empty queries as 0; the result does not depend on their order
- * @throws RangeError without values
+ * @throws RangeError if there are no values
  */
 export function summarize(values: ArrayLike<number>, measure: Measure): MetricSummary {
   const n = values.length;
@@ -167,7 +167,7 @@ export function summarize(values: ArrayLike<number>, measure: Measure): MetricSu
   };
 }
 
-/** Returns the mean, spread and skewness of values. @throws RangeError without values */
+/** Returns the mean, spread and skewness of values. @throws RangeError if there are no values */
 export function moments(values: ArrayLike<number>) {
   const n = values.length;
   const centre = mean(values);
@@ -195,7 +195,8 @@ export function moments(values: ArrayLike<number>) {
  * Arithmetic mean by Neumaier's compensated sum (1974): correct to the last digits for any size and order of the
  * values, and never outside their range.
  *
- * @throws RangeError without values: the mean of nothing is a bug in the caller, never NaN
+ * @throws RangeError if there are no values: to ask for the mean of nothing is a bug in the caller, so the result is
+ * never NaN
  */
 export function mean(values: ArrayLike<number>): number {
   if (values.length === 0) throw new RangeError('The mean of no values is not defined.');
@@ -219,7 +220,7 @@ export function mean(values: ArrayLike<number>): number {
  * the median of three as pivot.
  *
  * @param values without NaN; their order is changed
- * @throws RangeError without values
+ * @throws RangeError if there are no values
  */
 export function medianInPlace(values: Float64Array): number {
   if (values.length === 0) throw new RangeError('The median of no values is not defined.');
@@ -231,7 +232,7 @@ export function medianInPlace(values: Float64Array): number {
   return (lower + upper) / 2;
 }
 
-/** Returns the median without changing the order of the values. @throws RangeError without values */
+/** Returns the median without changing the order of the values. @throws RangeError if there are no values */
 export function median(values: ArrayLike<number>): number {
   return medianInPlace(Float64Array.from(values));
 }
@@ -282,7 +283,7 @@ interface Lifetime {
  * Clopper-Pearson bound for no remaining case.
  *
  * @param share in (0, 1): 0.5 is the median
- * @returns all null without lifetimes
+ * @returns null for every field if there are no lifetimes
  */
 export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, confidence: number) {
   const tail = (1 - confidence) / 2;

@@ -177,7 +177,7 @@ export function chiSquareQuantile(p: number, df: number): number {
 }
 
 /**
- * P(T <= t), also in the lower tail with a relative error below 1e-11 for df up to 10^6. Abramowitz and Stegun 26.7.1.
+ * P(T <= t), with a relative error below 1e-11 for df up to 10^6, even in the lower tail. Abramowitz and Stegun 26.7.1.
  */
 export function studentTCdf(t: number, df: number): number {
   return t > 0 ? 1 - studentTUpperTail(t, df) : studentTUpperTail(-t, df);
@@ -300,7 +300,7 @@ export function logAdd(a: number, b: number): number {
   return high + Math.log1p(Math.exp(Math.min(a, b) - high));
 }
 
-/** ln of the mean of e^value over all values. @throws RangeError without values */
+/** ln of the mean of e^value over all values. @throws RangeError if there are no values */
 export function logMean(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError('The mean of no values is not defined.');
   const high = Math.max(...values);

@@ -10,7 +10,7 @@ export interface Bounds {
 /**
  * Confidence interval of a mean: mean -+ t * sd / sqrt(n), where t is the quantile with n - 1 degrees of freedom.
  *
- * @param standardDeviation standard deviation of the values, with n - 1 in the denominator
+ * @param standardDeviation of the values, with n - 1 in the denominator
  * @param n number of values; for 1, the spread is unknown and the interval is the whole line
  */
 export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Bounds {
@@ -77,7 +77,7 @@ export interface PairedHits {
  * Statistics in Medicine 17, 1998, 2635-2650. It combines the Wilson intervals of both rates with their correlation
  * phi. A positive phi is corrected for continuity; phi is 0 if a margin is empty.
  *
- * @throws RangeError without queries
+ * @throws RangeError if there are no queries
  */
 export function newcombePairedInterval(hits: PairedHits, confidence: number): Bounds {
   const { both, onlyBaseline, onlyCandidate, neither } = hits;

@@ -39,7 +39,7 @@ const ROUNDING = 1e-12;
  *   or 1.
  *
  * @param differences one per query, including zeros
- * @throws RangeError without differences
+ * @throws RangeError if there are no differences
  */
 export function pairedT(differences: ArrayLike<number>): PairedT {
   const n = differences.length;
@@ -136,7 +136,7 @@ export function pairedTPower(effect: number, n: number, { alpha, sided }: Omit<T
  * Minimum number of pairs for the paired t test to detect a mean difference with the planned power, at least 2.
  *
  * @param difference the true mean difference, > 0
- * @param standardDeviation standard deviation of the differences, >= 0
+ * @param standardDeviation of the differences, >= 0
  */
 export function pairedTSampleSize(difference: number, standardDeviation: number, plan: TestPlan): number {
   if (standardDeviation === 0) return 2;
@@ -152,8 +152,7 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
  * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n). Null for one pair, because one pair can detect no
  * difference.
  *
- * @param standardDeviation standard deviation of the differences, >= 0; if it is 0, every difference is detected, so
- * the result is 0
+ * @param standardDeviation of the differences, >= 0; if it is 0, every difference is detected, so the result is 0
  * @param n number of pairs, >= 1
  */
 export function smallestDetectableDifference(standardDeviation: number, n: number, plan: TestPlan): number | null {

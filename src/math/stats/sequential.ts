@@ -40,7 +40,7 @@ export function newDetector(settings: DetectorSettings): DetectorState {
  * m0)). The result does not depend on the order of the sessions, not even in the last digit. An empty window has g = 0,
  * so M still grows by 1. All values are stored as logarithms and cannot overflow.
  *
- * @param scores score y of each session, in [0, 1]: the mean of its x / ln 100
+ * @param scores one score y per session, in [0, 1]; for query densities, y is the mean of x / ln 100 over the session
  * @throws RangeError for a score outside [0, 1] or NaN, because an e-value of NaN would never recover
  */
 export function stepDetector(settings: DetectorSettings, state: DetectorState, scores: ArrayLike<number>) {
@@ -75,8 +75,8 @@ function logOnePlusExp(value: number): number {
 }
 
 /**
- * Confidence sequence of a mean whose estimate is approximately normal. The probability that any interval, at any
- * interim analysis, misses the true mean is about alpha.
+ * Confidence sequence of a mean whose estimate is approximately normal. The probability that the interval misses the
+ * true mean in at least one interim analysis is about alpha.
  *
  * The interval is estimate -+ sqrt(2 V (V + t^2) / t^2 ln(sqrt((V + t^2) / V) / alpha)), where V is the variance of the
  * estimate. It inverts the likelihood ratio between the true mean and a normal mixture around it with standard
@@ -84,7 +84,7 @@ function logOnePlusExp(value: number): number {
  * variance, the guarantee is asymptotic in the sample size (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
  * Time-uniform central limit theory and asymptotic confidence sequences, 2024).
  *
- * @param variance variance of the estimate, > 0
+ * @param variance of the estimate, > 0
  * @param scale t, > 0, chosen before the first analysis: about the effect that should be detected soonest
  * @param alpha in (0, 1)
  */
@@ -103,7 +103,7 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
  *
  * @param counts count of each kind
  * @param shares share of each kind; shares are positive and sum to 1
- * @param concentration concentration of the distribution: a share p has the variance p (1 - p) / (concentration + 1)
+ * @param concentration of the Dirichlet distribution: a share p has the variance p (1 - p) / (concentration + 1)
  */
 export function logShareEvidence(counts: readonly number[], shares: readonly number[], concentration: number): number {
   let evidence = 0;

@@ -42,7 +42,9 @@ const ROUNDING = 1e-9;
 
 export type SummedRatio = NonNullable<ReturnType<typeof ratioOf>>;
 
-/** Returns the ratio with its linearized variance between sessions (like `sessionRatio`); null without sessions. */
+/**
+ * Returns the ratio with its linearized variance between sessions (like `sessionRatio`); null if there are no sessions.
+ */
 export function ratioOf(sums: SessionSums) {
   const [n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0, xxxx = 0, xxxy = 0, xxyy = 0, xyyy = 0, yyyy = 0] = sums;
   if (n === 0 || y <= 0) return null;

@@ -153,8 +153,8 @@ const MAX_FLIPS = 2e8;
  * sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
  *
  * Exact if `exactSignFlipTail` can count all choices. Otherwise uses 9,999 to 99,999 seeded draws, fewer for more
- * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0, and 1 if there are no
- * differences; it does not depend on the order of the differences.
+ * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0; if there are no
+ * differences, it is 1. The order of the differences does not matter.
  */
 export function signFlipTest(differences: ArrayLike<number>): SignFlip {
   const sizes = Float64Array.from(differences, Math.abs)

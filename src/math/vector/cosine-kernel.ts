@@ -86,7 +86,7 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
     },
     /**
      * The cosines of rows [from, to) in the left block with all rows in the right block: row-major, `stride` numbers
-     * per row, of which those beyond the last right row are undefined. They are valid until the next call.
+     * per row, of which those beyond the last right row are undefined. The cosines are valid until the next call.
      *
      * @param from a multiple of 4
      */
@@ -172,7 +172,7 @@ export const i32 = {
 
 const f32 = {
   add: 0x92,
-  /** Stores at `offset` bytes from an address, a multiple of 4. */
+  /** Stores at `offset` bytes from an address that is a multiple of 4. */
   store: (offset: number): Code => [0x38, 2, unsigned(offset)],
 } as const;
 

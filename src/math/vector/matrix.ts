@@ -66,7 +66,10 @@ export function normaliseRows(matrix: Matrix) {
   };
 }
 
-/** Mean of the rows, each divided by its length. Excludes zero and non-finite rows; empty if no rows remain. */
+/**
+ * Mean of the rows, each divided by its length. Excludes zero and non-finite rows; the result is empty if no rows
+ * remain.
+ */
 export function meanDirection(matrix: Matrix): Float64Array {
   const scales = inverseLengths(matrix);
   const directed = scales.reduce((count, scale) => count + (scale > 0 ? 1 : 0), 0);

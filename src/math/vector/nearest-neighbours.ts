@@ -53,9 +53,9 @@ const TIE_SCALE = 1e13;
  * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any norm and float64 sums.
  * A row that is zero or not finite has cosine 0 with everything.
  *
- * All pairs are first compared in float32, and the pairs that may be among the best in float64, so the result equals a
- * comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations. Besides the result,
- * memory holds 2,048 queries in float32 and a few blocks.
+ * All pairs are first compared in float32. The pairs that may be among the best are then compared in float64, so the
+ * result equals a comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations.
+ * Besides the result, memory holds 2,048 queries in float32 and a few blocks.
  *
  * @throws RangeError if the vectors differ in dimension
  */

@@ -29,7 +29,7 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
   for (const cosine of clustering.closeness) objective += cosine;
   return {
     ...clustering,
-    /** Sum over the rows of the cosine to their centroid; larger is tighter. */
+    /** Sum of each row's cosine to its centroid; a larger sum means tighter clusters. */
     objective,
   };
 }
@@ -118,10 +118,10 @@ export interface Clustering {
 const BLOCK = 64;
 
 /**
- * Lloyd's algorithm on directions (rows count as scaled to length 1). Repeats `iterations` times: assign each row to
- * its nearest centroid (ties to the lowest index), then move each centroid to the direction of the mean of its rows (a
- * centroid without rows stays). Then assigns once more. Ends early if no row moves, which does not change the result. A
- * row that is zero or not finite moves no centroid and has the label 0.
+ * Lloyd's algorithm on directions (each row is treated as if it had length 1). Repeats `iterations` times: assign each
+ * row to its nearest centroid (ties to the lowest index), then move each centroid to the direction of the mean of its
+ * rows (a centroid without rows stays). Then assigns once more. Ends early if no row moves, which does not change the
+ * result. A row that is zero or not finite moves no centroid and has the label 0.
  *
  * @param start row-major centroids of length 1
  */

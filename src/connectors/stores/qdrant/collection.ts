@@ -11,7 +11,7 @@ export interface CollectionShape extends StoreShape {
   readonly count: number;
   /** True if points are assigned to shards by a user-defined key; such shards may differ in size and content. */
   readonly hasCustomShards: boolean;
-  /** Types of payload indexes by their paths, such as `keyword` or `integer`. */
+  /** Types of payload indexes, such as `keyword` or `integer`, keyed by path. */
   readonly indexes: Indexes;
 }
 

@@ -6,7 +6,7 @@
 
 type Condition = Readonly<Record<string, unknown>>;
 
-/** Types of payload indexes by their paths. */
+/** Types of payload indexes, keyed by path. */
 export type Indexes = ReadonlyMap<string, string>;
 
 /** Returns the path of a payload key in Qdrant's notation, in which unusual names are quoted: `meta."doc id"`. */

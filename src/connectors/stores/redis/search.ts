@@ -143,7 +143,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
     kind: 'redis_search',
     shapes,
     placeOf: {
-      score: 'a distance of a hit',
+      score: 'distance of a hit',
       id: `field ${idField ?? 'id'} of a hit`,
       vector: `field ${embedding} of a hit`,
     },
@@ -152,7 +152,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
 
     async search(info, request, attempt) {
       if (request.exact && !info.isFlat) {
-        throw unsupported(`The index ${index} is approximate; only a FLAT index compares with all vectors.`);
+        throw unsupported(`The index ${index} is approximate; only a FLAT index compares a query with all vectors.`);
       }
       const query = nearestQuery(info, request, float32Bytes(request.vector));
       if (query === null) return null;

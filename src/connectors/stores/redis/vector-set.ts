@@ -24,7 +24,7 @@ import {
 
 interface SetShape extends StoreShape {
   readonly count: number;
-  /** True if vectors are stored as a random projection to fewer numbers. */
+  /** True if vectors are stored as random projections with fewer dimensions. */
   readonly isProjected: boolean;
 }
 
@@ -33,8 +33,8 @@ const MAX_PAGES = 5000;
 const VECTORS_PER_CALL = 250;
 
 /**
- * Maximum number of names per command, because a command blocks all other clients. Redis takes a few tens of
- * milliseconds for a command with this many names.
+ * Maximum number of names per command. The number is limited, because a command blocks all other clients. Redis takes a
+ * few tens of milliseconds for a command with this many names.
  */
 const MAX_AT_ONCE = 200_000;
 

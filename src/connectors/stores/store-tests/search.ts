@@ -56,8 +56,8 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     must(found !== null || !isWhole, 'A search returned a neighbor that is not in the store.');
     if (found !== null) offs.push(found.off);
   }
-  // If the store is not completely known, a neighbor may be an unknown chunk of a known document, so only one of the
-  // similarities must match.
+  // If the store is not completely known, a neighbor may be an unknown chunk of a known document, so it is enough if
+  // one of the similarities matches.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
   must(isTrue, `A similarity differs from the cosine of the stored vector by ${decimal(Math.max(...offs))}.`);

@@ -132,7 +132,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
     async search(shape, request, attempt) {
       if (request.exact && !shape.isFlat) {
         throw unsupported(
-          'The index of this Weaviate collection is approximate; only a flat index compares with all vectors.',
+          'The index of this Weaviate collection is approximate; only a flat index compares a query with all vectors.',
         );
       }
       const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape, name, value));
