@@ -29,7 +29,10 @@ export const densityTasks = {
     findTopics(input.traffic.queries, input.traffic.vectors, input.baseline, CLUSTER_SEED),
   findComplaints: (input: { queries: readonly RatedQuery[]; vectors: Matrix }) =>
     complaintTopics(input.queries, input.vectors, CLUSTER_SEED),
-  /** Describes a store sample and compares it with live queries; null if every vector is zero or not finite. */
+  /**
+   * Describes a store sample and compares it with live queries; null if every vector of the sample is zero or not
+   * finite.
+   */
   describeStore: (input: { sample: Matrix; queries: Matrix; weights: Float64Array }) => {
     const snapshot = takeStoreSnapshot(input.sample, CLUSTER_SEED);
     if (snapshot === null) return null;

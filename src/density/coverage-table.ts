@@ -59,8 +59,8 @@ export interface AdmissionRequest {
   readonly now: Date;
   readonly admission: Admission;
   /**
-   * `decided.until` of the backlog that the decision is based on. The decision has no effect if another one was made
-   * since.
+   * `decided.until` of the backlog that the decision is based on. The decision has no effect if another decision has
+   * been made since the backlog was read.
    */
   readonly decidedUntil: Date | null;
 }

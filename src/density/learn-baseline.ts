@@ -266,7 +266,7 @@ export async function requestRebaseline(
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
     const isTaken = await db.density.watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
-    // A job has advanced the state in the meantime: tries again with the new state.
+    // If a job has advanced the state in the meantime, the loop tries again with the new state.
     if (isTaken) return 'requested';
   }
 }

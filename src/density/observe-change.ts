@@ -132,7 +132,7 @@ async function searchRetained(
 
 /**
  * Period whose queries are replayed: the baseline period if its queries are still stored; otherwise, if no incident is
- * open, the latest days, as many as a baseline requires. Null if there are no queries.
+ * open, as many of the latest days as a baseline requires. Null if there are no queries.
  */
 async function replayPeriod(
   { db }: Context,

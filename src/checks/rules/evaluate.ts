@@ -74,7 +74,7 @@ export function evaluate(
     evidence,
     outageAt,
   });
-  // Avoids a spread, which takes a microsecond per field: a backtest calls this a million times.
+  // Lists the fields, because an object spread takes a microsecond per field and a backtest calls this a million times.
   return {
     pipeline: check.pipeline,
     name: check.name,

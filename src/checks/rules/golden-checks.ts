@@ -167,7 +167,7 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   if (check.severity === 'critical' && isUpperBelow) {
     return { ...measured, verdict: 'critical', explanation: `${numbers}; even the upper bound is below ${limit}.` };
   }
-  const doubt = isUpperBelow ? '' : '; the difference may be chance';
+  const doubt = isUpperBelow ? '' : '; the difference may be due to chance';
   return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
 }
 

@@ -149,7 +149,7 @@ export function evaluateThreshold(check: ThresholdCheck, readings: readonly Read
   if (worst === undefined) return { name, severity, threshold, ...withoutValue(check, readings) };
   const others =
     evaluated.length === 1 ? '' : ` This is the worst of ${evaluated.length} segments${countBeyond(evaluated)}.`;
-  // Avoids a spread, which takes a microsecond per field: a backtest calls this a million times.
+  // Lists the fields, because an object spread takes a microsecond per field and a backtest calls this a million times.
   return {
     name,
     severity,
@@ -196,7 +196,7 @@ function evaluateValue({ measure, threshold, severity }: ThresholdCheck, reading
     const proof = low === high ? ', ' : `; even the ${watched.worse === 'below' ? 'upper' : 'lower'} bound is `;
     return found('critical', `${numbers}${proof}${limit}`);
   }
-  return found('warning', `${numbers}, ${limit}${isProven ? '' : '; the difference may be chance'}`);
+  return found('warning', `${numbers}, ${limit}${isProven ? '' : '; the difference may be due to chance'}`);
 }
 
 /** Names the golden set or the segment of traffic that was measured; empty for all traffic. */

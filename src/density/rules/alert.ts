@@ -72,7 +72,10 @@ interface AlertIncident {
   readonly raisedMs: number;
   /** Upper bound of the 95 % CI of the density when the alert fired. */
   readonly raisedHigh: number;
-  /** True if the alert fired again soon after its resolution. To avoid flapping, only a full day resolves it now. */
+  /**
+   * True if the alert fired again soon after its resolution. To avoid flapping, only the density of a full day can then
+   * resolve it.
+   */
   readonly hasReturned: boolean;
 }
 

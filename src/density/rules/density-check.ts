@@ -31,7 +31,7 @@ export function staleSentence(windowEndMs: number): string {
 
 /**
  * Derives the verdict of the check from the density alerts: a firing page yields the severity of the check, a firing
- * ticket a warning. Returns `no_data` without a baseline, or while it is being replaced.
+ * ticket a warning. Returns `no_data` if there is no baseline, or while the baseline is being replaced.
  *
  * @param current null before the first step
  * @param evidenceRatio e-value of the page alert divided by its alert threshold; null before the first window

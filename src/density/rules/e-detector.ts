@@ -37,8 +37,8 @@ export function newCombinedDetector({ global, regions }: CombinedDetectors) {
 }
 
 /**
- * Adds one window to all detectors. The combined e-value is M_global / 2 + mean of M_region / 2, or M_global if there
- * are no monitored regions. An average of e-values is itself an e-value.
+ * Adds one window to all detectors. The combined e-value is half of M_global plus half of the mean of M_region, or
+ * M_global if there are no monitored regions. An average of e-values is itself an e-value.
  */
 export function stepCombinedDetector(settings: CombinedDetectors, state: CombinedState, scores: SessionScores) {
   const global = stepDetector(settings.global, state.global, scores.all);

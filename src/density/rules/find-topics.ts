@@ -16,7 +16,7 @@ const PARTS = 4;
 const STARTS = 2;
 const ITERATIONS = 20;
 /**
- * Two parts share a subject if the similarity between them is at least this share of the similarity within them. The
+ * Two parts share a subject if the similarity between them is at least this fraction of the similarity within them. The
  * mean similarity of all pairs of queries is first subtracted from both.
  */
 const MIN_SIMILARITY = 0.5;

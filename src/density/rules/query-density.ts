@@ -177,8 +177,8 @@ export function tooFewSessions(have: number) {
 }
 
 /**
- * Lowest acceptable density, of a single comparison and of a ticket. Densities from this value up are acceptable, even
- * if the drop is certain.
+ * Lowest acceptable density, both in a single comparison and for tickets. Densities from this value up are acceptable,
+ * even if the drop is certain.
  */
 export const DENSITY_THRESHOLD = 0.97;
 

@@ -113,8 +113,8 @@ export interface TopicMatch<Found extends FoundTopic> {
 const SAME_TOPIC = 0.8;
 
 /**
- * Minimum cosine between a known topic and a found topic. It is lower if the cohesion of the found topic is lower, as
- * with sparse vectors. Clusters are merged by the same rule.
+ * Minimum cosine between a known topic and a found topic. The minimum is lower if the found topic has a lower cohesion,
+ * as with sparse vectors. Clusters are merged by the same rule.
  */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);

@@ -20,7 +20,7 @@ const contentOf = (table: string, ...more: readonly string[]): string =>
 const versionOf = (table: string): string =>
   ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
 
-/** Restricts documents to those unchanged since `until`, to those of a segment, or to those that meet both conditions. */
+/** Restricts documents to those unchanged since `until`, to those of a segment, or to those that are both. */
 export interface Expectation {
   readonly until?: Date;
   readonly segment?: string;

@@ -126,8 +126,8 @@ async function probeDocuments(run: PhaseRun, documents: readonly SegmentedDocume
 const SAMPLE_MS = HOUR_MS;
 
 /**
- * Finds ids that are not in the manifest: among all ids if the store can list them, otherwise in a uniform sample, at
- * most once an hour.
+ * Finds ids that are not in the manifest: among all ids if the store can list them, otherwise in a uniform sample,
+ * which is taken at most once an hour.
  *
  * @returns true if all ids were checked
  */

@@ -16,7 +16,7 @@ export const indexMeasures = {
     scale: 'share',
     gauge: shareGauge(
       'recalld_index_missing_ratio',
-      'Share of manifest documents that are missing from the vector store, among documents unchanged for longer than late_after.',
+      'Among manifest documents that have been unchanged for longer than late_after, the share that is missing from the vector store.',
     ),
     thresholdPolicy: share,
   },

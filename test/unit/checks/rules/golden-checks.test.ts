@@ -223,7 +223,7 @@ describe('a floor', () => {
     expect(explain(0.9, 0.85, 0.95)).toBe('nDCG@10 is 0.9 (95 % CI 0.85-0.95, n = 40), not below 0.8.');
     expect(explain(0.6, 0.5, 0.7)).toBe('nDCG@10 is 0.6 (95 % CI 0.5-0.7, n = 40); even the upper bound is below 0.8.');
     expect(explain(0.75, 0.6, 0.85)).toBe(
-      'nDCG@10 is 0.75 (95 % CI 0.6-0.85, n = 40), below 0.8; the difference may be chance.',
+      'nDCG@10 is 0.75 (95 % CI 0.6-0.85, n = 40), below 0.8; the difference may be due to chance.',
     );
   });
 

@@ -43,7 +43,7 @@ describe('a threshold', () => {
       'The share of live queries that failed or timed out is 10 % (95 % CI 7.7-13 %, n = 500); even the lower bound is above 5 %.',
     );
     expect(evaluateThreshold(happy, [reading(0.55, 100)]).explanation).toBe(
-      'The share of positive feedback is 55 % (95 % CI 45-64 %, n = 100), below 60 %; the difference may be chance.',
+      'The share of positive feedback is 55 % (95 % CI 45-64 %, n = 100), below 60 %; the difference may be due to chance.',
     );
   });
 
