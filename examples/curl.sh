@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports a query with its results, and the user's feedback, with curl 7.76 or later.
+# Reports a query, its results and the user's feedback. Needs curl 7.76 or later.
 #
 #   RECALLD_URL=http://127.0.0.1:8321 sh examples/curl.sh
 set -eu

@@ -1,4 +1,4 @@
-// A RAG service on Express that reports every query and the user's thumb to recalld.
+// A RAG service on Express that reports every query, and every thumbs-up or thumbs-down, to recalld.
 //
 //   npm install express
 //   RECALLD_URL=http://127.0.0.1:8321 PORT=3000 node examples/express-service.mjs
@@ -28,7 +28,7 @@ app.post('/ask', async (request, response) => {
   const startedAt = performance.now();
   const results = await retrieve(question);
   const latencyMs = performance.now() - startedAt;
-  // The browser gets the id with the answer and returns it with the thumb.
+  // The browser gets the id with the answer and returns it with the feedback.
   const queryId = recalld.track({ text: question, results, latencyMs, sessionId: session });
   response.json({ queryId, documents: results });
 });

@@ -1,4 +1,4 @@
-// A RAG service on Fastify that reports every query and the user's thumb to recalld.
+// A RAG service on Fastify that reports every query, and every thumbs-up or thumbs-down, to recalld.
 //
 //   npm install fastify
 //   RECALLD_URL=http://127.0.0.1:8321 PORT=3000 node examples/fastify-service.mjs
@@ -27,7 +27,7 @@ app.post('/ask', async (request) => {
   const startedAt = performance.now();
   const results = await retrieve(question);
   const latencyMs = performance.now() - startedAt;
-  // The browser gets the id with the answer and returns it with the thumb.
+  // The browser gets the id with the answer and returns it with the feedback.
   const queryId = recalld.track({ text: question, results, latencyMs, sessionId: session });
   return { queryId, documents: results };
 });

@@ -52,7 +52,7 @@ async function answer(question, sessionId) {
   return span.spanContext();
 }
 
-/** Reports the user's thumb as an event on the query's span. */
+/** Reports the user's thumbs-up or thumbs-down as an event on the query's span. */
 function giveFeedback(spanContext, isGood) {
   logger.emit({
     eventName: 'gen_ai.evaluation.result',
@@ -69,7 +69,7 @@ function giveFeedback(spanContext, isGood) {
 const spanContext = await answer('How do I reset my password?', 'session-1');
 giveFeedback(spanContext, true);
 
-// At shutdown. Both promises reject if recalld is unreachable.
+// At shutdown. `forceFlush` rejects if recalld is unreachable.
 await tracers.forceFlush();
 await loggers.forceFlush();
 await tracers.shutdown();

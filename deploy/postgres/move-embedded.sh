@@ -8,7 +8,7 @@ set -eu
 [ $# -eq 2 ] || { echo 'usage: move-embedded.sh DATA_DIR TARGET_URL' >&2; exit 2; }
 folder=$1 target=$2
 port=$(sed -n 's/.*"port":\([0-9][0-9]*\).*/\1/p' "$folder/owner.json" 2>/dev/null || true)
-[ -n "$port" ] || { echo "no recalld runs on $folder; start it with \`recalld serve\` first" >&2; exit 3; }
+[ -n "$port" ] || { echo "recalld is not running on $folder; start it with \`recalld serve\` first" >&2; exit 3; }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -2,7 +2,7 @@
 -- database before the first `recalld migrate`; it can be run again. See docs/how-to/security.md.
 --
 --   recalld_owner  owns the database and its tables; only `recalld migrate` uses it
---   recalld_app    reads and writes rows, and owns the partitions by time, which it creates and drops every day
+--   recalld_app    reads and writes rows, and owns the tables partitioned by time, to create and drop their partitions
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'recalld_owner') then

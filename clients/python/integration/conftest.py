@@ -1,6 +1,6 @@
 """A running daemon with an embedded database, and real programs that use the client.
 
-RECALLD_COMMAND starts recalld; default: what `npm run build` made in this repository.
+RECALLD_COMMAND starts recalld; default: the build that `npm run build` created.
 """
 
 from __future__ import annotations
@@ -138,11 +138,11 @@ class Daemon:
         return sorted(rows, key=lambda row: row.get("occurred_at") or "")
 
     def stored(self, pipeline: str) -> set[str]:
-        """Ids of the stored live queries."""
+        """Returns the ids of the stored live queries."""
         return {row["query_id"] for row in self.exported("queries", pipeline)}
 
     def queries(self, pipeline: str) -> list[dict[str, Any]]:
-        """The stored live queries with their ranked documents, as `found`: (id, score)."""
+        """Returns the stored live queries. `found` contains the ranked documents of a query as (id, score)."""
         queries = self.exported("queries", pipeline)
         results = sorted(self.exported("results", pipeline), key=lambda row: row["rank"])
         for one in queries:

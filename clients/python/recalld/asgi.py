@@ -71,8 +71,8 @@ class RecalldMiddleware:
         return send_with_header
 
     async def _live(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        """Runs the application's lifespan, or responds in place of an application that has none, such as one of
-        Django."""
+        """Runs the application's lifespan, or responds in place of an application that has none, such as a Django
+        application."""
         has_started = is_over = False
 
         async def send_after_flush(message: _Message) -> None:

@@ -219,7 +219,7 @@ class Client:
 
     def close(self, timeout: float = 5.0) -> bool:
         """Accepts no more items and sends buffered items for at most `timeout` seconds; drops the rest. Returns False if
-        items had to be dropped because the time was over."""
+        items had to be dropped because the time ran out."""
         forget(self._delivery)
         return self._delivery.close(timeout)
 

@@ -97,8 +97,8 @@ def query_item(fields: Mapping[str, Any], sample_rate: float) -> bytes:
 
 
 def _error(given: Union[None, str, BaseException]) -> Optional[str]:
-    """Returns the message of an error, or its class if the message is empty. Returns None for an empty str, which is no
-    error."""
+    """Returns the message of an error, or its class if the message is empty. Returns None for an empty str, which does
+    not count as an error."""
     if given is None or given == "":
         return None
     return (str(given) or type(given).__name__)[:_LONGEST_SHORT_TEXT]
@@ -171,7 +171,7 @@ def _stages(given: Optional[Iterable[Stage]]) -> Optional[List[Dict[str, object]
     some = itertools.islice(given, _MOST_STAGES + 1)
     stages = [{key: value for key, value in one.items() if value is not None} for one in some]
     if len(stages) > _MOST_STAGES:
-        raise InvalidField(f"stages has more than {_MOST_STAGES}")
+        raise InvalidField(f"stages has more than {_MOST_STAGES} stages")
     for stage in stages:
         name = _required(identifier(stage.get("name"), "stages[].name"), "stages[].name")
         if len(name) > _LONGEST_STAGE_NAME:

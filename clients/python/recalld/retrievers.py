@@ -71,14 +71,14 @@ def reported(
 
 
 class _Call:
-    """A call of a retriever. The context is entered only while the retriever works, so that the time that the consumer of a
-    generator takes is not counted as latency."""
+    """A call of a retriever. The context is entered only while the retriever works, so that the latency excludes the
+    time that the consumer of a generator takes."""
 
     def __init__(
         self, track: Track, results: Optional[Callable[[Any], Any]], fields: Dict[str, Any]
     ) -> None:
         self._track, self._results, self._fields = track, results, fields
-        # A generator may run in another context than the one in which it was called.
+        # A generator may run in a different context from the one in which it was called.
         self._context = current()
         self._seconds = self._started_at = 0.0
         self._is_reported = False

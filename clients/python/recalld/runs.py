@@ -1,4 +1,4 @@
-"""Matches the starts and ends of retriever runs that a framework reports, so that an ensemble is one query."""
+"""Matches the starts and ends of retriever runs that a framework reports, so that an ensemble counts as one query."""
 
 from __future__ import annotations
 

@@ -342,7 +342,7 @@ class TheProcess(ClientTest):
     def test_works_in_a_forked_child_and_sends_nothing_twice(self) -> None:
         daemon = self.daemon()
         script = (
-            # Python 3.12 warns of any fork in a process with several threads.
+            # Python 3.12 warns about any fork in a process with several threads.
             "import os, sys, warnings, recalld\nwarnings.simplefilter('ignore', DeprecationWarning)\n"
             "client = recalld.Client(sys.argv[1], pipeline='faq', flush_interval=60)\n"
             "client.track(id='of the parent', results=[])\nchild = os.fork()\n"
