@@ -44,7 +44,9 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
     ];
   }
   const reason = failure === null ? '.' : `: ${failure.message.replace(/\.$/, '')}.`;
-  const sentence = `${error + timeout} of ${total} golden queries failed${reason}`;
+  const unsent = failure?.notAsked ?? 0;
+  const others = unsent === 0 ? '' : `, and ${unsent} were not sent`;
+  const sentence = `${error + timeout - unsent} of ${total} golden queries failed${others}${reason}`;
   return [sign('failures', extent, sentence, values), kindOf(failure)];
 }
 

@@ -804,6 +804,12 @@ describe('a diagnosis', () => {
     expect(summary).toContain('Check the retriever');
   });
 
+  it('counts queries that were not sent separately from those that failed', () => {
+    const failure = { ...failedWith('http_503'), queries: 35, notAsked: 65 };
+    const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure } }));
+    expect(summary).toContain('35 of 100 golden queries failed, and 65 were not sent: ');
+  });
+
   it('has the action even if no evidence fits beside it', () => {
     const failure = { ...failedWith('http_503'), message: `http://rag:9000/${'search/'.repeat(25)} failed.` };
     const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure } }));
