@@ -1,4 +1,4 @@
-/** docs/reference/access.md: which key gets what from which route. */
+/** docs/reference/access.md: what each key gets from each route. */
 import { type RouteAccess, routeAccess } from '../../src/app/http/route-access.ts';
 import { mcpTools } from '../../src/mcp/tools.ts';
 import { type ApiScope, allows, apiScopes } from '../../src/platform/access/credentials.ts';
@@ -43,7 +43,7 @@ export function accessPage(): Page {
       ),
       '## Metrics',
       `\`/metrics\` needs a key only with \`server.metrics_protected\`. With a key that is restricted to specific
-pipelines, it returns only series whose label \`pipeline\` is one of them or one of their shadows, and these metrics, which do not
+pipelines, it returns only series whose label \`pipeline\` names one of them or of their shadows, and these metrics, which do not
 depend on pipelines:
 ${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as those of jobs and rejected items, cover all
 pipelines together and are omitted.`,

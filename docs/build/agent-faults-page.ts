@@ -24,7 +24,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     'The rankings are computed once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) run the code of the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
-    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. The cause is right if it is the only cause in the first diagnosis. The last column counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
+    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. A diagnosis is right if it names only the true cause; *immediately* means the first diagnosis. The last column counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
     table(
       [
         'Fault',
@@ -46,10 +46,10 @@ function sectionsOf(result: AgentFaultsResult): string[] {
       ]),
     ),
     '## Without a fault',
-    `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget}.`,
+    `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget} alerts.`,
     ...better.map((one) => sentenceOfBetter(one, result.calls)),
     '## Intervals',
-    'The table shows the share of hourly 95 % intervals that contain the value over the whole simulation.',
+    "The table shows the share of hourly 95 % intervals that contain the measure's value over the whole simulation.",
     table(
       ['Measure', 'Agent', 'Windows', 'Covered'],
       coverage.map(({ measure, agent, windows, covered }) => [
@@ -63,7 +63,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     [
       '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two agent causes were set by judgment and were not fitted to these streams.',
       '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With the default of 24 hours, if an agent stops after the first call, recalld detects this only when the window contains almost no second calls.',
-      '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries with the originals only if it stores the texts of both.',
+      '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries with the originals only if it stores both texts.',
       '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
     ].join('\n'),
   ];

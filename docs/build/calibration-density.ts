@@ -79,7 +79,7 @@ function densityParagraphs(result: DensityResult): string[] {
     [
       '- A change that affects 2 % of the traffic can produce uncovered topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is often detected late or never.',
       '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
-      '- If traffic consists of few distinct queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but causes no more false alerts.',
+      '- If traffic consists of few distinct queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but false alerts do not increase.',
       "- A moderately different mix of covered topics, in which each topic's popularity is multiplied by exp(0.5 z) with a standard normal z, almost never causes a page. A very different mix, with exp(z) as the factor, can cause a page.",
       '- The embedding canary detects another embedding model in the first hour, before any page.',
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the queries resemble known queries. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
@@ -88,7 +88,7 @@ function densityParagraphs(result: DensityResult): string[] {
   ];
 }
 
-/** Goals for monitoring and for one comparison, on vectors of a neural encoder. */
+/** Goals on vectors of a neural encoder: tickets a year, and share of comparisons by percent of uncovered traffic. */
 const DENSE_BARS = { tickets: 2, calls: { 0: 0.02, 10: 0.3, 20: 0.8 } } as const;
 
 function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): string[] {
@@ -108,7 +108,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no page, and at most ${DENSE_BARS.tickets} tickets a year in each scenario. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no pages, and at most ${DENSE_BARS.tickets} tickets a year in each scenario. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
     table(
       ['Scenario', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
@@ -157,7 +157,7 @@ interface StrongResult {
   readonly looks: LookResult;
 }
 
-/** Describes the limits of query density that the research papers show. */
+/** Describes the limits of query density on a store of research papers. */
 function papersParagraph([, papers]: readonly StrongResult[]): string {
   if (papers === undefined) throw new Error('The results of the papers are missing.');
   const { quiet } = papers.dense;

@@ -9,12 +9,12 @@ import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
 import { measuredBy, percent, status } from './calibration-text.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** Accepted false regressions of a check on hourly runs in the simulated time, per retriever. */
+/** Number of false regressions that a check on hourly runs may report per retriever in the simulated time. */
 const GOLDEN_BUDGET = 1;
 /** Size of the golden set in the tables of drops. */
 const TYPICAL_QUERIES = 300;
 
-/** Shares of real drops that must be detected, by the noise of the retriever. */
+/** For each kind of retriever noise, the share of real drops that must be detected. */
 const promises = [
   { noise: 'none', queries: 100, drop: 0.05, runs: 2, share: 1 },
   { noise: 'flips, few', queries: 100, drop: 0.05, runs: 48, share: 0.7 },
@@ -66,7 +66,7 @@ export function goldenCalibrationPage(results: string): Page {
         noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
       ),
       '## False regressions',
-      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} scenarios (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise, and therefore expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} scenarios`}.`,
+      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} scenarios (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise, and expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} false regressions ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} scenarios`}.`,
       `The table shows the number of false nDCG regressions in ${days} days, by the size of the golden set:`,
       table(
         ['Noise', ...sizes.map((queries) => `${queries} queries`)],
@@ -86,7 +86,7 @@ export function goldenCalibrationPage(results: string): Page {
       [
         '- Noise that all queries in a run share is the main problem, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns and uses its upper 95 % bound.',
         '- Five reruns are too few to estimate the shared noise. Pin a baseline with ten or more runs.',
-        '- Most false regressions occur in the few streams whose reruns varied too little by chance. If a check reports false regressions again and again, pin another baseline.',
+        '- Most false regressions occur in the few streams whose reruns varied too little by chance. If a check keeps reporting false regressions, pin another baseline.',
         '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or reduce the noise.',
         '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Rebuilds that recalld does not detect also cause false pages.',
         '- The hit rate varies about 25 % more than nDCG.',

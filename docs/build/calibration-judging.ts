@@ -118,7 +118,7 @@ function explainedVarianceParagraphs(
   ];
 }
 
-/** Goals for drops of judged relevance: share of streams detected and decided by people, and false pages a year. */
+/** Goals: share of streams in which the drop is detected, or in which people decide; and false pages a year. */
 const MIN_CALLED = 0.8;
 const MAX_FALSE_PAGES = 1;
 

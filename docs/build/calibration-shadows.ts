@@ -4,7 +4,7 @@ import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import { table } from './page.ts';
 
-/** Goals: share of equal shadows with a verdict, and of worse shadows with a verdict by the estimated day. */
+/** Goals: share of reports on equal shadows with a verdict, and of worse shadows detected by the estimated day. */
 const MAX_CALLED = 0.01;
 const MIN_IN_TIME = 0.8;
 
@@ -79,7 +79,7 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
   const worldColumns = ['Queries per session', 'SD of the difference', 'Shadows'];
   return [
     '## Shadows on judged live queries',
-    `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. Both result lists score the same for most queries and differ strongly for a few; half of this variance is between sessions. In *skewed* scenarios, a few queries lose much and the others gain a little. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
+    `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. The score difference is zero for most queries and large for a few; half of its variance is between sessions. In *skewed* scenarios, a few queries lose much and the others gain a little. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
     `Of ${shadows} equal shadows, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained one (${kept(reports <= MAX_CALLED)}). For shadows that are ${difference} nDCG worse, the report usually estimates how many days detection takes. In the worst scenario, ${percent(inTime)} of those with an estimate were detected within that time (${kept(inTime >= MIN_IN_TIME)}).`,
     table(
       ['Equal shadows: sessions a day', ...worldColumns, 'Verdict on any day', 'Reports with a verdict'],

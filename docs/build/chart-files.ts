@@ -5,15 +5,15 @@ import { createDashboards, dashboardText } from '../../src/app/dashboards/catalo
 import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';
 
-/** The job has the program's name in every namespace. */
+/** The job is named after the program in every namespace, so only the namespace distinguishes deployments. */
 export const kubernetesRules = { ...defaultRuleSettings, groupLabels: ['namespace', 'job'] };
 
 /** Returns the files by their path in the chart's folder. */
 export function chartFiles(): readonly Page[] {
   return [
-    // The chart copies this under `spec` unchanged; its braces are no template.
+    // The chart copies this file under `spec` unchanged: the braces in it are not template syntax.
     { path: 'files/rules.yaml', text: yaml(ruleFile(kubernetesRules)) },
-    // Same dashboards with links; the chart replaces the links' base URL with the configured URL.
+    // The same rules with links; the chart replaces the links' base URL with the configured URL.
     {
       path: 'files/rules-with-links.yaml',
       text: yaml(ruleFile({ ...kubernetesRules, consoleBaseUrl: 'https://console.invalid' })),

@@ -14,7 +14,7 @@ export async function commandsPage(): Promise<Page> {
     [
       '# Commands',
       'This page shows the `--help` of each command. Commands print results to stdout, and notes, logs and progress to stderr; progress appears only on a terminal. Exit codes: 0 success; 1 a check failed, a regression was found, or a run is void; 2 invalid usage, config or input; 3 a service is unreachable; 130 interrupted; 70 a bug in recalld.',
-      '`--json` prints exactly one JSON document. Keys are in snake case, times are ISO 8601 in UTC, shares are 0 to 1, and unknown values are null.',
+      '`--json` prints one JSON document. Keys are in snake case, times are ISO 8601 in UTC, shares are between 0 and 1, and unknown values are null.',
       ...program.commands.flatMap((command) => sections(command, '')),
     ],
   );

@@ -1,9 +1,9 @@
 /** The commented example of docs/reference/config.md. A test checks that it names every key and is valid. */
 export const configExample = `server:
-  host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
+  host: 127.0.0.1             # 0.0.0.0 accepts connections from other machines
   port: 8321                  # 0 selects a free port
   max_requests_per_minute: 60000   # per API key, or per address without a valid key
-  max_under_way_mb: 128       # memory of all concurrent requests; beyond it 503
+  max_under_way_mb: 128       # memory of all concurrent requests; above this, 503
   trusted_proxies: [10.0.0.0/8]    # proxies whose X-Forwarded-For is trusted
   oidc:                       # sign-in to the console; without it, API keys only
     issuer: https://login.example.com
@@ -162,7 +162,7 @@ pipelines:
       max_per_second: 20
 
     ann_recall:               # recall of the index against an exact search
-      queries: 20             # live queries an hour that are also searched exactly; 0 disables
+      queries: 20             # live queries an hour that are also searched exactly; 0: none
       k: 10
 
     judged:                   # grades a few live queries a day
@@ -175,7 +175,7 @@ pipelines:
       max_cost_per_day: 2     # US dollars
       human_share: 0.1       # share of selected queries for human judgments
       second_reviewer_share: 0.2       # share of these that a second person grades too
-      min_agreement: 0.4    # weighted kappa of judge and people, lower bound
+      min_agreement: 0.4    # minimum lower bound of the weighted kappa
 
     shadow:                   # candidates that get the same queries
       - name: new-index
@@ -232,7 +232,7 @@ pipelines:
         quiet_hours:          # in the time zone above; no scheduled full runs
           - {from: "22:00", to: "06:00"}
         max_queries_per_day: 50000   # without it, no limit
-        rotation_runs: 3      # ticks with both versions of a new set
+        rotation_runs: 3      # ticks that run the old and the new version
         keep_answers: 180d    # retention of answers; scores stay
 
     segments:
@@ -247,7 +247,7 @@ pipelines:
       - measure: hit_rate@5
         below: 0.9
         severity: warning
-      - regression: ndcg@10   # against the run of \`recalld baselines pin\`
+      - regression: ndcg@10   # against the run pinned by \`recalld baselines pin\`
         drop: 0.02
         alpha: 0.005
         severity: critical
@@ -262,7 +262,7 @@ pipelines:
         segments: all
         min_n: 50
         confirm: 3            # measurements in a row
-        no_data: silent       # low traffic does not alert
+        no_data: silent       # low traffic triggers no alert
       - measure: error_ratio  # critical if the lower 95 % bound is above
         above: 0.05
         severity: critical

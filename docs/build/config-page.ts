@@ -65,12 +65,12 @@ export function configPage(): Page {
   );
 }
 
-/** True for a section that the section about connections describes. */
+/** True for a section whose keys the section about connections describes. */
 function isConnectionSection(path: string): boolean {
   return /(?<!queue)\.tls(?:\.client)?$/.test(path);
 }
 
-/** Keys that configure a connection to another service. Their section describes them once. */
+/** Keys that configure a connection to another service. One section describes them for all services. */
 const connectionKeys = [
   'headers',
   'proxy',
@@ -108,7 +108,7 @@ function connectionText(sections: readonly Section[]): string[] {
   ];
 }
 
-/** Returns the form of a connection key that most sections use. */
+/** Returns a connection key in the form that most sections use. */
 function connectionLeaf(key: string, sections: readonly Section[]): Leaf | undefined {
   const found = sections.flatMap(({ forms }) =>
     forms.flatMap(({ leaves }) => leaves.filter((leaf) => leaf.key === key)),
@@ -144,7 +144,7 @@ function sectionText(
     ...(isUnion ? [list] : []),
     ...['backend', 'kind']
       .flatMap((key) => variables.get(`${path}.${key}`) ?? [])
-      .map(({ name }) => `Choose the form from the environment with ${code(name)}.`),
+      .map(({ name }) => `The environment variable ${code(name)} selects the form.`),
     ...[...groups.values()].flatMap((rows) => {
       const takenBy = rows[0]?.takenBy ?? [];
       const names = takenBy.map((index) => forms[index]?.name ?? '').join(', ');

@@ -53,7 +53,7 @@ function countsText(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** Returns how many worlds ran, also if the run was stopped before all of them had run. */
+/** Returns how many worlds ran, and how many were planned if the run was stopped early. */
 function worldsText(run: number, planned = run): string {
   return run < planned
     ? `${run} of ${planned} worlds (the run was stopped early; worlds with small golden sets run first)`
@@ -63,7 +63,7 @@ function worldsText(run: number, planned = run): string {
 function sectionOf(title: string, { provenance, split, planned, truth, seal, summary }: FaultsResult): string[] {
   const { quiet } = summary;
   const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
-  const opened = `${quiet.incidents} incidents, of which ${quiet.pages} critical, in ${quiet.worlds} worlds over ${quiet.days} days`;
+  const opened = `${quiet.incidents} incidents, ${quiet.pages} of them critical, in ${quiet.worlds} worlds over ${quiet.days} days`;
   const run = `${code(provenance.command)}, ${provenance.date}, ${worldsText(summary.worlds, planned)}, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
   if (split === 'quiet')
     return [

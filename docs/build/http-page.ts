@@ -18,7 +18,7 @@ same endpoints for machines, with every nested field.
   null and a note that it is too old, and the check is never \`ok\`.
 - **Request ids.** Every response contains an \`X-Request-Id\`: the id from the request, or a new id.
 - **Limits.** A body may have up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. An address that sends
-  20 different wrong keys within a minute gets 429 for further unknown keys; keys that worked before keep working.
+  20 different wrong keys within a minute gets 429 for further unknown keys; previously valid keys still work.
   Responses with 429 or 503 include \`Retry-After\`.
 - **Repeated objects** are listed once. Later tables name the endpoint and field where they are listed.`;
 
@@ -142,7 +142,7 @@ function fieldsOf(schema: JsonSchema, prefix: string, depth: number, place: Plac
   });
 }
 
-/** Link to where the fields or values of a schema are listed; records `path` if it is the first place. */
+/** Link to where the fields or values of a schema are listed; empty, and records `path`, if this is the first place. */
 function listedBefore(schema: JsonSchema, path: string, depth: number, { endpoint, listed }: Place): string {
   const inner = innerOf(schema);
   const values = branches(schema).flatMap((branch) => [

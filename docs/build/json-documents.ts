@@ -1,9 +1,9 @@
-/** The JSON document that `--json` prints, by command; test/e2e/json-documents.test.ts runs them. */
+/** The JSON document that each command prints with `--json`; test/e2e/json-documents.test.ts runs the commands. */
 export interface JsonDocument {
   readonly is: 'object' | 'list';
   /** Keys of the document, or of each element of a list. */
   readonly keys: readonly string[];
-  /** Notes that the keys do not show. */
+  /** What the keys do not show. */
   readonly more?: string;
 }
 
@@ -102,7 +102,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'isolation check': {
     is: 'object',
     keys: ['from', 'until', 'violated', 'pipelines'],
-    more: 'Each pipeline has `queries` (samples) and `rules`, with `violated`, `allowed`, `unchecked` by reason, and the first `violations`. Exit 1 if `violated` is not 0.',
+    more: 'Each pipeline has `queries` (samples) and `rules`, with `violated`, `allowed`, `unchecked` by reason, and the first `violations`. Exit code 1 if `violated` is not 0.',
   },
   'index hubs': {
     is: 'object',
@@ -116,12 +116,12 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'shadow report': {
     is: 'object',
     keys: ['pipeline', 'name', 'baseline', 'verdict', 'explanation', 'difference', 'comparisons', 'live', 'calls'],
-    more: 'The same as `GET /v1/shadows`.',
+    more: 'Same as `GET /v1/shadows`.',
   },
   'variants report': {
     is: 'object',
     keys: ['pipeline', 'tag', 'first_day', 'last_day', 'split', 'difference', 'confidence', 'arms'],
-    more: 'The same as `GET /v1/variants`.',
+    more: 'Same as `GET /v1/variants`.',
   },
   'topics complaints': {
     is: 'object',
@@ -187,7 +187,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   },
   'golden cancel': { is: 'object', keys: ['run_id', 'status'] },
   'runs list': { is: 'list', keys: run },
-  'runs show': { is: 'object', keys: run, more: 'With `--per-query` also `answers`.' },
+  'runs show': { is: 'object', keys: run, more: 'With `--per-query`, also includes `answers`.' },
   'runs compare': {
     is: 'object',
     keys: [
@@ -280,7 +280,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   rules: {
     is: 'object',
     keys: ['file', 'notes', 'rules'],
-    more: '`file` is null without `--out`; `rules` is the rule file, or with `--format crd` the resource.',
+    more: '`file` is null without `--out`; `rules` is the rule file or, with `--format crd`, the resource.',
   },
   dashboards: { is: 'object', keys: ['files', 'notes'] },
   'config check': {
@@ -290,13 +290,13 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'config print': {
     is: 'object',
     keys: ['server', 'storage', 'queue', 'log', 'metrics', 'alerts', 'notify', 'pipelines'],
-    more: 'The config with defaults and environment applied; `llm` if it is set.',
+    more: 'The config with defaults and environment applied; includes `llm` if set.',
   },
   migrate: { is: 'object', keys: ['applied', 'version'] },
   eval: {
     is: 'object',
     keys: ['counts', 'mismatch', 'notes', 'metrics'],
-    more: 'With `--per-query` also `per_query`.',
+    more: 'With `--per-query`, also includes `per_query`.',
   },
   compare: {
     is: 'object',

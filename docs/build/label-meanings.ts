@@ -1,6 +1,6 @@
 import { namedCauses } from '../../src/incidents/diagnosis/rules/cause.ts';
 
-/** The values of each label, which also shows what limits their number. */
+/** The values of each label; the text also shows what limits their number. */
 export const labelMeanings: Readonly<Record<string, string>> = {
   pipeline: 'Name of a pipeline in the config.',
   golden_set: 'Name of an imported golden set.',
@@ -44,7 +44,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   basis:
     'Kinds of feedback that are included: `all`, `explicit` (thumb, rating, relevance) or `implicit` (all other kinds).',
   reason:
-    'Why a request was shed (`database`, `overload`, `rate_limit`), why a scheduled run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), why a measure has no value (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_episodes`, `no_baseline`, `too_few_sessions`, `too_few_clicks`), why the coverage of a query was not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), why an isolation rule could not check an answer (`segment_missing`, `document_unidentified`, `field_missing`), or why a grade is missing (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
+    'Why a request was shed (`database`, `overload`, `rate_limit`), why a scheduled run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), why a measure has no value (`no_queries`, `none_sampled`, `no_clicks`, `no_texts`, `no_query_texts`, `no_episodes`, `no_baseline`, `too_few_sessions`, `too_few_clicks`, ...), why the coverage of a query was not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), why an isolation rule could not check an answer (`segment_missing`, `document_unidentified`, `field_missing`), or why a grade is missing (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
   cause: `Likely cause of an alert: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](../explanation/diagnosis.md).`,
   confidence: 'Confidence of a diagnosis: `high`, `medium` or `low`.',
   code: 'Reason why an item was rejected.',

@@ -35,7 +35,7 @@ const groups: readonly Group[] = [
   {
     title: 'Checks',
     about:
-      'Thresholds are exported as metrics, so that alert rules compare series with series and only the config states the thresholds.',
+      'Thresholds are exported as metrics, so alert rules compare series with series and only the config states the thresholds.',
     holds: /^recalld_(check|threshold)/,
   },
   {
@@ -53,11 +53,11 @@ const groups: readonly Group[] = [
 const reading = `How to read the metrics:
 
 - **n.** Every golden score is a mean over *all* judged queries of its segment. A query that failed, timed out or returned nothing counts as 0. \`recalld_golden_scored_queries\` is n.
-- **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check uses the upper bound, so that sampling noise
+- **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check uses the upper bound, so sampling noise
   does not cause pages.
 - **Withholding.** recalld does not export scores older than three intervals of their schedule (three days for manual sets);
   \`recalld_golden_scores_withheld\` is then 1. No value is ever NaN.
-- **Snapshot.** Gauges marked *stored* come from the latest rows of the database. Each process reads them into memory every
+- **Snapshot.** Gauges marked *stored* come from the latest database rows. Each process reads them into memory every
   10 seconds, so a scrape never waits for the database. \`recalld_snapshot_age_seconds\` is their age.
 - **Replicas.** Every replica exports the same *stored* values: aggregate with
   \`max by (pipeline, golden_set, segment, k) (...)\`, never \`sum\`. For metrics marked *process*, use \`sum\` over \`rate\`.
@@ -91,7 +91,7 @@ export function metricsPage(): Page {
       reading,
       ...sections,
       '## Labels',
-      'Label values are bounded. They never contain query text, or ids of queries, documents, users or runs.',
+      'Label values are limited in number. They never contain query text, or ids of queries, documents, users or runs.',
       table(
         ['Label', 'Values'],
         labels.map((label) => [code(label), labelMeanings[label] ?? '']),

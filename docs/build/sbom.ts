@@ -1,4 +1,4 @@
-/** Writes sbom.cdx.json (CycloneDX): the production dependencies of a release, by npm from package-lock.json. */
+/** Writes sbom.cdx.json (CycloneDX): production dependencies of a release, which npm reads from package-lock.json. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ const bom = JSON.parse(
 ) as Bom;
 const { packages } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as Lock;
 
-// `--omit=dev` of npm 11 also omits packages that a development tool shares with us, such as zod.
+// `--omit=dev` of npm 11 also omits packages, such as zod, that both recalld and a development tool use.
 const refs = new Set(
   Object.entries(packages)
     .filter(([, { dev }]) => dev !== true)

@@ -33,7 +33,7 @@ const stores: Readonly<Record<StoreKind, StoreFacts>> = {
   milvus: {
     name: 'Milvus',
     client: '@zilliz/milvus2-sdk-node',
-    unmet: 'Milvus Lite 3.2.2 serves only gRPC; the server on PyPI is 2.3.5, without version 2 of the REST API',
+    unmet: 'Milvus Lite 3.2.2 serves only gRPC; the server on PyPI is 2.3.5, which lacks version 2 of the REST API',
   },
   pinecone: { name: 'Pinecone', client: '@pinecone-database/pinecone', unmet: 'it exists only as a cloud service' },
   redis_search: { name: 'Redis search', unmet: 'the Redis packages of Debian and PyPI have no query engine' },
@@ -83,7 +83,7 @@ function courseParagraphs(): string[] {
       ['retriever of', 'date', 'queries', 'hit rate@5', 'MRR@5', "the course's MRR@5", 'queries with ties', 'range'],
       rows,
     ),
-    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, and the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over their orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To measure it again, download two files of the course:",
+    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, and the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over all their orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To measure it again, download two course files:",
     `\`\`\`sh\n${courseVariable}=FOLDER npx vitest run --project interop test/interop/stores/course.test.ts  # FOLDER contains ${Object.values(courseFiles).join(' and ')}\n\`\`\``,
   ];
 }

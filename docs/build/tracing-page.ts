@@ -48,7 +48,7 @@ export function tracingPage(): Page {
         }),
       ),
       '## Spans without documents',
-      '`recalld doctor` reports spans from the last day that produced no live query, with the reason and the fix. A search without a retriever span is reported only for a pipeline without live queries.',
+      "`recalld doctor` reports the last day's spans that produced no live query, with the reason and the fix. A search without a retriever span is reported only for a pipeline without live queries.",
       table(
         ['reason', 'fix'],
         [...Object.values(spanReasons).map(({ problem, fix }) => [problem, fix]), ['an exporter uses gRPC', GRPC_FIX]],
@@ -62,7 +62,7 @@ export function tracingPage(): Page {
   );
 }
 
-/** Names the frameworks whose newest recording did not pass the Collector. */
+/** Names the frameworks whose newest recording was not sent through the Collector. */
 function without({ programs }: CollectorRecording, recordings: readonly Recording[]): string {
   const sent = new Set(programs.map(({ name }) => name));
   const others = recordings.filter(({ name }) => !sent.has(name)).map(({ framework }) => framework);
