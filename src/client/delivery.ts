@@ -301,7 +301,10 @@ export class Delivery {
     this.#count(verdict.kind === 'too_large' ? refused(batch.length, 413) : verdict, batch.length);
   }
 
-  /** Sends a body until the daemon has accepted or rejected it; null if the client was stopped first. */
+  /**
+   * Sends a body, repeatedly if necessary, until the daemon accepts or rejects it. Returns null if the client is
+   * stopped first.
+   */
   async #deliver(plain: Uint8Array, items: number): Promise<Processed | TooLarge | null> {
     const tally = this.#tally;
     const compressed = this.#isGzipTaken ? await compressBody(plain).catch(() => null) : null;

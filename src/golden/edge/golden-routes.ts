@@ -188,7 +188,7 @@ export function addGoldenSets(
   app.get('/v1/golden-sets', read, async (request) => {
     const page = parseRequest(request.query, goldenSetListQuery, 'query');
     const versions = await contextOf(request).db.golden.sets.list();
-    // The list has the newest version of each set first.
+    // In the list, the newest version of each set comes first.
     const latest = versions.filter(({ name }, index) => versions[index - 1]?.name !== name);
     const { items, next_cursor } = sliceAt(latest, page);
     return { items: items.map(goldenSetVersionJson), next_cursor };

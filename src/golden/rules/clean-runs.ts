@@ -1,6 +1,6 @@
 /**
- * Chooses the runs that measure retriever noise. A run during an incident, with failures or from another deployment
- * would overstate the noise, and hide the next fault of the same size.
+ * Chooses the runs on which retriever noise is measured. A run during an incident, with failures or from another
+ * deployment would overstate the noise, and hide the next fault of the same size.
  */
 import { decimal } from '../../core/format.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
@@ -28,7 +28,8 @@ export interface ExcludedRun {
 }
 
 /**
- * Minimum number of runs, including the pinned run, that measure the noise. The spread of fewer runs would be a guess.
+ * Minimum number of runs, including the pinned run, on which the noise is measured. The spread of fewer runs would be a
+ * guess.
  */
 export const MIN_CLEAN_RUNS = 3;
 

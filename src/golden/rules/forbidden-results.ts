@@ -135,7 +135,7 @@ export function confirmForbidden(
 /** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** Maximum number of unanswerable queries with documents to store per run. */
+/** Maximum number of unanswerable queries that are stored per run because documents were returned for them. */
 export const MAX_NAMED = 50;
 
 /**

@@ -88,7 +88,7 @@ export class GoldenSetBuilder {
       throw malformed(
         place,
         query.id === null
-          ? `repeats the query of ${at(known.place)}; put their judgments on one line or give each query an id`
+          ? `repeats the query of ${at(known.place)}; put the judgments of both on one line or give each query an id`
           : `repeats the query id ${quoted(id)} of ${at(known.place)}; give each query its own id`,
       );
     }

@@ -148,7 +148,7 @@ export const ERASED_TEXT = '[erased]';
 /** Selects queries by id, or by index in import order, from 0: `from` is inclusive, `to` exclusive. */
 export type QuerySelection = { readonly ids: readonly string[] } | { readonly from: number; readonly to: number };
 
-/** `questions`: one query per line without judgments, which only measures the stability of results. */
+/** `questions`: one query per line, without judgments. Such a set only measures the stability of results. */
 export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl', 'questions'] as const;
 
 export type GoldenFormat = (typeof goldenFormats)[number];

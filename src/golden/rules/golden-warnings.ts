@@ -67,7 +67,7 @@ export class GoldenWarnings {
     else tally.count += 1;
   }
 
-  /** Sets the count of a warning that the caller has counted itself. A count of 0 is not reported. */
+  /** Sets the count of a warning whose occurrences the caller has counted. A count of 0 is not reported. */
   set(kind: WarningKind, count: number, first: string): void {
     if (count > 0) this.#tallies.set(kind, { count, first });
   }

@@ -34,7 +34,7 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
   return {
     duplicates,
     contradictions,
-    /** Ids of queries without a relevant document, which score 0 whatever the retriever returns. */
+    /** Ids of queries without a relevant document. These queries score 0, whatever the retriever returns. */
     withoutRelevant: queries
       .filter(({ judgments }) => !judgments.some(({ grade }) => grade >= relevanceLevel))
       .map(({ id }) => id),

@@ -209,7 +209,7 @@ export function suggestJudgments(
       const given = byPerson.get(documentId);
       return {
         documentId,
-        /** Suggested grade; null if nothing suggests a grade and a person must judge the document. */
+        /** Suggested grade; null if nothing suggests a grade, in which case a person must judge the document. */
         grade:
           given !== undefined
             ? Math.max(0, given - 1)

@@ -196,7 +196,7 @@ export interface GoldenRun extends NewRun {
   readonly answersDeletedAt: Date | null;
 }
 
-/** Numbers of judged documents that were looked up, and of missing documents by reason; null without a probe. */
+/** Number of judged documents that were looked up, and numbers of missing documents by reason; null without a probe. */
 export interface RunLabels {
   readonly probed: number | null;
   /** Number of superseded documents: their judgments are out of date. */
@@ -233,7 +233,7 @@ export interface NoAnswerResults {
   /** Number of failed queries, which are not counted as empty results. */
   readonly failed: number;
   readonly answered: number;
-  /** The queries with the most documents, most documents first, then by id; at most fifty. */
+  /** The queries with the most documents, sorted by number of documents (most first), then by id; at most fifty. */
   readonly worst: readonly FalseAnswer[];
 }
 

@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../../core/time.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { firstWhere } from '../../math/stats/distributions.ts';
 
-/** Minutes since midnight. `from` above `to` spans midnight; equal values mean the whole day. */
+/** Minutes since midnight. If `from` is later than `to`, the range spans midnight; equal values mean the whole day. */
 export interface QuietHours {
   readonly from: number;
   readonly to: number;
@@ -64,7 +64,7 @@ export function overrunSeconds(durationsSeconds: readonly number[], shortestGapS
   return typical > shortestGapSeconds ? typical : null;
 }
 
-/** Why a run starts, which decides how much of the daily budget it may use. */
+/** Reason for starting a run; the reason decides how much of the daily budget the run may use. */
 export type StartPurpose = 'full' | 'sentinel' | 'escalation' | 'manual';
 
 export interface BudgetRequest {
@@ -84,9 +84,9 @@ export interface BudgetRequest {
 /**
  * True if a run fits into the remaining daily budget.
  *
- * For a set with a sentinel, the part of the limit beyond one full run is reserved in case the sentinel fails, up to
- * the queries of another full run. Scheduled runs and sentinels must not use this reserve; a full run that a failed
- * sentinel starts may. A manual run is never refused, but its queries count toward the limit.
+ * For a set with a sentinel, the part of the limit beyond one full run, but no more than the queries of another full
+ * run, is reserved in case the sentinel fails. Scheduled runs and sentinels must not use this reserve; a full run that
+ * a failed sentinel starts may. A manual run is never refused, but its queries count toward the limit.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

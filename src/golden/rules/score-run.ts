@@ -7,7 +7,7 @@ import { groupBySegment, type Segment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 import { hasSteps, rankingsOf } from './steps.ts';
 
-/** Segment of the queries with a relevant document in the store; scored only if some queries have none. */
+/** Segment of the queries with a relevant document in the store; scored only if some queries have no such document. */
 const ALIVE_SEGMENT = 'alive';
 
 /** Returns the settings for scoring a run: the measures for its queries, plus the gains that its settings request. */

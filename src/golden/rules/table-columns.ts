@@ -216,7 +216,7 @@ function refuseHiddenGrades({ header, rows, names, places }: Table, tags: readon
   );
 }
 
-/** Rejects columns with an unknown name whose values differ between rows of the same query. */
+/** Rejects columns that have an unknown name and whose values differ between rows of the same query. */
 function refuseSplitting(table: Table, tags: readonly number[], rowsAsQueries: boolean): void {
   const { header, names } = table;
   const problems = tags.flatMap((index) => {

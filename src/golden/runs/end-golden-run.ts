@@ -102,7 +102,7 @@ interface Conclusion {
   readonly context: Context;
   readonly run: GoldenRun;
   readonly side: ComparedSide;
-  /** Ids of the queries with a stale label, which are not compared. */
+  /** Ids of the queries that are not compared, because they have a stale label. */
   readonly stale: ReadonlySet<string>;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -207,7 +207,9 @@ async function compareWithBaseline(
     : `The run has no query or no cutoff in common with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
-/** Compares a shadow run with the run that it replays, without the queries that have a stale label in that run. */
+/**
+ * Compares a shadow run with the run that it replays. Excludes the queries that have a stale label in the replayed run.
+ */
 async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
   const { context, run } = conclusion;
   const { goldenSet, goldenSetVersion: version } = run;

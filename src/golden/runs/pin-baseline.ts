@@ -52,7 +52,7 @@ export async function pinRun(
   );
   return {
     baseline: { ...pin, excludedRuns: excluded, unpinnedAt: null },
-    /** Number of runs that measured the noise, including the pinned run; 1 if the noise is unknown. */
+    /** Number of runs on which the noise was measured, including the pinned run; 1 if the noise is unknown. */
     runs: measured.length,
     isDeterministic,
     /** Warnings for the person who pins the run, one sentence each; empty for a clean run. */
@@ -75,8 +75,8 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
 }
 
 /**
- * Maximum number of earlier runs that measure the noise. With the pinned run, these are ten runs, the number for which
- * regression checks are calibrated.
+ * Maximum number of earlier runs on which the noise is measured. Together with the pinned run, these are ten runs, the
+ * number for which regression checks are calibrated.
  */
 const MAX_EARLIER_RUNS = 9;
 
@@ -97,7 +97,7 @@ async function measureNoise(
   return statistics.measureReruns(queries, answers, first.settings, signal);
 }
 
-/** Returns the completed runs just before this run that had the same queries, store and model. */
+/** Returns the completed runs just before this run, back to the last change of the queries, the store or the model. */
 async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun[]> {
   const { pipeline, goldenSet } = run;
   const before = await db.golden.runs.list({

@@ -57,7 +57,7 @@ export async function findLostDocuments(
   return {
     /** Possible replacement chunks, keyed by the id of the missing document; empty if no chunk is similar enough. */
     anchors,
-    /** Ids of lost documents without a stored text, which cannot be searched for. */
+    /** Ids of lost documents that cannot be searched for, because their texts are not stored. */
     unknown,
     /** A sentence that states why the search ended early; null if it did not. */
     gap: null,

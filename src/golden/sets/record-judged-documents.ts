@@ -8,8 +8,8 @@ const READ = 2000;
 const BATCH = 500;
 
 /**
- * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. If the store fails or has
- * no texts, the pass ends, and the next pass continues.
+ * Reads the missing texts of judged documents by document id, and stores them. If the store fails or has no texts, the
+ * pass ends, and the next pass continues.
  */
 export async function recordJudgedDocuments(
   { db, clock }: Context,

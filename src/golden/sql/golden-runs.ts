@@ -1,7 +1,7 @@
 /**
  * Golden runs and the outcomes of their queries.
  *
- * A worker claims a run in progress with a lease. Only the worker with the lease stores results. When the lease
+ * A worker uses a lease to claim a run in progress. Only the worker with the lease stores results. When the lease
  * expires, any worker may take over the run and continue with the queries without stored results.
  */
 

@@ -251,7 +251,7 @@ export interface HistoricRun {
   readonly scores: readonly SegmentScore[];
 }
 
-/** Selects one row per score of these runs. If more runs match than the limit, the newest runs are used. */
+/** Selects one row per score of these runs. If more runs match than the limit allows, the newest runs are used. */
 const historySql = `
   with newest as (
     select id, golden_set_version, status, started_at from golden_runs

@@ -36,20 +36,20 @@ export interface EvaluationCounts {
   readonly judgedDocuments: number;
   /** Number of judgments with a grade of 0 or more whose document the run returned for the query. */
   readonly judgedDocumentsFound: number;
-  /** Number of unjudged queries in the run, which are ignored. */
+  /** Number of unjudged queries in the run; these queries are ignored. */
   readonly ignoredUnjudgedQueries: number;
   /** Number of judged queries for which the run has results of steps, with query ids such as `q1#2`. */
   readonly queriesWithSteps: number;
-  /** Over all judged queries: number of results that repeat a document of the same ranking. */
+  /** Number of results that repeat a document of the same ranking, summed over all judged queries. */
   readonly duplicateDocuments: number;
   /**
-   * Over all judged queries: number of results with the same score as the previous, different document. Their order was
-   * determined by document id, not by the retriever.
+   * Number of results with the same score as the previous, different document, summed over all judged queries. Their
+   * order was determined by document id, not by the retriever.
    */
   readonly scoreTies: number;
 }
 
-/** The difference if documents are returned for a query other than the one for which they are judged. */
+/** Difference that is reported if documents are returned for a query other than the one for which they are judged. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why no result of a run is judged. */

@@ -61,7 +61,9 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
       for (const warning of warnings) note(warning);
       for (const { runId: other, reason } of baseline.excludedRuns) note(`Excluded run ${other}: ${reason}.`);
       if (runs < MIN_CLEAN_RUNS) {
-        note(`Retriever noise is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. Use --reruns 9 to measure it.`);
+        note(
+          `Retriever noise is unknown, because there are fewer than ${MIN_CLEAN_RUNS} clean runs. Use --reruns 9 to measure it.`,
+        );
       } else if (isDeterministic)
         note(
           `The retriever returned the same results in ${plural(runs, 'run')}, so any difference from the baseline counts as a change.`,

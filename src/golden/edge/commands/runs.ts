@@ -50,7 +50,7 @@ export function runsCommand(command: Command, signal: AbortSignal): CommandUnkno
     )
       .argument('<baseline>', 'id of the baseline run')
       .argument('<candidates...>', 'ids of the runs to compare with it')
-      .option('--by <measure>', 'measure that sorts the queries (default: ndcg at the largest cutoff)')
+      .option('--by <measure>', 'measure by which the queries are sorted (default: ndcg at the largest cutoff)')
       .option('--limit <n>', 'maximum number of queries listed', parseCount, 20)
       .action((baseline, candidates, { config, by, limit, json }) => {
         const settings = commandSettings(config, signal);

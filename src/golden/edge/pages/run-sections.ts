@@ -291,7 +291,7 @@ export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
     lead(
       'This run is the pinned baseline: later runs are compared with it. ',
       reruns === null
-        ? 'The noise of the retriever is unknown: fewer than three clean runs.'
+        ? 'The noise of the retriever is unknown, because there are fewer than three clean runs.'
         : `The noise of the retriever was measured on ${reruns} clean runs.`,
     ),
     excludedRuns.length > 0 &&

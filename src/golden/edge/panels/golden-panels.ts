@@ -32,7 +32,7 @@ export const axes = {
   count: { unit: 'short', min: 0 },
 } as const;
 
-/** Returns the queries of a gauge with the band of its 95 % confidence interval. */
+/** Returns the PromQL queries for a gauge and for the band of its 95 % confidence interval. */
 export function banded(
   metric: BandedMetric,
   legend: string,
@@ -74,7 +74,7 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   const union = unionOf[measure];
   return graph({
     title: `${measureTitles[measure]} at $k`,
-    description: `Mean over all judged queries of the segment with its 95 % CI; queries that failed or returned no results count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to the mean over all queries.`,
+    description: `Mean over all judged queries of the segment, with its 95 % CI; queries that failed or returned no results count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to the mean over all queries.`,
     ...axes.score,
     width,
     queries: [
