@@ -9,7 +9,7 @@ import type { Clock } from './time.ts';
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Db {}
 
-/** Callbacks with which a subject triggers work in a subject that it may not import; `app/` provides them. */
+/** Callbacks with which a subject triggers work in another subject that it may not import; `app/` provides them. */
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 

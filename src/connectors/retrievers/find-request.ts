@@ -91,8 +91,8 @@ export async function findRequest(
 }
 
 /**
- * Tries a lone text key first, because a strict service rejects unknown keys. Then adds a count, which some services
- * require.
+ * First tries a request with only a text key, because a strict service rejects unknown keys. Then adds a count, which
+ * some services require.
  */
 function attemptsFor(url: string): Attempt[] {
   if (url.includes('{{text}}')) return [{ url, method: 'GET', body: null }];

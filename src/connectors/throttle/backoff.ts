@@ -67,8 +67,8 @@ export interface ShareClaim {
 
 /**
  * Divides the concurrency equally. The first processes get the remainder, and no share exceeds what the other processes
- * leave unused. A process that exceeds its share counts with its actual use until it has reduced this use, so that the
- * total never exceeds the concurrency limit.
+ * leave unused. For a process that exceeds its share, the actual use is counted until the process has reduced it, so
+ * that the total never exceeds the concurrency limit.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;

@@ -96,8 +96,8 @@ const UNJUDGED = -1;
 
 /**
  * Creates an evaluator that scores many rankings by the same metrics, in one pass over each ranking and with reused
- * buffers. Each judged document may occur at most once; then every measure except cg and dcg is in [0, 1]. No value is
- * ever NaN.
+ * buffers. Each judged document may occur at most once; under this condition, every measure except cg and dcg is within
+ * [0, 1]. No value is ever NaN.
  *
  * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  */

@@ -222,7 +222,7 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a frequent schedule, the inspected ticks may not reach the weekend, so this also checks the gap around every
+  // For a frequent schedule, the inspected ticks might not reach the weekend, so this also checks the gap around every
   // hour for more than a week.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);

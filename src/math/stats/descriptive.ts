@@ -55,7 +55,7 @@ interface BootstrapSettings {
  * + z))) of the replicate means, interpolated linearly.
  *
  * The values are sorted before resampling, so their order does not matter. The same values and settings always return
- * the same interval. Takes replicates * n draws at about 5 ns each.
+ * the same interval. The computation needs replicates * n draws, at about 5 ns each.
  *
  * @throws RangeError if there are no values
  */

@@ -117,7 +117,7 @@ export function groupEqualRows(matrix: Matrix) {
   return {
     /** First row of each group, in matrix order. */
     distinct: Uint32Array.from(distinct),
-    /** Position in `distinct` of each row's group. */
+    /** For each row, the position of its group in `distinct`. */
     groupOf,
   };
 }

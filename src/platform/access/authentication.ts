@@ -71,7 +71,7 @@ export function createAuthentication(sources: {
 
 /**
  * Checks the key of each API call before the body is read. Limits calls per key, or per address if the key is missing
- * or invalid. Health and metrics need no key and have no rate limit.
+ * or invalid. Health and metrics have no rate limit, and no key is checked for them here.
  */
 export async function identifyCallers(
   app: FastifyInstance,

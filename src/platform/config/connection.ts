@@ -49,7 +49,7 @@ export type TlsConfig = z.infer<typeof tlsSchema>;
 export const proxySchema = z
   .string()
   .regex(/^(environment|https?:\/\/\S+)$/, {
-    error: 'must be an http:// or https:// URL, or environment',
+    error: 'must be an http:// or https:// URL, or the word environment',
     abort: true,
   })
   .refine((text) => text === 'environment' || URL.canParse(text), {

@@ -1,5 +1,5 @@
 /**
- * Times in the config: durations (`30m`, `24h`, `7d`), and schedules as cron expressions with time zones. All of
+ * Times in the config: durations (`30m`, `24h`, `7d`), and schedules as cron expressions with time zones. Every part of
  * recalld interprets them in the same way.
  */
 import { z } from 'zod';

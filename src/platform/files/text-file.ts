@@ -91,8 +91,8 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // A pipe or a terminal is written to directly; `writeText` refuses a folder, and an existing file unless
-        // `replace` is set.
+        // A pipe or a terminal is written to directly; `writeText` refuses a folder, and also refuses an existing file
+        // unless `replace` is set.
         await writeText(path, text, replace);
         continue;
       }
@@ -222,7 +222,7 @@ async function* chunks(path: string): AsyncGenerator<Buffer> {
 export function createStateFile(path: string) {
   return {
     path,
-    /** Returns the stored values, without an incomplete last line; null if there is no file. */
+    /** Returns the stored values; null if there is no file. Ignores an incomplete last line. */
     async read(): Promise<unknown[] | null> {
       const text = await readFile(path, 'utf8').catch((cause: unknown) => {
         if (codeOf(cause) === 'ENOENT') return null;

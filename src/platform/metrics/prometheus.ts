@@ -207,8 +207,8 @@ export function createExporter(settings: ExporterSettings) {
     contentType: registry.contentType,
     /**
      * Returns the in-memory values in the Prometheus text format, in parts, as UTF-8. Never waits for the database:
-     * cached rows are exported with their age, without values that are too old to trust. Overlapping scrapes share one
-     * response, because building one takes milliseconds of CPU time.
+     * exports cached rows together with their age, and omits values that are too old to trust. Overlapping scrapes
+     * share one response, because building one takes milliseconds of CPU time.
      */
     scrape(): Promise<readonly Buffer[]> {
       running ??= answer().finally(() => {
@@ -282,8 +282,8 @@ function registerCatalogue(
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Measures ten times a second how late a timer fires; other work had to wait equally long. Each delay is recorded once,
- * no matter how long it was. Does not keep the process alive.
+ * Measures ten times a second how late a timer fires; other work had to wait for the same time. Each delay is recorded
+ * once, no matter how long it was. Does not keep the process alive.
  *
  * @param record also receives each delay
  * @returns a function that stops the measurement

@@ -90,8 +90,8 @@ export interface BackendOptions {
 const SCHEMA = 'bullmq';
 
 /**
- * Number of workers that may be lost while running a job, including through restarts, before the job fails permanently.
- * The number is limited, because the job itself may crash its workers.
+ * Number of workers that may be lost while running a job, including workers lost through restarts, before the job fails
+ * permanently. The number is limited, because the job itself may crash its workers.
  */
 const MAX_LOST_WORKERS = 10;
 

@@ -223,8 +223,8 @@ function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptio
     drain: async (): Promise<void> => {
       const drained = Promise.all(workers.map((worker) => worker.close()));
       while (running.size > 0) await Promise.allSettled(running.keys());
-      // Workers report their results to the store before they close. If the store is unreachable, they would wait
-      // forever.
+      // Workers report their results to the store before they close. Without this limit, they would wait forever for an
+      // unreachable store.
       const limit = setTimeout(() => backend.abandon(), answerLimitMs);
       await endsWithin(drained, GIVE_UP_AFTER * answerLimitMs).finally(() => clearTimeout(limit));
     },

@@ -61,8 +61,8 @@ function signInPage({ frame, next, problem, provider }: SignInPageProps): string
             aria-describedby={problem === null ? 'hint' : 'problem hint'}
           />
           <p id="hint" class="lead">
-            Scope <code>read</code> views pages, scope <code>admin</code> can also make changes. Create keys with{' '}
-            <code>recalld keys create</code>.
+            A key with scope <code>read</code> can view pages; a key with scope <code>admin</code> can also make
+            changes. Create keys with <code>recalld keys create</code>.
           </p>
           <button type="submit" class={provider === null ? undefined : 'quiet'}>
             Sign in
