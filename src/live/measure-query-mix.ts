@@ -17,7 +17,7 @@ const TEXTS_PER_TURN = 50;
 /** Minimum number of queries. With fewer queries, chance determines which query is most frequent. */
 const MIN_QUERIES = 50;
 
-/** @param latest latest measurements of the pipeline */
+/** @param latest most recent measurements of the pipeline */
 export async function measureQueryMix(
   { db, clock }: Context,
   window: LiveWindow,

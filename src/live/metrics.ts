@@ -64,7 +64,7 @@ export const isolationMetrics = {
     source: 'process',
   },
   recalld_live_isolation_violations: storedGauge(
-    'Live queries in the last hour that returned a document not allowed by an isolation rule.',
+    'Live queries in the last hour whose results contain a document that an isolation rule does not allow.',
     ['pipeline', 'rule'],
   ),
 } as const satisfies Record<string, MetricDefinition>;

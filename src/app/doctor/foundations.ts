@@ -78,7 +78,7 @@ export async function withDatabase(
         service: 'database',
         status: 'ok',
         ms: performance.now() - startedMs,
-        message: `${where} ${rows[0]?.version ?? ''} responds${through}, and its schema ${newer.length === 0 ? 'matches this version' : 'is newer than this version'}.`,
+        message: `${where} ${rows[0]?.version ?? ''} responds${through}, and its schema ${newer.length === 0 ? 'matches this version of recalld' : 'is newer than this version of recalld'}.`,
       });
       if (newer.length > 0) {
         const message = `A newer recalld migrated the database (${newer.join(', ')}); this version is compatible with the new schema.`;

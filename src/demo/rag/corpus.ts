@@ -100,7 +100,7 @@ const NEIGHBORS = 8;
  * vectors of the eight texts with the most similar words, weighted by the square of the similarity. It gets the zero
  * vector if no text shares a word with it.
  *
- * @param texts texts that have vectors
+ * @param texts all texts for which `vectors` has a vector
  * @param words embedder by which texts are compared
  */
 export function sentenceEmbedder(

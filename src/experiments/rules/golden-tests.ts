@@ -81,7 +81,7 @@ export function statusOfTests<Test extends GoldenTest>(
  * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *
  * @param tests in order
- * @param difference difference to detect, > 0
+ * @param difference smallest true difference that must be detected, > 0
  * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
 export function evidenceOfTests(tests: readonly GoldenTest[], difference: number, comparisons: number): Evidence {

@@ -80,7 +80,7 @@ const MAX_DAYS = 36_500;
  * estimate the variance, the bounds of the previous day remain.
  *
  * @param days in order
- * @param difference difference to detect, > 0
+ * @param difference smallest true difference that must be detected, > 0
  * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
 export function statusOfPairs(days: readonly SummedDay[], difference: number, comparisons: number) {
@@ -103,7 +103,7 @@ export function statusOfPairs(days: readonly SummedDay[], difference: number, co
 /**
  * Returns the true difference that the current data detects with probability `power`.
  *
- * @param variance variance of the mean difference, > 0
+ * @param variance squared standard error of the mean difference, > 0
  */
 function detectable(variance: number, scale: number, alpha: number, power: number): number {
   const { high } = normalMixtureInterval(0, variance, scale, alpha);
@@ -116,7 +116,7 @@ function detectable(variance: number, scale: number, alpha: number, power: numbe
  * proportional to their number.
  *
  * @param days ascending
- * @param difference difference to detect, > 0
+ * @param difference smallest true difference that must be detected, > 0
  */
 export function evidenceOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): Evidence {
   const [first, last] = [days[0], days.at(-1)];
@@ -181,7 +181,7 @@ export interface WeightedSums {
  * for as many yes/no trials as there are effective sessions (Kish, (sum W)^2 / sum W^2): among variables in [0, 1] with
  * this mean, a yes/no trial has the largest variance.
  *
- * @param sum sum of weight times value
+ * @param sum total of weight times value
  * @returns null without queries
  */
 export function weightedShare({ n, weights, squares }: WeightedSums, sum: number) {

@@ -64,7 +64,7 @@ export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date
     .toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
 }
 
-/** Returns the start of the window in which the measure of an alert was last measured; empty for a golden score. */
+/** Returns the start of the window of the latest value of an alert's measure; empty for a golden score. */
 function dataOf({ measured }: Alert, measurements: AlertFacts['measurements']) {
   const found = measurements.find(
     ({ measure, segment }) => measure === measured?.measure && segment === measured.segment,

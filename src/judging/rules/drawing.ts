@@ -25,7 +25,7 @@ const MAX_ROUNDS = 50;
  *
  * The probability of a query never depends on its own random number or its grades.
  *
- * @param expected expected number of selected queries, >= 0
+ * @param expected mean number of queries that the draws select, >= 0
  */
 export function drawingProbabilities(queries: readonly Drawable[], expected: number): number[] {
   const traffic = new Map<string, number>();

@@ -26,7 +26,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations',
       description:
-        'Live queries in the last hour that returned a document not allowed by an isolation rule. Every query is checked, sampled or not. There should be none.',
+        'Live queries in the last hour whose results contain a document that an isolation rule does not allow. Every query is checked, sampled or not. There should be none.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -110,7 +110,7 @@ const feedback: readonly MeasurePanel[] = [
     metric: 'recalld_feedback_opinions',
     title: 'Feedback items (n)',
     ...samples,
-    note: 'The less feedback, the wider the confidence intervals.',
+    note: 'The less feedback there is, the wider are the confidence intervals.',
   },
   {
     metric: 'recalld_feedback_latest_positive_ratio',

@@ -58,7 +58,7 @@ const derived = [
   ['isolation_counts', 'hour'],
 ] as const;
 
-/** @param first first day (UTC) to keep */
+/** @param first earliest day (UTC) to keep */
 async function pruneDerived(pool: Pool, pipeline: string, first: string): Promise<void> {
   for (const [table, time] of derived)
     await pool.query(

@@ -30,7 +30,7 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
  * the main ranking named no cause, perhaps because no single cause explains all firing alerts, ranks causes only for
  * each effect separately.
  *
- * @param signs signs of the main ranking
+ * @param signs the evidence of the main ranking
  */
 export function alsoCauses(ranking: RankedEffects, signs: readonly Sign[]): AlsoCause[] {
   const { cause, effects, failedShare } = ranking;

@@ -105,7 +105,7 @@ function readJudge(judge: 'same' | 'changed'): Sign {
   return sign('judge', judge, sentence);
 }
 
-/** The 95th percentile must at least double, and its rise must exceed the delays on a busy host; see read-run-signs.ts. */
+/** Same thresholds as for golden queries: latency at least doubles, and its rise exceeds the delays on a busy host. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 

@@ -26,7 +26,7 @@ type Step = Episode['steps'][number];
 
 const SHOWN_DOCUMENTS = 5;
 
-/** @param latest latest measures of all traffic; null for a pipeline without episodes */
+/** @param latest most recent measures of all traffic; null for a pipeline without episodes */
 export function episodesSection(latest: readonly MeasurementStatus[], worst: readonly Episode[]): Section | null {
   const measured = episodeMeasures.flatMap((measure) => {
     const found = latest.find((one) => one.measure === measure);

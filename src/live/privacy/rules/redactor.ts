@@ -92,7 +92,7 @@ const MAX_PASSES = 6;
  * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws. If it
  * fails, or if new matches keep appearing, it replaces the whole text with `[REDACTED]`.
  *
- * @param patterns patterns in which `patternProblems` finds no problem
+ * @param patterns configured patterns in which `patternProblems` finds no problem
  */
 export function createRedactor(patterns: readonly CustomPattern[] = []): Redactor {
   const all = [...detectors, ...patterns.map(customDetector)];

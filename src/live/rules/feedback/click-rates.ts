@@ -53,7 +53,7 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
  * A click counts only within `CLICK_ATTRIBUTION_MS` of its query, so that queries in old windows do not collect clicks
  * for longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
  *
- * @param queries queries of one pipeline
+ * @param queries all from one pipeline
  * @param clicks latest feedback of kind `click` on that pipeline, within the caps of their users
  */
 export function clickedQueries(queries: readonly ShownQuery[], clicks: readonly Click[]) {

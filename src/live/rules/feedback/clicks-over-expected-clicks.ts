@@ -210,7 +210,7 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
  * If there are no events, the bounds are 0 and about 3.7.
  *
  * @param count sum of the weights of the events, >= 0
- * @param variance variance of the count, >= 0; 0 means certainty, except for the additional event
+ * @param variance that of the count, >= 0; 0 means certainty, except for the additional event
  * @param weight the largest possible weight of one event, > 0
  * @param z one-sided quantile: 1.96 for 95 %
  */

@@ -107,7 +107,7 @@ export function capDays(batch: readonly CapCandidate[]) {
  * a few milliseconds.
  *
  * @param batch items that are not stored yet; stored items keep their decision
- * @param counted counted hours for `capDays(batch)`; missing hours count as 0
+ * @param counted items counted so far in each hour of `capDays(batch)`; missing hours count as 0
  */
 export function withinCaps(batch: readonly CapCandidate[], counted: readonly CountedHour[]): boolean[] {
   const hours = new Map<string, number>();

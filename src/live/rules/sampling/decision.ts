@@ -36,8 +36,8 @@ export interface MinuteLoad {
  * Counts one query and returns the load whose level applies to the query. If the returned minute differs from the
  * minute of `load`, the old `load` is final and is reported for closing.
  *
- * @param load load of the previous query on this replica and pipeline; null at the start
- * @param minute minute of arrival; if the clock went back, the query counts in the open minute
+ * @param load result for the previous query on this replica and pipeline; null at the start
+ * @param minute when the query arrived; if the clock went back, the query counts in the open minute
  * @param rate sampling rate of the query; 0 if a rule selects it, because rules are outside the cap
  * @param budget as in `SamplingPolicy`
  */
@@ -163,7 +163,7 @@ export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 's
 /**
  * Counts an arriving query and decides on it at the resulting level.
  *
- * @param load load of this replica and pipeline so far; null at the start
+ * @param load what this replica has counted for the pipeline so far; null at the start
  */
 export function sampleArrival(
   query: SamplingTraits,
@@ -181,7 +181,7 @@ export function sampleArrival(
  * Decides from attributes and hash alone, so that the decision can be repeated when feedback or similarity becomes
  * known. A query that matches a rule later gets the same probability as a query that matched it immediately.
  *
- * @param level level of the minute in which the query arrived
+ * @param level sampling level of the minute in which the query arrived
  */
 export function decide(query: SamplingTraits, policy: SamplingPolicy, level: number): SamplingDecision {
   return decideBy(query, matchingRule(query, policy), rateFor(query.segments, policy), level);

@@ -26,7 +26,7 @@ const measures = onPage('', 'measures', 'Latest measures');
 const runs = onPage('golden', 'runs', 'Golden runs');
 const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
 
-/** Lost documents lower the scores of their queries; superseded ones make the judgments of their queries stale. */
+/** A lost document lowers the scores of its queries; a superseded document makes the judgments of its queries stale. */
 const goneDocuments: Place = (diagnosis) =>
   isSuperseded(diagnosis) ? onRun('stale', 'Queries with stale labels')(diagnosis) : regressed(diagnosis);
 
