@@ -83,7 +83,7 @@ export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettin
       else impossible.push(...notes.map((sentence) => `${sentence} Raise the objective, or remove it from slo.`));
       if (objective.slo === 'latency' && !latencyBuckets.includes(objective.withinSeconds)) {
         impossible.push(
-          `${where} counts queries within ${objective.withinSeconds} s, but the histogram recalld_query_latency_seconds has no such bucket. Use one of ${latencyBuckets.join(', ')}, or add it to metrics.latency_buckets.`,
+          `${where} counts queries within ${objective.withinSeconds} s, but the histogram recalld_query_latency_seconds has no such bucket. Use one of ${latencyBuckets.join(', ')}, or add the bucket to metrics.latency_buckets.`,
         );
       }
     }

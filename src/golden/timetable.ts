@@ -5,7 +5,8 @@ import type { GoldenSchedule } from './watched-pipeline.ts';
 
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 /**
- * Maximum number of consecutive ticks in quiet hours that are skipped: more than three days with one tick per minute.
+ * Maximum number of consecutive ticks that are skipped because of quiet hours: more than three days of ticks, at one
+ * per minute.
  */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;

@@ -221,7 +221,7 @@ export interface Acceptance {
   readonly to: readonly string[];
 }
 
-/** Returns the proposals that were accepted, each with only its accepted chunks, and the unknown acceptances. */
+/** Returns the accepted proposals, each with only its accepted chunks, and the acceptances that match no proposal. */
 export function matchAcceptances(proposals: readonly LabelProposal[], acceptances: readonly Acceptance[]) {
   const byLabel = new Map(proposals.map((proposal) => [key(proposal.queryId, proposal.from), proposal]));
   const accepted: LabelProposal[] = [];

@@ -11,7 +11,7 @@ import { classifyDifference } from './verdict.ts';
  * per day fails by chance at this level.
  */
 const SENTINEL_ALPHA = 0.01;
-/** Minimum drop in nDCG at the largest cutoff that justifies a full run. */
+/** Minimum drop that justifies a full run, in nDCG at the largest cutoff. */
 const SENTINEL_DROP = 0.05;
 
 type SentinelVerdict =

@@ -211,7 +211,7 @@ function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
       ];
 }
 
-/** Returns the time of the slowest of parallel stages; empty if one of them does not report its time. */
+/** Returns the time of the slowest of several parallel stages; empty if one of them does not report its time. */
 function timeOf({ stages }: StagedQuery, names: readonly string[]): number[] {
   const own = names.flatMap((name) => stages.get(name)?.latencyMs ?? []);
   return own.length === names.length ? [Math.max(...own)] : [];

@@ -311,7 +311,9 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/** Returns the repeated document of the query that sorts first by id, so that the order of lines does not matter. */
+/**
+ * Chooses the query with the lowest id and returns its repeated document, so that the order of lines does not matter.
+ */
 function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();

@@ -93,8 +93,8 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
 }
 
 /**
- * Graphs the lowest score among a pipeline's golden sets, one graph per pipeline. Shows the lowest mean with the lowest
- * lower bound and the lowest upper bound, because the upper bound decides whether a check is critical.
+ * Draws the lowest score among a pipeline's golden sets, in one graph per pipeline. Shows the lowest mean with the
+ * lowest lower bound and the lowest upper bound, because the upper bound decides whether a check is critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
