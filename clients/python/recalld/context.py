@@ -22,8 +22,8 @@ class Context:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of this block. A field that the block does not set is taken from the blocks around it. They are
-        read no earlier than at the first query of the block, because inner middleware sets the session and user first."""
+        """The fields of this block. A field that the block does not set is taken from the blocks around it. Fields are
+        read at the first query of the block, not earlier, because inner middleware sets the session and user first."""
         if self._fields is None:
             own: Dict[str, Any] = {}
             try:
