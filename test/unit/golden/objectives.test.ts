@@ -33,7 +33,9 @@ describe('an objective', () => {
   it('on a latency between two buckets is refused, with the buckets', () => {
     const { impossible } = problemsOf({ slo: 'latency', target: 0.99, withinSeconds: 0.7, windowDays: 30 });
     expect(impossible).toEqual([
-      expect.stringMatching(/within 0\.7 s.*Use one of 0\.5, 1, 2\.5, or add it to metrics\.latency_buckets\.$/),
+      expect.stringMatching(
+        /within 0\.7 s.*Use one of 0\.5, 1, 2\.5, or add the bucket to metrics\.latency_buckets\.$/,
+      ),
     ]);
   });
 });
