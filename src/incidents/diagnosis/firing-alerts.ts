@@ -16,7 +16,7 @@ import {
   describeFinding,
   describeLag,
   type FindingKind,
-  findingLabels,
+  findingNames,
   isLate,
   isWrong,
 } from '../../index/truth/rules/findings.ts';
@@ -293,7 +293,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
     .flatMap((wrong): Alert[] => {
       const rule = indexRules[wrong.kind];
       if (rule === undefined) return [];
-      const name = `documents in the index are ${findingLabels[wrong.kind]}`;
+      const name = findingNames[wrong.kind];
       const headline = `${percentage(wrong.value)} of the ${name}`;
       const numbers = { value: wrong.value, ...measured(`index_${wrong.kind}_ratio`) };
       return [alertOf(name, rule, headline, describeFinding(wrong), numbers)];

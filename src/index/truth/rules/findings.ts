@@ -14,13 +14,13 @@ export const namedKinds = [...findingKinds, 'late'] as const;
 
 export type NamedKind = (typeof namedKinds)[number];
 
-export const findingLabels: Readonly<Record<NamedKind, string>> = {
-  missing: 'missing',
-  unretrievable: 'not retrieved',
-  orphaned: 'orphaned',
-  superseded: 'superseded',
-  other_model: 'from another model',
-  late: 'late',
+/** Names of the alerts, which follow `5 % of the` in headlines. */
+export const findingNames: Readonly<Record<FindingKind, string>> = {
+  missing: 'documents in the manifest are missing from the store',
+  unretrievable: 'documents in the store are not found by search',
+  orphaned: 'documents in the store are not in the manifest',
+  superseded: 'documents in the store have outdated chunks',
+  other_model: 'vectors in the store come from another model',
 };
 
 export interface WrongShare {
