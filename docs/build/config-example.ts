@@ -193,7 +193,7 @@ pipelines:
 
     variants:                 # compares arms of your service
       tag: variant            # tag with the name of the arm
-      arms:                   # each other arm is compared with the first
+      arms:                   # every further arm is compared with the first
         - {name: current, share: 9}
         - {name: reranked, share: 1}
       since: 2026-11-16       # first day that counts

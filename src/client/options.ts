@@ -139,7 +139,7 @@ function readUrl(value: unknown, problems: string[]): URL | null {
   } catch {
     // The invalid value is reported below.
   }
-  problems.push('url must be an http or https address without user name and password; nothing is sent.');
+  problems.push('url must be an http or https address without a user name and password; nothing is sent.');
   return null;
 }
 

@@ -94,7 +94,7 @@ export const variantsSchema = z
       .min(2)
       .max(10)
       .superRefine(refuseRepeatsOf('name'))
-      .describe('Arms to compare. The first arm is the baseline with which each other arm is compared.'),
+      .describe('Arms to compare. The first arm is the baseline with which all other arms are compared.'),
     since: z.iso
       .date()
       .nullable()

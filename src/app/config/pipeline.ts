@@ -64,7 +64,7 @@ const goldenSchema = z.strictObject({
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'How long golden run results are retained. Scores are always retained, as are the results of baselines, of runs in incidents, and of the first and last run of each day.',
+      'How long golden run results are retained. Scores are always retained, as are the results of baselines, of runs during incidents, and of the first and last run of each day.',
     ),
   rotation_runs: z
     .int()

@@ -108,7 +108,7 @@ export function overviewPage(data: OverviewData): PageContent {
   };
 }
 
-/** Lists the reasons for a status, each in the color of its verdict; if there are none, lists the missing data. */
+/** Lists the reasons for a status, each in the color of its verdict. If there are no reasons, lists the missing data. */
 export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
   const shown: PipelineStatus['reasons'] =
     reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data', sentence }));

@@ -33,7 +33,7 @@ export function notesOf({ counts, mismatch, path, ranks, repeat, steps }: TrecSc
   }
   if (steps.unread !== null) {
     notes.push(
-      `The query id ${quoted(steps.unread)} in ${path} is ignored: it is not judged, and steps are numbered 1, 2, 3, ..., as in "q1#2".`,
+      `The query id ${quoted(steps.unread)} in ${path} is ignored, because it has no judgments and is not the id of a step: steps are numbered 1, 2, 3, ..., as in "q1#2".`,
     );
   }
   if (mismatch === null && counts.missing > 0) {
