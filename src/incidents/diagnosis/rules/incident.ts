@@ -285,15 +285,14 @@ export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
- * Returns true if a later diagnosis of the same run only lowers the confidence. A probe that finds a component healthy
- * again describes the repair, not the fault.
+ * Returns true if a later diagnosis without a new run only lowers the confidence: the signs weaken because the fault is
+ * being repaired or because old live queries leave the window, and would otherwise turn a known cause into `unknown`.
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
   return (
     at.getTime() - openedAt.getTime() > REPAIR_AFTER_MS &&
     last.cause === next.cause &&
     last.runId === next.runId &&
-    next.runId !== null &&
     confidences.indexOf(next.confidence) > confidences.indexOf(last.confidence)
   );
 }

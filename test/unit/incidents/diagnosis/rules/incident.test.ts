@@ -191,7 +191,7 @@ describe('the next recorded diagnosis', () => {
   });
 });
 
-it('a later diagnosis of the same run that only lowers the confidence describes the repair', () => {
+it('a later diagnosis without a new run that only lowers the confidence describes the repair', () => {
   const minutes = (n: number) => new Date(n * 60_000);
   const last = { cause: 'index_lost_documents', confidence: 'high', alerts: [], runId: 'run-1', signs: [] } as const;
   const weaker = { ...last, confidence: 'low' } as const;
@@ -200,6 +200,8 @@ it('a later diagnosis of the same run that only lowers the confidence describes 
   expect(describesRepair(weaker, last, minutes(0), minutes(60))).toBe(false);
   expect(describesRepair(last, { ...weaker, runId: 'run-2' }, minutes(0), minutes(60))).toBe(false);
   expect(describesRepair(last, { ...weaker, cause: 'ranking' }, minutes(0), minutes(60))).toBe(false);
+  const live = { ...last, runId: null };
+  expect(describesRepair(live, { ...live, confidence: 'medium' }, minutes(0), minutes(60))).toBe(true);
 });
 
 describe('an alert after an incident has resolved', () => {
