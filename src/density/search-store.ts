@@ -126,17 +126,18 @@ export function searchRateLimit(
   context: Context,
   { pipeline, maxPerSecond }: DensityPlan,
 ): (signal: AbortSignal) => Promise<void> {
-  // Pipeline names contain no spaces, so this name cannot collide with that of a retriever's rate limit.
+  // Pipeline names contain no spaces, so a retriever's rate limit cannot have the same name.
   return createSharedRate(context, `${pipeline} coverage`, () => maxPerSecond);
 }
 
 const MEASURE = 'repeat_density';
 
-/** Interval between replay rounds. All rounds of an hour together replay about a hundred queries. */
+/** Interval between replay rounds. The rounds of one hour replay about a hundred queries in total. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
 /**
- * Tolerance for the interval: if a run started late and the next starts on time, the interval between them is shorter.
+ * Tolerance for the interval: if a run starts late and the next run starts on time, less than `ROUND_MS` passes between
+ * the two runs.
  */
 const LATE_MS = MINUTE_MS / 2;
 

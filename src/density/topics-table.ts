@@ -34,8 +34,8 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   judged_queries, relevant_share`;
 
 /**
- * True if a closed topic has reappeared. A topic that a user closed stays closed while the search period still includes
- * queries from before it was closed.
+ * True if a closed topic has reappeared: the search period starts no earlier than the time when the topic was closed or
+ * last seen, whichever came first. Queries from before both times cannot reopen a topic that a user has closed.
  */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
@@ -86,9 +86,9 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       ),
 
     /**
-     * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after
-     * the earlier of two times: when it was closed, and when it was last seen. An open topic that is now part of
-     * another topic is closed permanently.
+     * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts no
+     * earlier than the time when the topic was closed or last seen, whichever came first. An open topic that is now
+     * part of another topic is closed permanently.
      *
      * @param showed `parts` maps the id of a topic to the id of the topic that it is now part of
      * @param after end of the search that this one follows; null for the first search

@@ -10,9 +10,9 @@ import { equalChance } from './rules/sessions.ts';
 export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
 
 /**
- * Reads the traffic of a period. Equal rows produce equal traffic.
+ * Reads the traffic of a period. The result is deterministic: the same stored rows always produce the same traffic.
  *
- * @param most maximum expected number of queries
+ * @param most upper limit for the expected number of queries that are read
  * @param storeMean mean direction of the chunks, see `coverageScore`; empty if unknown
  */
 export async function readTraffic(
@@ -59,8 +59,8 @@ export async function readTraffic(
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
     /**
-     * Number of queries skipped because of the dimension of their vectors. This dimension must equal that of the store
-     * or, if the latter is unknown, that of the first query vector.
+     * Number of queries skipped because their vectors have the wrong dimension. The expected dimension is the dimension
+     * of the store or, if it is unknown, the dimension of the first query vector.
      */
     otherDimension: read.length - usable.length,
   };

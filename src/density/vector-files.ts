@@ -14,7 +14,8 @@ const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /**
- * Position of the header text, or the problem with the file, worded to complete the sentence `FILE ...`.
+ * Returns the position of the header text or, if the file is invalid, its problem. The problem is worded to complete
+ * the sentence `FILE ...`.
  *
  * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all bytes of a shorter file
  */

@@ -49,7 +49,7 @@ export function watchTable(pool: Pool) {
     /**
      * Stores one step atomically: state, windows and events.
      *
-     * @returns false, without storing anything, if another worker advanced the same revision
+     * @returns false, without storing anything, if another worker has already advanced this revision
      */
     advance: (step: NextState): Promise<boolean> => inTransaction(pool, (client) => advance(client, step)),
 

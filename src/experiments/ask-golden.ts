@@ -10,7 +10,7 @@ import { startOfUtcDay } from './ask-shadow.ts';
 import { comparisonsOf, keyOf } from './context.ts';
 import { isTestDue, levelOfTest, MAX_RUNS } from './rules/golden-tests.ts';
 
-/** @throws the reason of `signal` when it aborts, and RecalldError database_unreachable */
+/** @throws the abort reason of `signal`, and RecalldError database_unreachable */
 export async function followWithShadows(
   context: Context,
   { id }: GoldenRun,
@@ -60,13 +60,16 @@ async function startBeside(
     trigger: 'schedule',
     scheduledFor: today,
     purpose: 'full',
-    cause: `Compared with the run ${run.id} of ${pipeline.name}.`,
+    cause: `Started for comparison with run ${run.id} of the pipeline ${pipeline.name}.`,
     queryIds: null,
   });
   if (created !== null) await context.hooks.resume(created);
 }
 
-/** Tests all run pairs of this version of the golden set when their number has doubled since the last test. */
+/**
+ * If the number of shadow runs of this version of the golden set has doubled since the last test, tests all of them,
+ * each paired with the pipeline run that it is compared with.
+ */
 async function testShadow(
   context: Context,
   run: GoldenRun,

@@ -18,8 +18,9 @@ export function startOfUtcDay(now: Date): Date {
 }
 
 /**
- * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of all golden sets,
- * even of sets that are not run.
+ * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of the pipeline's
+ * golden sets, whether or not the sets run on that day. A set with more queries than are left of the limit is not
+ * subtracted.
  */
 export async function liveCallsPerDay(
   sets: GoldenSets,
@@ -45,7 +46,7 @@ export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline,
 /**
  * Runs the work for every shadow of the pipelines.
  *
- * @throws the errors of forEachPipeline, with the name of the shadow's target
+ * @throws the errors of forEachPipeline, which then name the shadow (`asked.name`) in place of a pipeline
  */
 export function forEachShadow(
   pipelines: readonly WatchedPipeline[],
@@ -80,7 +81,7 @@ interface Asking {
 /**
  * Sends the queries and stores each result. Results and failures are counted (`recalld_shadow_live_questions_total`).
  *
- * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ * @throws the abort reason of `signal`, and RecalldError database_unreachable
  */
 export async function askQueries(context: Context, asking: Asking, signal: AbortSignal): Promise<void> {
   const { pipeline, shadow, queries, lanes, work, withText } = asking;

@@ -39,7 +39,9 @@ const shadow = z.strictObject({
     .min(0.02)
     .max(1)
     .default(0.03)
-    .describe('nDCG difference to detect. The report states when there is enough evidence to detect it.'),
+    .describe(
+      'nDCG difference to detect. The report states when there will be enough evidence to detect this difference.',
+    ),
   chunk_separator: z
     .string()
     .min(1)
@@ -88,7 +90,12 @@ const arm = z.strictObject({
 
 export const variantsSchema = z
   .strictObject({
-    tag: z.string().min(1).max(64).default('variant').describe('Tag of live queries whose value identifies the arm.'),
+    tag: z
+      .string()
+      .min(1)
+      .max(64)
+      .default('variant')
+      .describe('Name of a tag on live queries. The value of the tag identifies the arm.'),
     arms: z
       .array(arm)
       .min(2)
@@ -108,7 +115,7 @@ export const variantsSchema = z
       .max(0.5)
       .default(0.02)
       .describe(
-        'Smallest relevant difference in a ratio. If the whole confidence interval is closer to zero than this difference, the verdict is `no_change`.',
+        'Smallest difference between two arms that matters, in a share or a mean score from 0 to 1. If the whole confidence interval is closer to zero than this difference, the verdict is `no_change`.',
       ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

@@ -22,9 +22,9 @@ import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
- * Runs one round for every shadow. A query selected for judging is sent to the shadow once the results that users got
- * are graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round uses
- * all stored grades, including grades from earlier rounds. Repeating a round sends no query twice.
+ * Runs one round for every shadow. A query selected for judging is sent to the shadow after the results that users got
+ * have been graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round
+ * uses all stored grades, including grades from earlier rounds. Repeating a round sends no query twice.
  *
  * @throws the errors of forEachShadow
  */
@@ -109,7 +109,7 @@ function contentsOf(
   found: readonly FoundDocument[],
   k: number,
 ) {
-  // If the shadow has another index, its texts may differ for the same chunk ids.
+  // If the shadow has a different index, a chunk id may belong to a different text there.
   const same = chunkSeparator === null ? documents : [];
   const best = [...new Map(found.map((one) => [one.id, one])).values()].slice(0, k);
   const contents = best.flatMap(({ id, text }) => {

@@ -14,7 +14,8 @@ export const experimentMetrics = {
         'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set, this is the value of the decisive test or, if there is none, of the latest test. For live traffic, it covers all days. Not exported if no data was added for three days.',
     },
     compared,
-    '95 % for the one test on a golden set; 99 % for all comparisons on live traffic together, valid at every interim analysis',
+    'golden sets: 95 % for a single test; live traffic: 99 % for all comparisons and interim analyses together',
+    '95 % or 99 %',
   ),
   recalld_experiment_n: storedGauge(
     'Number of golden queries, judged live queries or candidate sessions in recalld_experiment_difference (its n).',

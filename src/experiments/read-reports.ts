@@ -177,7 +177,7 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
 
 /**
  * @param difference the difference to detect
- * @param knownAfter when the time to detect it becomes known
+ * @param knownAfter what must happen before the time to detect the difference is known, such as `the second run`
  */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
   const { state } = evidence;

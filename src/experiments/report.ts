@@ -37,7 +37,9 @@ const comparisonSchema = z.object({
       explanation: z.string(),
     })
     .nullable()
-    .describe('When there is enough evidence to detect `difference`; null for `traffic`.'),
+    .describe(
+      'Whether there is enough evidence to detect `difference` and, if not, when there will be; null for `traffic`.',
+    ),
   test: z
     .object({
       number: z.int().describe('Sequence number of the test, starting at 1.'),

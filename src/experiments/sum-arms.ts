@@ -10,7 +10,7 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** For this long after a day ends, its clicks, feedback and grades still count, equally for every arm. */
+/** How long after the end of a day recalld waits for clicks, feedback and grades; the same for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
 /** Maximum number of samples per day; if there are more, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;
@@ -18,7 +18,7 @@ const MAX_SAMPLES = 50_000;
 /**
  * Sums, oldest first, the finished days (UTC) that have not been summed yet and whose live queries are still stored.
  *
- * @throws the reason of `signal` when it aborts
+ * @throws the abort reason of `signal`
  */
 export async function sumDays(context: Context, plan: VariantPlan, signal: AbortSignal): Promise<void> {
   const now = context.clock.now();

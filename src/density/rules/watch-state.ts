@@ -10,7 +10,7 @@ import type { SessionScores } from './sessions.ts';
 export interface WatchSettings {
   readonly pipeline: string;
   readonly windowMs: number;
-  /** Time between the end of a window and its closing. */
+  /** How long recalld waits after the end of a window before it closes the window. */
   readonly graceMs: number;
   readonly budget: FalsePageBudget;
   /** Number of pipelines that share the budget. */
@@ -43,7 +43,7 @@ export interface WatchingPhase {
   readonly grade: 'page' | 'provisional';
   readonly days: number;
   readonly sessions: number;
-  /** Density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat. */
+  /** Cross-fitted density of the baseline queries: usually near 1, but above 1 if few queries repeat. */
   readonly density: number;
   /** End of the baseline period. */
   readonly untilMs: number;

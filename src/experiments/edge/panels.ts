@@ -22,7 +22,7 @@ const gauges: readonly GaugeGraph[] = [
   },
   {
     metric: 'recalld_experiment_n',
-    title: 'Number of queries or sessions in the verdicts (n)',
+    title: 'Number of queries or sessions per verdict (n)',
     unit: 'short',
     width: 6,
     min: 0,
@@ -46,7 +46,7 @@ const gauges: readonly GaugeGraph[] = [
   },
   {
     metric: 'recalld_shadow_live_questions',
-    title: 'Number of live queries in the overlap (n)',
+    title: 'Number of live queries with compared results (n)',
     unit: 'short',
     min: 0,
   },

@@ -109,7 +109,7 @@ function sentencesOf(one: Comparison): string[] {
     ...(test === null || test.latency_p95_ms === null || test.baseline_latency_p95_ms === null
       ? []
       : [
-          `${title}: 95 % of the shadow's calls take at most ${duration(test.latency_p95_ms / 1000)}, and 95 % of the pipeline's at most ${duration(test.baseline_latency_p95_ms / 1000)}.`,
+          `${title}: the p95 latency is ${duration(test.latency_p95_ms / 1000)} for the shadow and ${duration(test.baseline_latency_p95_ms / 1000)} for the pipeline.`,
         ]),
     ...(leftOut === 0 ? [] : [`${title}: ${plural(leftOut, 'query', 'queries')} excluded.`]),
   ];

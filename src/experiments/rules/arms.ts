@@ -12,7 +12,7 @@ export const armMeasures = ['positive_feedback', 'clicked_queries', 'ndcg'] as c
 export type ArmMeasure = (typeof armMeasures)[number];
 
 interface ArmQuery {
-  /** Random number of its session, which identifies the session. */
+  /** Random number that identifies the query's session. */
   readonly cluster: number;
   /** Value of the tag that identifies the arm. */
   readonly arm: string;
@@ -29,7 +29,9 @@ export interface UsedQuery extends ArmQuery {
   readonly negative: number;
 }
 
-/** A judged live query; its probability is the probability that it is sampled and selected for judging. */
+/**
+ * A judged live query. Here, `probability` is the probability that the query is both sampled and selected for judging.
+ */
 export interface GradedQuery extends ArmQuery {
   readonly score: number;
 }

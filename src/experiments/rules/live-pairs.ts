@@ -21,9 +21,9 @@ export type GradedPair = ReturnType<typeof scorePair>;
  * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. Against its own
  * ideal order, a list whose documents are all only slightly relevant would score 1.
  *
- * @param baseline results that the user got; `candidate`: results of the shadow. Both lists contain names of contents,
- * best first, each name once
- * @param grades grade of each of these contents
+ * @param baseline results that the user got; `candidate`: results of the shadow. Each list contains the hashes of
+ * document texts, best first, without repeats
+ * @param grades grade of each text in the lists, keyed by hash
  */
 export function scorePair(
   baseline: readonly string[],
@@ -38,7 +38,7 @@ export function scorePair(
 
 /** A live query for which both lists are judged. */
 export interface LivePair extends GradedPair {
-  /** Random number of its session, which identifies the session. */
+  /** Random number that identifies the query's session. */
   readonly cluster: number;
   /** Probability that the query is sampled and selected for judging. */
   readonly probability: number;
@@ -112,8 +112,8 @@ function detectable(variance: number, scale: number, alpha: number, power: numbe
 
 /**
  * Forecasts when a true difference will be detected with 80 % power. To be safe, the forecast plans with 90 % power and
- * a variance that is unlikely to be too small. If future days resemble past days, the variance is inversely
- * proportional to their number.
+ * a variance that is unlikely to be too small. The forecast assumes that future days resemble past days, so that the
+ * variance is inversely proportional to the total number of days.
  *
  * @param days ascending
  * @param difference smallest true difference that must be detected, > 0
@@ -177,9 +177,9 @@ export interface WeightedSums {
 }
 
 /**
- * Mean over all live traffic of a value in [0, 1], weighted by inverse probability (Hájek), with Wilson's 95 % bounds
- * for as many yes/no trials as there are effective sessions (Kish, (sum W)^2 / sum W^2): among variables in [0, 1] with
- * this mean, a yes/no trial has the largest variance.
+ * Mean over all live traffic of a value in [0, 1], weighted by inverse probability (Hájek), with Wilson's 95 % bounds.
+ * The bounds are those of a share of yes/no trials whose number is the effective number of sessions (Kish, (sum W)^2 /
+ * sum W^2): among variables in [0, 1] with this mean, a yes/no trial has the largest variance.
  *
  * @param sum total of weight times value
  * @returns null without queries

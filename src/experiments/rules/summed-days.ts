@@ -29,7 +29,10 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
   });
 }
 
-/** Computes the difference of two independent ratios. It has the smaller of their degrees of freedom. */
+/**
+ * Computes the difference of two independent ratios. The difference has as many degrees of freedom as the ratio that
+ * has fewer.
+ */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;
   return {
@@ -39,14 +42,17 @@ export function differenceOf(candidate: SummedRatio | null, baseline: SummedRati
   };
 }
 
-/** Minimum degrees of freedom of a variance for a verdict or a forecast. */
+/** A verdict or a forecast requires a variance with at least this many degrees of freedom. */
 const MIN_FREEDOM = 30;
 
 export function isKnown(estimate: Estimate | null): estimate is Estimate {
   return estimate !== null && estimate.degreesOfFreedom >= MIN_FREEDOM;
 }
 
-/** A comparison after its latest day, with the means over all live traffic; they are null before the first session. */
+/**
+ * Status of a comparison at the end of its latest day, with the means over all live traffic, which are null before the
+ * first session.
+ */
 export interface DaysStatus extends ComparisonStatus {
   readonly baseline: SummedRatio | null;
   readonly candidate: SummedRatio | null;
@@ -57,7 +63,8 @@ export interface DaysStatus extends ComparisonStatus {
  * candidate is ever reported as different is at most alpha. The first decisive day determines the verdict, and no later
  * day revokes it.
  *
- * @param estimates daily estimates of the mean difference, each computed from all days up to its own; ascending
+ * @param estimates estimates of the mean difference, one per day in ascending order, each computed from that day and
+ *   all earlier days
  * @param test `alpha`: probability that an equal candidate is ever reported as different. `scale`: difference for which
  *   the bounds are tightest, > 0. `minEffect`: smallest difference that is reported. `margin`: if the bounds are within
  *   this difference, the verdict is `no_change`

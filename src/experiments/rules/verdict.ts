@@ -30,10 +30,10 @@ export function isCalled(verdict: ExperimentVerdict): verdict is 'regression' | 
   return verdict === 'regression' || verdict === 'improvement';
 }
 
-/** A comparison after its latest interim analysis. The first decisive analysis is final. */
+/** Status of a comparison after the latest interim analysis. The first decisive analysis is final. */
 export interface ComparisonStatus {
   readonly verdict: ExperimentVerdict;
-  /** Day (UTC) of the decisive analysis; null before it. */
+  /** Day (UTC) of the decisive analysis; null if no analysis has been decisive yet. */
   readonly calledOn: string | null;
   /** Candidate - baseline; null if there is too little data. */
   readonly difference: ({ readonly value: number } & Bounds) | null;
@@ -64,9 +64,10 @@ function firstOf(order: readonly ExperimentVerdict[], verdicts: readonly Experim
 }
 
 /**
- * `decided`: a regression or an improvement was reported. `enough`: a difference of the size to detect would have been
- * detected with 80 % probability. `days`: the number of additional days needed. `more_questions`: more runs of these
- * golden queries will never suffice, but the given number of queries would. `unknown`: the noise is still unknown.
+ * `decided`: a regression or an improvement was reported. `enough`: a true difference of the configured size would have
+ * been detected with 80 % probability. `days`: the number of additional days needed. `more_questions`: more runs of
+ * these golden queries will never suffice, but the given number of queries would. `unknown`: the noise is still
+ * unknown.
  */
 export type Evidence =
   | { readonly state: 'decided' | 'enough' | 'unknown' }

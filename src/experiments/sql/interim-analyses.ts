@@ -58,7 +58,7 @@ export function createInterimAnalyses(pool: Pool) {
     saveDay: (key: ExperimentKey, series: string, day: SummedDay, at: Date) =>
       save(key, series, placeOf(day.day), day, at),
 
-    /** Deletes a pipeline's days of live traffic before a given day, for all arms. */
+    /** Deletes a pipeline's daily sums of live traffic, for all arms, for the days before a given day. */
     async forgetTraffic(pipeline: string, before: Date): Promise<void> {
       await pool.query(
         'delete from interim_analyses where pipeline = $1::text and series = $2::text and place < $3::integer',

@@ -62,8 +62,8 @@ export interface OverlapSummary extends WeightedSums {
 export function createShadowAnswers(pool: Pool) {
   return {
     /**
-     * Returns, oldest first, samples with a text that have not yet been sent to the shadow for the overlap measurement.
-     * The selection depends only on ids, so every read selects the same samples.
+     * Returns the samples that have a text and have not yet been sent to the shadow for the overlap measurement, oldest
+     * first. The selection depends only on ids, so every read selects the same samples.
      *
      * @param rate share of the samples
      */
@@ -221,7 +221,7 @@ export function createShadowAnswers(pool: Pool) {
       return rows.map(({ day }) => day);
     },
 
-    /** Returns the pairs of a day, and the number of excluded queries. */
+    /** Returns the live queries of a day for which both result lists are judged, and the number of excluded queries. */
     async pairsOf(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       k: number,

@@ -112,7 +112,7 @@ describe('a shadow on the golden set', () => {
     await world.importSet();
     const run = await world.find((await world.day()) ?? '');
     expect(run).toMatchObject({ status: 'completed', queriesTotal: QUESTIONS, pipeline: world.shadow.asked.name });
-    expect(run?.cause).toContain('Compared with the run');
+    expect(run?.cause).toContain('Started for comparison with run');
     world.moveTo(new Date(NOON.getTime() + 3_600_000));
     expect(await world.day()).toBeNull();
     world.moveTo(new Date(NOON.getTime() + DAY_MS));
