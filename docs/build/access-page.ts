@@ -31,7 +31,7 @@ export function accessPage(): Page {
     [
       '# Who gets what',
       intro,
-      '## What a key limited to pipelines gets',
+      '## What a restricted key can access',
       table(['In the tables', 'Meaning'], meanings),
       '## Routes',
       table(['Route', 'No key', ...apiScopes.map(code), 'Key limited to pipelines'], rows),
@@ -43,8 +43,8 @@ export function accessPage(): Page {
       ),
       '## Metrics',
       `\`/metrics\` needs a key only with \`server.metrics_protected\`. With a key that is restricted to specific
-pipelines, it returns only series whose label \`pipeline\` names one of them or of their shadows, and these metrics, which do not
-depend on pipelines:
+pipelines, it returns only the series whose label \`pipeline\` names one of these pipelines or one of their shadows, plus the
+following metrics, which do not depend on pipelines:
 ${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as those of jobs and rejected items, cover all
 pipelines together and are omitted.`,
     ],

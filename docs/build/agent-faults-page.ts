@@ -21,7 +21,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
   return [
     '# Agent faults',
     `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between streams, and the topics of its users drift. The agent handles ${perHour} episodes an hour, more by day than by night. \`live.window\` has its default of ${window} hours, no live query is judged, and a golden set of 100 queries runs every hour.`,
-    'The rankings are computed once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) run the code of the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
+    'The rankings are computed once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) use the same code as the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
     'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. A diagnosis is right if it names only the true cause; *immediately* means the first diagnosis. The last column counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
@@ -61,7 +61,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     ),
     '## Limits',
     [
-      '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two agent causes were set by judgment and were not fitted to these streams.',
+      '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two agent causes were chosen by an expert and were not fitted to these streams.',
       '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With the default of 24 hours, if an agent stops after the first call, recalld detects this only when the window contains almost no second calls.',
       '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries with the originals only if it stores both texts.',
       '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',

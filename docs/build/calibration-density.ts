@@ -79,16 +79,19 @@ function densityParagraphs(result: DensityResult): string[] {
     [
       '- A change that affects 2 % of the traffic can produce uncovered topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is often detected late or never.',
       '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
-      '- If traffic consists of few distinct queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but false alerts do not increase.',
+      '- If traffic consists of few distinct queries, density starts above 1, because queries with equal scores have tied ranks. recalld then detects changes later, but false alerts do not become more frequent.',
       "- A moderately different mix of covered topics, in which each topic's popularity is multiplied by exp(0.5 z) with a standard normal z, almost never causes a page. A very different mix, with exp(z) as the factor, can cause a page.",
-      '- The embedding canary detects another embedding model in the first hour, before any page.',
+      '- If the embedding model changes, the embedding canary detects this in the first hour, before any page.',
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the queries resemble known queries. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
     ].join('\n'),
     measuredBy(result.provenance),
   ];
 }
 
-/** Goals on vectors of a neural encoder: tickets a year, and share of comparisons by percent of uncovered traffic. */
+/**
+ * Goals for vectors of a neural encoder. `tickets`: maximum number of tickets a year. `calls`: share of comparisons that
+ * report a change, by percent of uncovered traffic.
+ */
 const DENSE_BARS = { tickets: 2, calls: { 0: 0.02, 10: 0.3, 20: 0.8 } } as const;
 
 function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): string[] {
@@ -98,7 +101,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
   return [
     '## Dense vectors',
-    'These scenarios use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* scenarios, each query is repeated many times unchanged; in the others, each query has four wordings. The store lacks six of the articles. Six other articles are in the store, but no query asks about them before a change. The popularity of articles is log-normal with a standard deviation of 0.8.',
+    'These scenarios use the same queries about Wikipedia articles, but a neural sentence encoder with 512 dimensions embeds them. In *repeated questions* scenarios, each query is repeated many times unchanged; in the others, each query has four wordings. The store lacks six of the articles. Six other articles are in the store, but no query asks about them before a change. The popularity of articles is log-normal with a standard deviation of 0.8.',
     'The next table shows how well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the cosine to the nearest chunk minus half of the mean cosine to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['Scenario', 'Chunks', ...candidates],

@@ -11,7 +11,7 @@ import { generatedPage, type Page, table } from './page.ts';
 
 /** Number of false regressions that a check on hourly runs may report per retriever in the simulated time. */
 const GOLDEN_BUDGET = 1;
-/** Size of the golden set in the tables of drops. */
+/** Size of the golden sets in the table that shows how soon drops are detected. */
 const TYPICAL_QUERIES = 300;
 
 /** For each kind of retriever noise, the share of real drops that must be detected. */
@@ -59,7 +59,7 @@ export function goldenCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of golden runs',
-      `Each stream is a simulated retriever with an hourly golden run for ${days} days. The check monitors a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, relative to a baseline pinned with ${reruns} runs. The index either does not change or is rebuilt every night ([decision 12](../../decisions/0012-noise-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} simulated scenarios.`,
+      `Each stream is a simulated retriever with an hourly golden run for ${days} days. The check (drop ${check.drop}, alpha ${check.alpha}, ${check.runs} consecutive runs) compares each run with a baseline that was pinned with ${reruns} runs. The index either does not change or is rebuilt every night ([decision 12](../../decisions/0012-noise-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} simulated scenarios.`,
       '## Simulated noise',
       table(
         ['Noise', 'Within a run', 'Every night'],
@@ -74,7 +74,7 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## Detection of real drops',
       table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
-      `For streams with ${TYPICAL_QUERIES} queries, the next table shows the share in which an nDCG drop is detected. Detection takes at least two runs.`,
+      `The golden set of each stream in the next table has ${TYPICAL_QUERIES} queries. The table shows the share of these streams in which an nDCG drop is detected. Detection takes at least two runs.`,
       table(
         ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `drop of ${drop}, ${runs} runs`))],
         names.map((noise) => [
@@ -86,7 +86,7 @@ export function goldenCalibrationPage(results: string): Page {
       [
         '- Noise that all queries in a run share is the main problem, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns and uses its upper 95 % bound.',
         '- Five reruns are too few to estimate the shared noise. Pin a baseline with ten or more runs.',
-        '- Most false regressions occur in the few streams whose reruns varied too little by chance. If a check keeps reporting false regressions, pin another baseline.',
+        '- Most false regressions occur in the few streams whose reruns happened to vary too little. If a check keeps reporting false regressions, pin another baseline.',
         '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or reduce the noise.',
         '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Rebuilds that recalld does not detect also cause false pages.',
         '- The hit rate varies about 25 % more than nDCG.',
@@ -114,7 +114,7 @@ function describeLevel({ restless, flips, shared, replicas, rebuild }: NoiseLeve
             ? `for ${percent(rebuild.redraw)} of the queries, the relevant document gets a random rank`
             : '',
           rebuild.shared > 0 ? `all queries shift together (SD ${rebuild.shared} nDCG)` : '',
-          rebuild.wanders ? 'the changes of all nights accumulate' : '',
+          rebuild.wanders ? 'changes accumulate from night to night' : '',
           rebuild.isSeen ? '' : 'recalld does not detect the rebuild',
         ].filter((part) => part !== '');
   return [run.length === 0 ? '-' : run.join('; '), night.length === 0 ? '-' : night.join('; ')];

@@ -4,7 +4,10 @@ import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import { table } from './page.ts';
 
-/** Goals: share of reports on equal shadows with a verdict, and of worse shadows detected by the estimated day. */
+/**
+ * Goals: maximum share of the reports on an equal shadow that contain a verdict, and minimum share of the worse shadows
+ * that are detected by the estimated day.
+ */
 const MAX_CALLED = 0.01;
 const MIN_IN_TIME = 0.8;
 
@@ -21,7 +24,7 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
   return [
     '## Shadows',
     `A shadow gets ${questions} golden queries once a day for ${lookDays} days, and its report is read every day. Most queries score the same with both retrievers and a few differ strongly; the first column is the standard deviation (SD) of the difference. Both retrievers also vary from run to run; the second column is the standard deviation of this variation.`,
-    `The goals are: at most ${percent(MAX_CALLED)} of reports on an equal shadow contain a verdict, and recalld detects at least ${percent(MIN_IN_TIME)} of the shadows that are ${difference} nDCG worse, within the number of days that the report estimates. Of ${shadows} equal shadows, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained one (${kept(reports <= MAX_CALLED)}). For some of the worse shadows, the report estimated how many days detection takes. In the worst scenario, ${percent(inTime)} of these shadows were detected within that time (${kept(inTime >= MIN_IN_TIME)}). If the differences between queries vary too much, the report states the number of queries needed instead of days.`,
+    `The goals are: at most ${percent(MAX_CALLED)} of the reports on an equal shadow contain a verdict, and recalld detects at least ${percent(MIN_IN_TIME)} of the shadows that are ${difference} nDCG worse, within the number of days that the report estimates. Of ${shadows} equal shadows, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained one (${kept(reports <= MAX_CALLED)}). For some of the worse shadows, the report estimated how many days detection takes. In the worst scenario, ${percent(inTime)} of these shadows were detected within that time (${kept(inTime >= MIN_IN_TIME)}). If the differences between queries vary too much, the report states the number of queries needed instead of days.`,
     table(
       [
         'Equal shadows: SD of the difference',
@@ -79,7 +82,7 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
   const worldColumns = ['Queries per session', 'SD of the difference', 'Shadows'];
   return [
     '## Shadows on judged live queries',
-    `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. The score difference is zero for most queries and large for a few; half of its variance is between sessions. In *skewed* scenarios, a few queries lose much and the others gain a little. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
+    `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. The score difference is zero for most queries and large for a few; half of its variance is between sessions. In *skewed* scenarios, the shadow scores much lower on a few queries and slightly higher on the others. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
     `Of ${shadows} equal shadows, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained one (${kept(reports <= MAX_CALLED)}). For shadows that are ${difference} nDCG worse, the report usually estimates how many days detection takes. In the worst scenario, ${percent(inTime)} of those with an estimate were detected within that time (${kept(inTime >= MIN_IN_TIME)}).`,
     table(
       ['Equal shadows: sessions a day', ...worldColumns, 'Verdict on any day', 'Reports with a verdict'],

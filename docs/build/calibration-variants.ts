@@ -25,7 +25,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
   const titles = ['Sampled sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
   return [
     '## Variants',
-    `The two arms have equal shares of the traffic. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are: at most ${percent(MAX_CALLED)} of streams with equal arms ever get a verdict, and at most the same share of correct traffic splits is rejected. Of ${streams} streams, ${percent(ever)} got a verdict on at least one day (${kept(ever)}), ${percent(reports)} of the reports contained one, and ${percent(splits)} of correct splits were rejected (${kept(splits)}).`,
+    `The two arms have equal shares of the traffic. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are: at most ${percent(MAX_CALLED)} of the streams with equal arms ever get a verdict, and at most the same share of the correct traffic splits is rejected. Of ${streams} streams, ${percent(ever)} got a verdict on at least one day (${kept(ever)}), ${percent(reports)} of the reports contained one, and ${percent(splits)} of the correct splits were rejected (${kept(splits)}).`,
     table(
       [...titles, 'Streams', 'Verdict on any day', 'Reports with a verdict', 'Split rejected'],
       equal.map((cell) => [

@@ -47,6 +47,6 @@ function jsonSentence({ is, keys, more }: JsonDocument): string {
       ? `a list; each element has ${names}`
       : keys.length === 0
         ? 'an object'
-        : `an object with the fields ${names}`;
+        : `an object that contains ${names}`;
   return `\`--json\`: ${what}.${more === undefined ? '' : ` ${more}`}`;
 }

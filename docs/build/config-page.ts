@@ -65,7 +65,7 @@ export function configPage(): Page {
   );
 }
 
-/** True for a section whose keys the section about connections describes. */
+/** True for a section whose keys are described in the section about connections. */
 function isConnectionSection(path: string): boolean {
   return /(?<!queue)\.tls(?:\.client)?$/.test(path);
 }
@@ -311,8 +311,8 @@ function formAbout(form: JsonSchema): string {
 }
 
 /**
- * Returns the default of a key: its own default, or the default of its mapping unless the mapping's default has another
- * form.
+ * Returns the default of a key. If the key has none, returns the key's value in the default of its mapping, unless that
+ * default has another form.
  */
 function defaultOf(schema: JsonSchema, ofMapping: unknown): unknown {
   if (schema.default !== undefined) return schema.default;

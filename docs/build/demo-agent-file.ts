@@ -1,4 +1,4 @@
-/** The recorded LangGraph traces that the agent of the demo sends with its own texts. */
+/** Recorded LangGraph traces. The demo's agent sends them with the demo's texts in place of the recorded ones. */
 import { gunzipSync } from 'node:zlib';
 import type { RecordedTrace, RecordedTraces } from '../../src/demo/agent-spans.ts';
 import { decodeTraces } from '../../src/live/otlp/decode.ts';

@@ -72,30 +72,33 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
       `${opened}. The worlds have the same combinations of corpora, retrievers and stores as the test split.`,
     ];
   const rows: [string, string][] = [
-    ['correct diagnoses among those with high confidence', percent(summary.byConfidence.high)],
-    ['correct diagnoses among those with medium confidence', percent(summary.byConfidence.medium)],
-    ['correct diagnoses among those with low confidence', percent(summary.byConfidence.low)],
+    ['high-confidence diagnoses that were correct', percent(summary.byConfidence.high)],
+    ['medium-confidence diagnoses that were correct', percent(summary.byConfidence.medium)],
+    ['low-confidence diagnoses that were correct', percent(summary.byConfidence.low)],
     ['single faults named correctly within three golden runs', percent(summary.namedWithinThree)],
     ['single faults named correctly after the last golden run', percent(summary.namedAtEnd)],
-    ['single faults with a wrong cause at high confidence', percent(summary.wrongWithHigh)],
+    ['single faults for which a wrong cause was named with high confidence', percent(summary.wrongWithHigh)],
     ['single faults whose cause is reported as unknown after the last golden run', percent(summary.unknownAtEnd)],
     ['single faults without any incident', percent(summary.silent)],
     ['single faults by the number of golden runs until the named cause was right', countsText(summary.runsToRight)],
-    ['drops of nDCG@10 by 0.05 or more that paged within two golden runs', percent(summary.pagedWithinTwo)],
+    [
+      'single faults that lowered nDCG@10 by 0.05 or more and caused a page within two golden runs',
+      percent(summary.pagedWithinTwo),
+    ],
     ['document losses diagnosed correctly within two golden runs', percent(summary.lossesWithinTwo)],
     ['fault pairs with both causes named', percent(summary.pairsBothNamed)],
     ['fault pairs with at least one cause named', percent(summary.pairsOneNamed)],
     ['incidents in worlds without a fault or with a harmless change', opened],
     ['worlds excluded because other processes disturbed the machine', String(summary.disturbed)],
     ['worlds whose healthy history ended with an open incident', String(summary.unhealthyHistories)],
-    ['messages after the repair that did not report the recovery', String(summary.messagesAfterRepair)],
+    ['messages sent after the repair, except recovery messages', String(summary.messagesAfterRepair)],
     ['worlds with an open incident three hours after the repair', String(summary.unresolved)],
   ];
   return [
     `## ${title}`,
     run,
     truth === 'text'
-      ? 'nDCG@10 identifies a relevant document by its text, even if it has a new id, because new ids do not affect users.'
+      ? 'nDCG@10 identifies a relevant document by its text, even if the document has a new id, because new ids do not affect users.'
       : 'In this version, nDCG@10 identifies a relevant document by its id, so a new id for the same text counts as a drop.',
     table(['What', 'Result'], rows),
     '### Calibration',

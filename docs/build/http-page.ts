@@ -125,7 +125,7 @@ interface Place {
 
 /** Deeper fields are omitted for readability: their parent has the type `object`, and /openapi.json lists them. */
 const DEEPEST = 3;
-/** Objects with fewer fields and enumerations with fewer values are shorter than a link. */
+/** An object with fewer fields, or an enumeration with fewer values, is shorter than a link. */
 const FEW_FIELDS = 3;
 const FEW_VALUES = 4;
 
@@ -142,7 +142,11 @@ function fieldsOf(schema: JsonSchema, prefix: string, depth: number, place: Plac
   });
 }
 
-/** Link to where the fields or values of a schema are listed; empty, and records `path`, if this is the first place. */
+/**
+ * Returns a link to the place that lists the fields or values of a schema. Returns an empty string if there are few of
+ * them, if they are too deep, or if no place has listed them yet; in the last case, the function records `path` as the
+ * first place.
+ */
 function listedBefore(schema: JsonSchema, path: string, depth: number, { endpoint, listed }: Place): string {
   const inner = innerOf(schema);
   const values = branches(schema).flatMap((branch) => [

@@ -32,7 +32,7 @@ const port = await freePort();
 const url = `http://127.0.0.1:${port}`;
 const demo = spawn(
   process.execPath,
-  // Not by npx, which does not pass signals on.
+  // Node.js runs the program directly, because npx does not pass signals on.
   ['--import', 'tsx', 'src/cli/main.ts', 'demo', '--port', String(port), '--fault', 'index'],
   { stdio: ['ignore', 'inherit', 'inherit'] },
 );
