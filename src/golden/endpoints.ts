@@ -34,7 +34,7 @@ const outcomeField = z.enum(queryOutcomes);
 const metricKeyField = z
   .string()
   .max(100)
-  .refine((text) => isMetricAtCutoff(text), { error: 'must be a metric with a cutoff such as ndcg@10' });
+  .refine((text) => isMetricAtCutoff(text), { error: 'must be a metric with a cutoff, such as ndcg@10' });
 
 export const newGoldenRunSchema = z.strictObject({
   pipeline: nameSchema.describe('Name of a pipeline in the config.'),
@@ -215,7 +215,7 @@ const own: readonly (Omit<Endpoint, 'tag' | 'body'> & Partial<Pick<Endpoint, 'bo
   {
     method: 'post',
     path: '/v1/golden-runs',
-    summary: 'Start a golden run. Workers execute it; its status is at the address in Location.',
+    summary: 'Start a golden run. Workers execute the run; the Location header contains the address of its status.',
     scope: 'admin',
     pipelines: 'named',
     body: newGoldenRunSchema,

@@ -64,8 +64,8 @@ export const askGoldenBatchJob = defineJob({
 });
 
 /**
- * Returns null if the run has ended, or if only another process has its pipeline in the config; that process then ends
- * the run.
+ * Returns null if the run does not exist or has ended, or if this process does not have the run's pipeline in its
+ * config. In the latter case, a process that has the pipeline ends the run.
  */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);
@@ -96,7 +96,7 @@ async function logFailure({ db, logger }: Context, { id, pipeline, goldenSet }: 
   if (failure === null) return;
   const { code } = failure;
   const context = { run_id: id, pipeline, golden_set: goldenSet, code, reason: describeFailure(failure) };
-  logger.warn('the retriever failed queries of a golden run', context);
+  logger.warn('the retriever failed for queries of a golden run', context);
 }
 
 async function followUp(
@@ -109,8 +109,8 @@ async function followUp(
   else await advanceRotation(context, run, pipeline, signal);
   // Compares only runs of the first set with the store, so that values of different runs are comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
-  // The comparison with the store comes after the checks, so that a slow store does not delay them. If the comparison
-  // has ended in time, the diagnosis uses it.
+  // The comparison with the store comes after the checks, so that a slow store does not delay them. The diagnosis uses
+  // the comparison if it ends before the diagnosis starts.
   await attemptEach(
     [
       () => context.hooks.evaluateChecks([pipeline.name]),

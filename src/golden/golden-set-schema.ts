@@ -48,7 +48,7 @@ const goldenLineSchema = z
       .max(goldenLimits.steps, { error: `must contain at most ${goldenLimits.steps} strings` })
       .optional()
       .describe(
-        'Texts, such as the hops of a multi-hop question, that recalld sends to the retriever in order, instead of `text`. The query is scored on the union of their results: `union_recall@k` and `all_found@k`.',
+        'Texts, such as the hops of a multi-hop question, that recalld sends to the retriever in order, instead of `text`. The query is scored on the union of the results of all steps: `union_recall@k` and `all_found@k`.',
       ),
     tags: z
       .record(
@@ -226,7 +226,7 @@ const importSummarySchema = z.object({
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
     .describe(
-      'Number of skipped rows, queries and judgments by reason, each reason with the place where it first occurred.',
+      'Number of skipped rows, queries and judgments by reason; `first` is the place where the reason first occurred.',
     ),
 });
 

@@ -148,7 +148,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
   };
 }
 
-/** Computes in the same thread. Intended for commands, which have no other work that this could delay. */
+/** Computes in the same thread. Intended for commands, which have no other work that a long computation could delay. */
 export const statisticsOfCommands = createGoldenStatistics({
   run: async (task, input) => goldenTasks[task](input as never) as never,
 });
@@ -190,7 +190,7 @@ async function scoreInTurns(
 
 /**
  * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. The daemon
- * computes in threads. Calls that run on threads reject with the reason of `signal` when it aborts, and with
- * RecalldError overloaded if too many calls are already waiting.
+ * computes in threads. Calls that run on threads reject with the abort reason of `signal`, or with RecalldError
+ * overloaded if too many calls are already waiting.
  */
 export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

@@ -17,8 +17,8 @@ const goldenHelp: Record<ScoreMeasure, string> = {
     'Mean share of the relevant documents that are in the union of the top k documents of all steps of a query (`steps`). A query without steps counts as one step. Absent if no query of the set has steps',
   all_found:
     'Share of golden queries whose relevant documents are all in the union of the top k documents of all steps. Absent if no query of the set has steps',
-  cg: 'Mean sum of the grades in the top k. Exported if `golden[].gains` includes it',
-  dcg: 'Mean sum of grade / log2(rank + 1) in the top k. Exported if `golden[].gains` includes it',
+  cg: 'Mean sum of the grades in the top k. Exported only if `golden[].gains` includes this measure',
+  dcg: 'Mean sum of grade / log2(rank + 1) in the top k. Exported only if `golden[].gains` includes this measure',
 };
 
 const golden = ['pipeline', 'golden_set'] as const;
@@ -148,7 +148,7 @@ export const goldenMetrics = {
   ),
   recalld_golden_sentinel_last_attempt_timestamp_seconds: ofSet('Time when the latest sentinel of any status started.'),
   recalld_golden_sentinel_interval_seconds: ofSet(
-    'Longest scheduled gap between two sentinels. If no sentinel completes for 3 times this gap, the sentinel status is no_data.',
+    'Longest scheduled gap between two sentinels. If no sentinel completes within 3 times this gap, the sentinel status is no_data.',
   ),
   recalld_golden_sentinel_expected_by_timestamp_seconds: ofSet(
     'Time by which the schedule requires the next sentinel. Absent until the set has completed a full run.',

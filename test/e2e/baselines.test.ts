@@ -71,7 +71,7 @@ describe('a pinned baseline', () => {
     });
     expect(await recalld(`baselines pin ${first.run_id} --reruns 2`)).toMatchObject({
       code: 0,
-      stdout: `Pinned ${first.run_id} as the baseline of faq on docs.\n`,
+      stdout: `Pinned ${first.run_id} as the baseline for faq on docs.\n`,
       stderr: expect.stringMatching(
         /The retriever returned the same results in 3 runs(.|\n)*ndcg@10: the check reports every drop of at least 0\.\d+ within 2 runs/,
       ) as string,

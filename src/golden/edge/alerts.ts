@@ -87,8 +87,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Does not fire while a critical alert fires: only some queries of a run also fail if an outage begins during
-      // the run.
+      // Does not fire while a critical alert fires: if an outage begins during a run, only some queries of that run
+      // fail, which would trigger this alert too.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,

@@ -47,8 +47,8 @@ const MAD_TO_DEVIATION = 1.4826;
  * runs that differ a little from otherwise equal runs, because without them every small difference would count as a
  * change.
  *
- * @param pinned the person who pins this run accepts its failed checks and open incidents, so they do not exclude
- *   reruns requested at the same time
+ * @param pinned the run to pin. Its failed checks and open incidents do not exclude reruns requested at the same time,
+ *   because the person who pins the run accepts them
  * @param isRequested true if the runs were requested for this pin; if false, failed checks and open incidents exclude a
  *   run even if the pinned run has them too
  */
@@ -94,7 +94,10 @@ function reasonAgainst(
   return deployments === 0 ? null : 'a deployment happened between it and the pinned run';
 }
 
-/** Returns the median of each metric, and the distance from the median beyond which a mean is an outlier. */
+/**
+ * Returns, for each metric, the median of the means and a maximum distance: a mean that is further from the median is
+ * an outlier.
+ */
 function outlierLimits(runs: readonly RunFacts[]) {
   const byKey = new Map<string, { readonly key: MetricKey; readonly means: number[] }>();
   for (const { key, mean } of runs.flatMap(({ means }) => means)) {

@@ -43,7 +43,7 @@ export function plainName(name: string): string {
   return name.replaceAll(/[\s_\-\uFEFF]+/g, '').toLowerCase();
 }
 
-/** Returns null if the name is ambiguous, such as `id`. */
+/** Returns null for an unknown name, and for an ambiguous name such as `id`. */
 export function roleOfColumn(name: string): ColumnRole | null {
   return roles.get(plainName(name)) ?? null;
 }

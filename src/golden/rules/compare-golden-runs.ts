@@ -80,7 +80,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // With another relevance level, other documents count as hits, so the stored baseline means do not apply.
+  // If the relevance levels differ, so do the documents that count as hits, so the stored baseline means do not apply.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,

@@ -61,12 +61,12 @@ const MIN_EQUAL = 6;
  * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, this is
  *   McNemar's test.
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`. The interval
- *   extends to each side by at least the 97.5 % quantile of t times the standard deviation, with the variance and the
- *   degrees of freedom from `noisyVariance`.
+ *   extends to each side by at least q * sd, where q is the 97.5 % quantile of Student's t distribution; the variance
+ *   (sd^2) and the degrees of freedom come from `noisyVariance`.
  * - If it is known how much the mean of an unchanged retriever varies, this variance (sd^2, from `knownVariance`)
- *   decides instead of the queries: the difference is taken from the mean of the reruns, `p` is 2 Phi(-|difference| /
- *   sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same results has sd 0, so
- *   any difference is a change.
+ *   replaces the variance between queries: the difference is taken from the mean of the reruns, `p` is 2
+ *   Phi(-|difference| / sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same
+ *   results has sd 0, so any difference is a change.
  * - If the variance is unknown because the index was rebuilt, `p` and the width of the interval have lower bounds,
  *   computed from a normal distribution with the variance from `acceptedDropVariance`: a rebuild can shift the scores of
  *   all queries at once, and no paired test can distinguish such a shift from a drop.
@@ -75,7 +75,7 @@ const MIN_EQUAL = 6;
  * @param candidate scores of the same queries in the same order
  * @param noise noise of this metric over these queries; null for a retriever that always returns the same results
  * @param expected what was known about the metric before the run; null if only the scores of the queries can decide
- * @throws RangeError without queries, or if the lengths differ
+ * @throws RangeError if there are no queries, or if the lengths differ
  */
 export function compareMetric(
   key: MetricKey,
@@ -240,8 +240,8 @@ function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | nul
  * noise of its reruns; 0 if the reruns did not differ.
  *
  * The result is the larger of two values: p with the variance from `noisyVariance`, and p with sd^2 / n plus the upper
- * 95 % bound of the shared variance. Runs are compared with one baseline for months, so with a noise estimate that is
- * too low by chance, run after run would look like a change.
+ * 95 % bound of the shared variance. Runs are compared with one baseline for months, so a noise estimate that is too
+ * low by chance would make many unchanged runs look like a change.
  */
 export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   const noisy = noisyVariance(test, noise);

@@ -163,7 +163,7 @@ export type ManyComparison = ReturnType<typeof compareMany>;
  * is valid for its pair alone, not for all pairs together.
  *
  * @param configurations at least two, each with a column per key and a row per query
- * @throws RangeError without keys, queries or two configurations
+ * @throws RangeError if there are no keys or no queries, or fewer than two configurations
  */
 export function compareMany(
   keys: readonly MetricKey[],

@@ -90,9 +90,10 @@ export function addRated(
 const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_style', 'query_length'];
 
 /**
- * Adds a row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids` or, if there are
- * none, `reference_contexts` (before 0.2 `contexts`), each of which answers the query. A context is identified by its
- * text without the prefix `<1-hop>`, which the contexts of multi-hop queries have.
+ * Adds a row of a Ragas test set. The query is `user_input` (`question` before Ragas 0.2). Each document in
+ * `reference_context_ids` answers the query. If the row has no ids, each text in `reference_contexts` (`contexts`
+ * before Ragas 0.2) answers it. A context is identified by its text without the prefix `<1-hop>`, which the contexts of
+ * multi-hop queries have.
  *
  * @returns whether a model wrote the query, and whether its documents are identified by ids
  * @throws RecalldError file_malformed for a conversation, a row without a query or without a list of contexts, or
@@ -216,7 +217,10 @@ export interface QuepidColumns {
   readonly ratings: readonly number[];
 }
 
-/** Columns that are not ratings of a Quepid book; a table with one of these columns is read as an ordinary table. */
+/**
+ * Matches column names that are not names of raters. A table with such a column is read as an ordinary table, not as a
+ * Quepid book.
+ */
 const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
 
 /** Returns null unless the header is from Quepid, which writes `query,docid` and the name of each rater. */

@@ -1,4 +1,4 @@
-/** Prompts and checks for generated queries: styles, costs, and queries that reveal their source. */
+/** Generated queries: styles, prompts, cost estimates, and checks for queries that reveal their source. */
 
 import { type PromptMessage, promptData } from '../../core/text/prompt-data.ts';
 import { createRandom } from '../../math/stats/random.ts';
@@ -107,8 +107,8 @@ export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
 }
 
 /**
- * Estimates the tokens that this number of queries takes. `inputTokens` contains the prompt sizes of a sample of
- * chunks.
+ * Estimates the number of tokens required to generate the given number of queries. `inputTokens` contains the prompt
+ * sizes of a sample of chunks.
  */
 export function estimateTotal(queries: number, inputTokens: readonly number[]): Tokens {
   const mean = inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
@@ -116,7 +116,10 @@ export function estimateTotal(queries: number, inputTokens: readonly number[]): 
   return { input: Math.ceil(calls * mean), output: Math.ceil(calls * USUAL_OUTPUT_TOKENS) };
 }
 
-/** Persona, manner and length of a query: users differ in all three; a model without instructions repeats itself. */
+/**
+ * Persona, manner and length of a query. The prompt prescribes all three, because users differ in them, while a model
+ * without instructions repeats itself.
+ */
 type QueryStyle = ReturnType<typeof queryStyle>;
 
 const personas = [

@@ -63,7 +63,10 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
-  /** Query ids that occur in judgments but not in queries, to describe how they differ from those of the queries. */
+  /**
+   * Query ids that occur in judgments but belong to no query. Messages describe how these ids differ from the ids of
+   * queries.
+   */
   readonly #unknownQueries = new Set<string>();
 
   /** `digest` maps text to a hex hash of at least 16 digits, from which queries without an id get their ids. */
@@ -76,7 +79,7 @@ export class GoldenSetBuilder {
    * Adds a query and returns the id for its judgments. A query without an id gets `q-` and 16 digits of the hash of its
    * text, steps and tags, so that its id stays the same in every version.
    *
-   * @throws RecalldError `file_malformed` for an invalid id, text or tag, or for a rejected repeat
+   * @throws RecalldError `file_malformed` for an invalid id, text or tag, or for a repeat that `repeat` does not allow
    */
   addQuery(draft: QueryDraft, place: SourcePlace, repeat: RepeatPolicy): string {
     const query = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
@@ -88,14 +91,14 @@ export class GoldenSetBuilder {
       throw malformed(
         place,
         query.id === null
-          ? `repeats the query of ${at(known.place)}; put the judgments of both on one line or give each query an id`
+          ? `repeats the query of ${at(known.place)}; put all judgments of this query on one line, or give each query an id`
           : `repeats the query id ${quoted(id)} of ${at(known.place)}; give each query its own id`,
       );
     }
     if (!isSameQuery(known, query)) {
       throw malformed(
         place,
-        `reuses the query id ${quoted(id)} of ${at(known.place)} with another text, steps or tags; use two ids`,
+        `reuses the query id ${quoted(id)} of ${at(known.place)} with different text, steps or tags; use two ids`,
       );
     }
     if (repeat === 'join') {
@@ -160,7 +163,10 @@ export class GoldenSetBuilder {
     if (!entry.forbidden.has(trimmed)) entry.forbidden.set(trimmed, place);
     const max = goldenLimits.forbidden;
     if (entry.forbidden.size > max)
-      throw malformed(place, `has more than ${max} forbidden documents for one query; forbid id prefixes with a *`);
+      throw malformed(
+        place,
+        `has more than ${max} forbidden documents for one query; forbid an id prefix followed by * instead`,
+      );
   }
 
   /** Marks a query as unanswerable: no document in the store answers it. */
@@ -169,7 +175,7 @@ export class GoldenSetBuilder {
     if (entry !== undefined) entry.noAnswer ??= place;
   }
 
-  /** Adds a new query with its judgments. @throws as `addQuery`, `addJudgment` and `addForbidden` */
+  /** Adds a new query with its judgments. @throws the errors of `addQuery`, `addJudgment` and `addForbidden` */
   addLine(line: GoldenLine, place: SourcePlace): void {
     const id = this.addQuery(line, place, 'reject');
     for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
@@ -190,8 +196,8 @@ export class GoldenSetBuilder {
    *
    * @param source name of the file or folder, for error messages
    * @param isUnjudged true to return queries without judgments too
-   * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or only judgments of other queries,
-   *   and `file_malformed` if a relevant document is forbidden, or if its query is unanswerable
+   * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or only judgments of other queries;
+   *   `file_malformed` if a relevant document is forbidden, or if an unanswerable query has a relevant document
    */
   finish(source: string, isUnjudged = false) {
     const steps = this.finishInSteps(source, isUnjudged);

@@ -87,7 +87,7 @@ export function qualityCharts(
     levels: checks.flatMap((check) =>
       check.kind === 'floor' && check.goldenSet === set && check.measure === `${measure}@${k}` ? [levelOf(check)] : [],
     ),
-    empty: set === null ? 'No golden set runs on this pipeline.' : `No run of ${set} completed in this period.`,
+    empty: set === null ? 'This pipeline has no golden set.' : `No run of ${set} completed in this period.`,
   });
   const chart = (name: string, points: readonly TrendPoint[], empty: string) =>
     measureChart(name, points, {

@@ -57,7 +57,7 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
         printJson({ ...toWire(listedBaseline, baseline), noise: baseline.noise, warnings, power });
         return;
       }
-      printLine(`Pinned ${runId} as the baseline of ${baseline.goldenSet} on ${baseline.pipeline}.`);
+      printLine(`Pinned ${runId} as the baseline for ${baseline.goldenSet} on ${baseline.pipeline}.`);
       for (const warning of warnings) note(warning);
       for (const { runId: other, reason } of baseline.excludedRuns) note(`Excluded run ${other}: ${reason}.`);
       if (runs < MIN_CLEAN_RUNS) {

@@ -30,7 +30,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     ...(proposals.length === 0
       ? []
       : [
-          `Proposals: ${proposals.length}. --fix prompts for each one; --fix --accept all accepts all.`,
+          `Proposals: ${proposals.length}. Use --fix to decide on each one, or --fix --accept all to accept all of them.`,
           ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
         ]),
     ...(lost.unknown.length === 0
@@ -49,7 +49,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
       'Contradictions',
       problems.contradictions,
       ({ first, second, documentId, grades }) =>
-        `${documentId} has grade ${grades[0]} for ${first} but grade ${grades[1]} for ${second}, although both are the same query`,
+        `${documentId} has grade ${grades[0]} for ${first} but grade ${grades[1]} for ${second}, although the two queries have the same text`,
     ),
     ...section('Queries without a relevant document', problems.withoutRelevant, (id) => id),
     '',
@@ -69,7 +69,7 @@ function labelLines({ labels }: CheckedSet['check']): string[] {
       ? []
       : [
           `Superseded: ${stale} of ${probed} judged documents, in ${plural(touched.size, 'query', 'queries')}. ` +
-            `Queries without another relevant document: ${dead.size}.`,
+            `Queries whose relevant documents are all superseded: ${dead.size}.`,
         ]),
     ...(lost === 0
       ? []
@@ -159,7 +159,7 @@ function evidenceWords(evidence: AnchorEvidence): string {
     case 'whole':
       return `contains ${percentage(evidence.ofLost)} of the missing text`;
     case 'part':
-      return `is a part, ${percentage(evidence.ofLost)} of the missing text`;
+      return `is a part of the missing text and covers ${percentage(evidence.ofLost)} of it`;
   }
 }
 
@@ -182,7 +182,7 @@ function representativenessLines(live: RepresentativenessOutcome): string[] {
     ...shown(
       lacking.map(
         ({ share, typical }) =>
-          `  no golden query: ${percentage(share)} of traffic, such as live query ${live.live[typical[0] ?? -1]?.id ?? '?'}`,
+          `  topic without a golden query: ${percentage(share)} of traffic, for example the live query ${live.live[typical[0] ?? -1]?.id ?? '?'}`,
       ),
     ),
   ];

@@ -109,7 +109,9 @@ function reportLines(report: GenerationReport, options: GenerateOptions): string
     `${report.kept} of ${plural(options.queries, 'query', 'queries')} generated. Dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
     ...(endLines[end.kind] ?? []),
     ...(set === null ? [] : [`${set.name} version ${set.version}: ${set.queries} queries.`]),
-    ...(out === null ? [] : [`Review ${out}, then: recalld golden import ${out} --set ${options.set} --format review`]),
+    ...(out === null
+      ? []
+      : [`Review ${out}, then run: recalld golden import ${out} --set ${options.set} --format review`]),
     ...(state === null ? [] : [`Use --resume to continue from ${state}.`]),
   ];
 }
@@ -272,7 +274,9 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
     printLine(
       `The retriever failed for ${report.failed} of these queries; for the failed queries, the file lists only the documents that users saw.`,
     );
-  printLine(`Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`);
+  printLine(
+    `Edit \`keep\` and the grades, then run: recalld golden import ${options.out} --set ${options.set} --format review`,
+  );
 }
 
 function parseSince(text: string): Date {

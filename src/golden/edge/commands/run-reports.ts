@@ -72,7 +72,7 @@ function queryLines({ queries, measure }: RunsCompared, max: number): string[] {
   const rows = queries.slice(0, max).map(queryRow);
   return [
     '',
-    `${plural(queries.length - better, 'query', 'queries')} scored lower and ${better} higher in ${measure}, largest drop first:`,
+    `${plural(queries.length - better, 'query', 'queries')} scored lower in ${measure}, and ${better} scored higher. Largest drop first:`,
     formatTable(['query', 'text', 'before', 'after', 'difference'], rows, 2),
   ];
 }

@@ -44,7 +44,7 @@ export function runCommand(signal: AbortSignal): CommandUnknownOpts {
     .option('--no-wait', 'enqueue the run for a running daemon and return immediately')
     .option(
       '--debug <query-id>',
-      'run only this query and show its request, response, ranks and scores; stores nothing',
+      'run only this query and show its request, response, ranks and scores, but store nothing',
     )
     .action(async ({ pipeline, set, wait, debug, json, config }) => {
       const settings = commandSettings(config, signal);
@@ -108,7 +108,7 @@ export function cancelCommand(signal: AbortSignal): CommandUnknownOpts {
 /**
  * Runs a golden set until the run ends. If the command is interrupted, marks the run as cancelled.
  *
- * @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, or the reason of the signal
+ * @throws RecalldError pipeline_unknown, golden_set_unknown or golden_set_empty; the abort reason of the signal
  */
 export async function runGoldenSetNow(
   settings: CommandSettings,
@@ -149,7 +149,7 @@ async function queueGoldenRun(
   if (store.storage.startedHere) {
     throw new RecalldError(
       'usage',
-      'No daemon is running on this data folder. Start `recalld serve`, or run without --no-wait.',
+      'No daemon is running with this data folder. Start `recalld serve`, or run without --no-wait.',
     );
   }
   const run = await withPipeline(settings, name, (pipeline) => startGoldenRun(store, pipeline, set));

@@ -49,7 +49,7 @@ export function runsCommand(command: Command, signal: AbortSignal): CommandUnkno
       'recalld runs compare 20261119T154500Z-1b7c0d9e 20261120T154500Z-3f9a1c2b',
     )
       .argument('<baseline>', 'id of the baseline run')
-      .argument('<candidates...>', 'ids of the runs to compare with it')
+      .argument('<candidates...>', 'ids of the runs to compare with the baseline run')
       .option('--by <measure>', 'measure by which the queries are sorted (default: ndcg at the largest cutoff)')
       .option('--limit <n>', 'maximum number of queries listed', parseCount, 20)
       .action((baseline, candidates, { config, by, limit, json }) => {

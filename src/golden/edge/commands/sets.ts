@@ -116,7 +116,7 @@ function importOptions() {
       'minimum grade of a relevant document, for fractional grades',
       parseThreshold,
     )
-    .option('--documents-separator <text>', 'tables: separator of several documents in a cell, such as ","')
+    .option('--documents-separator <text>', 'tables: separator between documents in a cell, such as ","')
     .option('--skip-own-document', 'skip judgments whose document id equals the query id')
     .option(
       '--rows-as-queries',
@@ -170,10 +170,10 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds two hints: a warning if no pipeline uses the set and, for each pipeline that runs the set,
- * `power`, which states the drops that each check can detect.
+ * Imports a set and adds a hint to the report. If no pipeline runs the set, the hint is a warning. Otherwise, it is
+ * `power`, which states, for each pipeline that runs the set, the drops that each check can detect.
  *
- * @throws RecalldError as withCommandStore, and for files that cannot be read
+ * @throws the errors of withCommandStore, and RecalldError for files that cannot be read
  */
 export async function importNamedSet(
   settings: CommandSettings,

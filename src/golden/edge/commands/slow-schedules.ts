@@ -47,7 +47,10 @@ export async function slowSchedules(runs: GoldenRuns, pipelines: readonly Watche
   return found;
 }
 
-/** Returns the durations of runs in seconds, newest first; a run in progress counts with the time since its start. */
+/**
+ * Returns the durations of runs in seconds, newest first. The duration of a run in progress is the time since its
+ * start.
+ */
 async function lastDurations(
   runs: GoldenRuns,
   series: { readonly pipeline: string; readonly goldenSet: string; readonly purpose: RunPurpose },

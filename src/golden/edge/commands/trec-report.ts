@@ -17,8 +17,8 @@ export function mismatchJson({ mismatch }: TrecScores) {
 }
 
 /**
- * The scores count as reversed if the pairs of neighbors that contradict the order by rank are at least this many times
- * as numerous as the pairs that follow it.
+ * The scores count as reversed if the number of neighbor pairs that contradict the order by rank is at least this many
+ * times the number of neighbor pairs that confirm it.
  */
 const REVERSED = 9;
 
@@ -82,8 +82,8 @@ function sentenceOf(qrels: string, run: string, documents: number, mismatch: Run
   const none = `${subject} of ${qrels} is ${documents === 1 ? 'not ' : ''}among the results of its query in ${run}`;
   if (mismatch.differences.includes(OTHER_QUERY)) {
     return (
-      `${none}, but ${judged} is among those of another ` +
-      'query. Use the same query ids for the same queries in both files.'
+      `${none}, but ${judged} is among the results of another query. ` +
+      'Use the same query ids for the same queries in both files.'
     );
   }
   const nothing = mismatch.ids === 'query' ? `No query of ${run} is judged in ${qrels}` : none;

@@ -138,7 +138,7 @@ export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageConte
       ),
       shown === null
         ? empty(
-            'No golden set runs on this pipeline, so its retrieval quality is unknown.',
+            'This pipeline has no golden set, so its retrieval quality is unknown.',
             "Import one with `recalld golden import FILE --set NAME`, then add it, with a `cron` schedule, to the pipeline's `golden` section.",
           )
         : shownSet(pipeline, shown),

@@ -1,4 +1,4 @@
-/** Reads the data for the page of a golden query, and the data that several pages about golden runs need. */
+/** Reads the data for the page that shows a golden query, and the data that several pages about golden runs need. */
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
@@ -32,7 +32,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     wanted === undefined ? otherRun(context, run, incident) : findRun(runs, wanted),
   ]);
   if (stored === undefined) {
-    throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
+    throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query with that id.`);
   }
   // If a shadow splits documents differently, its runs are compared by document, not by chunk.
   const { chunkSeparator } = run.settings;
@@ -71,8 +71,8 @@ const WORDS_LIMIT_MS = 2000;
 
 /**
  * Returns the first words of the documents on both sides and of missed documents. If the retriever was queried to
- * explain misses, takes them from its response. Otherwise, takes them from the texts that recalld stores and, if the
- * vector store is queried anyway, from the texts there.
+ * explain misses, words from the retriever's response take precedence. Other words come from the texts that recalld
+ * stores and, if misses were explained, from the vector store, which was queried anyway.
  */
 async function wordsOf(
   { db, pipelines }: Context,
@@ -112,8 +112,8 @@ async function otherRun(context: Context, run: GoldenRun, incident: Incident | n
 }
 
 /**
- * Chooses the default run to compare with: during an incident, the last good run; otherwise the first run in `known`
- * or, if there is none, the previous run.
+ * Chooses the run to compare with by default, in this order of preference: the last good run before the incident that
+ * the run was part of; the first run in `known`; the previous completed run.
  *
  * @param known ids of the baseline and of the last run before a change, in this order
  */

@@ -51,7 +51,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
               kind: 'form',
               action: path,
               content: { kind: 'button', text: 'Search the store now' },
-              forbidden: lead('The search requires an API key with scope admin.'),
+              forbidden: lead('The search requires an API key with the admin scope.'),
             }
           : proposed(path, found),
       ),
@@ -123,6 +123,6 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
       more,
       { kind: 'button', text: 'Accept the selected proposals as a new version' },
     ],
-    forbidden: lead('You need an API key with scope admin to accept proposals.'),
+    forbidden: lead('You need an API key with the admin scope to accept proposals.'),
   };
 }

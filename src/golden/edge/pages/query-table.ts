@@ -38,7 +38,7 @@ export async function readQueryTable(
   query: Query,
 ) {
   const { cutoffs } = run.settings;
-  // Only runs of queries with steps have measures of unions.
+  // Union measures are defined only for runs that contain queries with steps.
   const keys = runMetricKeys(cutoffs, runMeasures).filter(
     (one) => !isUnionMeasure(one.measure) || Object.hasOwn(scored, formatMetricKey(one)),
   );

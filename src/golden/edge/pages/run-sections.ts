@@ -41,12 +41,12 @@ export function runReport(run: RunSummaryJson): Content {
     labels.lost !== null &&
       labels.lost > 0 &&
       paragraph(
-        `${labels.lost} of ${labels.probed} judged documents of ${set} are missing from the store without a replacement. They count as not found.`,
+        `${labels.lost} of the ${labels.probed} judged documents in ${set} are missing from the store and have no replacement. They count as not found.`,
       ),
     labels.stale !== null &&
       labels.stale > 0 &&
       paragraph(
-        `${labels.stale} of ${labels.probed} judged documents of ${set} are superseded${queries.stale === 0 ? '' : `, and ${queries.stale === 1 ? '1 query has' : `${queries.stale} queries have`} no other relevant document`}. Update the judgments with \`recalld golden check --fix\`.`,
+        `${labels.stale} of the ${labels.probed} judged documents in ${set} are superseded${queries.stale === 0 ? '' : `, and ${queries.stale === 1 ? '1 query has' : `${queries.stale} queries have`} no other relevant document`}. Update the judgments with \`recalld golden check --fix\`.`,
       ),
     checksSection(run),
     forbiddenSection(run),

@@ -14,7 +14,7 @@ import { verdictOf } from './run-sections.ts';
 export function scoresPart({ sets }: WeeklyReport, marks: readonly TrendMark[]): readonly Section[] {
   if (sets.length > 0) return sets.map((set, index) => setScores(set, `scores-${index}`, marks));
   return [
-    section('scores', 'Scores', {}, empty('No golden set runs on this pipeline, so its retrieval quality is unknown.')),
+    section('scores', 'Scores', {}, empty('This pipeline has no golden set, so its retrieval quality is unknown.')),
   ];
 }
 
@@ -100,7 +100,7 @@ export function goldenHealthPart({ sets }: WeeklyReport): Section {
       lead: 'Stale labels: judged documents that are no longer in the store. Judged: share of the retrieved documents with a judgment. Represents: share of live queries with a similar golden query.',
     },
     sets.length === 0
-      ? empty('No golden set runs on this pipeline.')
+      ? empty('This pipeline has no golden set.')
       : table('Golden sets of this pipeline', sets, [
           [
             'Golden set',

@@ -15,7 +15,7 @@ order by pipeline, golden_set, finished_at desc`;
 
 /**
  * nDCG at the selected cutoff (gain = grade) and the rank of the first relevant document, for each query of the runs.
- * Ranks are those of `rankingOf`; a query without results scores 0.
+ * Ranks are assigned as in `rankingOf`; a query without results scores 0.
  */
 export function scoredQueries(runs: string): string {
   return `
@@ -192,7 +192,8 @@ limit 100`,
 export function measurementsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest measures',
-    description: 'The newest value of each measure with its 95 % CI and n; if later windows have no data, the reason.',
+    description:
+      'The newest value of each measure with its 95 % CI and n. If later windows have no data, the table also shows the reason.',
     width,
     sql: `
 select coalesce(m.measure, g.measure) as "measure", coalesce(m.segment, g.segment) as "segment", m.value as "value",

@@ -100,7 +100,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k of $pipeline`,
     description:
-      'The lowest score among the selected golden sets, with the lowest lower bound and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. A check of severity critical has the verdict critical if even the upper bound is below its threshold.',
+      'The lowest score among the selected golden sets, with the lowest lower bound and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. If the severity of a check is critical, its verdict is critical only if even the upper bound is below the threshold.',
     ...axes.score,
     width: 24,
     repeat: 'pipeline',
@@ -183,7 +183,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'nDCG with the mix of live traffic',
       description:
-        'nDCG of the latest run at its largest cutoff, with its 95 % CI. Queries are weighted by the traffic on their topics. If this score is far below the unweighted score, users ask more about topics with worse results.',
+        'nDCG of the latest run at its largest cutoff, with its 95 % CI. Queries are weighted by the traffic on their topics. If this score is far below the unweighted score, a large share of the traffic is on topics with below-average results.',
       ...axes.score,
       width: 8,
       queries: banded('recalld_golden_live_mix_score', 'ndcg', { measure: 'ndcg' }),
@@ -226,7 +226,7 @@ export function schedulePanels(): Builder<Panel>[] {
       ],
     }),
     graph({
-      title: 'Runs until a new version takes over',
+      title: 'Remaining runs before a version change',
       description: 'Scheduled runs that must still complete on both versions of the set; 0 if there is no new version.',
       ...axes.count,
       width: 8,
@@ -241,7 +241,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Time since the latest sentinel',
-      description: 'After more than 3 times the longest scheduled gap, the sentinel status is no_data.',
+      description: 'If no sentinel completes within 3 times the longest scheduled gap, the sentinel status is no_data.',
       unit: 's',
       min: 0,
       width: 12,

@@ -90,7 +90,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'one query id for two questions',
       'qid,question,document\nq1,Why?,d1\nq1,How?,d1\n',
-      'Line 3 of set.csv reuses the query id "q1" of line 2 of set.csv with another text, steps or tags; use two ids.',
+      'Line 3 of set.csv reuses the query id "q1" of line 2 of set.csv with different text, steps or tags; use two ids.',
     ],
     [
       'a long tag',

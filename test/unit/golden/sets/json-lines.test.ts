@@ -141,7 +141,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
   it('the same query twice without an id is refused', async () => {
     const line = '{"text": "a", "relevant": ["d1"]}\n';
     expect((await refusal({ 'set.jsonl': line + line }, 'set.jsonl')).message).toBe(
-      'Line 2 of set.jsonl repeats the query of line 1 of set.jsonl; put the judgments of both on one line or give each query an id.',
+      'Line 2 of set.jsonl repeats the query of line 1 of set.jsonl; put all judgments of this query on one line, or give each query an id.',
     );
   });
 

@@ -267,7 +267,7 @@ describe('the weekly report', () => {
       },
     });
     const words = [
-      'No golden set runs on this pipeline.',
+      'This pipeline has no golden set.',
       'No alerts fired in this period',
       'Query density of this pipeline is not monitored',
       'The search for topics starts once there is a baseline',

@@ -91,7 +91,7 @@ describe('two runs side by side in a terminal', () => {
     const text = lines([0.9]).join('\n');
     expect(text).toMatch(/lang=fr +9 +0\.9 +0\.5/);
     expect(text).not.toContain('lang=en');
-    expect(text).toContain('2 queries scored lower and 1 higher in ndcg@10, largest drop first:');
+    expect(text).toContain('2 queries scored lower in ndcg@10, and 1 scored higher. Largest drop first:');
     expect(text).toContain('How do I reset my password? (now empty)');
     expect(text).toContain(`${'x'.repeat(59)}…`);
     expect(text).not.toContain('Where?');
