@@ -40,7 +40,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
   const { worlds, kinds, day, sha256 } = provenance;
   const counts = Object.entries(worlds).map(([source, count]) => `${count} from the ${source}`);
   return [
-    `The weights were fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day} to recorded evaluations of ${kinds} kinds of faults (${counts.join(' and ')}). The temperature is ${temperature}, and the SHA-256 of the evaluations is ${sha256}.`,
+    `The weights were fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day} to recorded evaluations (${counts.join(' and ')}) of ${kinds} kinds of faults. The temperature is ${temperature}, and the SHA-256 of the evaluations is ${sha256}.`,
     table(
       [
         'Not seen by the fit',
