@@ -67,9 +67,9 @@ const MIN_EQUAL = 6;
  *   replaces the variance between queries: the difference is taken from the mean of the reruns, `p` is 2
  *   Phi(-|difference| / sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same
  *   results has sd 0, so any difference is a change.
- * - If the variance is unknown because the index was rebuilt, `p` and the width of the interval have lower bounds,
- *   computed from a normal distribution with the variance from `acceptedDropVariance`: a rebuild can shift the scores of
- *   all queries at once, and no paired test can distinguish such a shift from a drop.
+ * - If the variance is unknown because the index was rebuilt, `p` and the width of the interval have lower bounds that
+ *   are computed from a normal distribution with the variance from `acceptedDropVariance`: a rebuild can shift the
+ *   scores of all queries at once, and no paired test can distinguish such a shift from a drop.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
