@@ -203,14 +203,15 @@ async function record(
     [known.id, JSON.stringify(timeline), worstOf(timeline), at, isFinal(known.openedAt, at) ? at : null],
   );
   if (describesRepair(known.last, diagnosis, known.openedAt, at)) return 'unchanged';
-  if (!replacesLast(known.last, diagnosis, trendOf(known.timeline, firing, at))) return 'unchanged';
+  const trend = trendOf(known.timeline, firing, at);
+  if (!replacesLast(known.last, diagnosis, trend, known.last.wasTrusted)) return 'unchanged';
   await client.query(addDiagnosis, diagnosisValues(known.id, diagnosis, at));
   return 'updated';
 }
 
 interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'timeline'> {
   readonly evaluatedAt: Date;
-  readonly last: Said;
+  readonly last: Said & { readonly wasTrusted: boolean };
 }
 
 async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncident | null> {
@@ -223,7 +224,11 @@ async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncid
   if (incident === null) return null;
   const last = await queryRow<OpenIncident['last']>(
     client,
-    `select cause, confidence, alerts, run_id, findings -> 'signs' as signs from diagnoses
+    `select cause, confidence, alerts, run_id, findings -> 'signs' as signs,
+            exists (select from diagnoses same
+                     where same.incident_id = last.incident_id and same.cause = last.cause and same.confidence <> 'low')
+              as was_trusted
+       from diagnoses last
       where incident_id = $1::bigint order by id desc limit 1`,
     [incident.id],
   );

@@ -265,21 +265,30 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
 /**
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
- * - A guess is replaced by a more certain diagnosis.
- * - A trusted cause is replaced by another cause (never `unknown`) if another alert fires or another run points to it.
+ * - A guess is replaced by any other diagnosis.
+ * - A trusted cause is replaced by another cause if another alert fires or another run points to it. A cause that was
+ *   trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is being repaired or
+ *   because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
  *   is fixed and the remaining alerts have not been evaluated since. A resolved alert also counts as recovery, unless
  *   another alert is worse than before.
+ *
+ * @param wasTrusted true if the incident has a diagnosis with the cause of `last` and high or medium confidence
  */
-export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
+export function replacesLast(
+  last: Said,
+  next: Said,
+  trend: Trend,
+  wasTrusted: boolean = last.confidence !== 'low',
+): boolean {
   const isSameRun = next.runId !== null && next.runId === last.runId;
   if (isSame(last, next)) return trend === 'worse' && !isSameRun;
+  if (next.cause === 'unknown' && wasTrusted) return false;
   const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
   const isMore = next.alerts.some((name) => !last.alerts.includes(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
-  if (isMore) return next.cause !== 'unknown' || last.confidence === 'low';
-  if (last.confidence === 'low' || last.cause === next.cause) return true;
-  return !isSameRun && next.cause !== 'unknown';
+  if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
+  return !isSameRun;
 }
 
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;

@@ -157,6 +157,13 @@ describe('the next recorded diagnosis', () => {
     expect(replacesLast(slow, { ...nobodyKnows, alerts: [...slow.alerts, 'a measure changed'] }, 'steady')).toBe(false);
   });
 
+  it('keeps a cause that was trusted before, even if later signs leave little of it', () => {
+    const guess = { ...slow, confidence: 'low' } as const;
+    expect(replacesLast(guess, { ...nobodyKnows, runId: 'run-2' }, 'steady', true)).toBe(false);
+    expect(replacesLast(guess, { ...nobodyKnows, runId: 'run-2' }, 'steady', false)).toBe(true);
+    expect(replacesLast(guess, { ...outage, runId: 'run-2' }, 'steady', true)).toBe(true);
+  });
+
   it('is not recorded if only digits differ', () => {
     expect(replacesLast(outage, aDiagnosis({ ...outage, summary: 'The same in other numbers.' }), 'steady')).toBe(
       false,
