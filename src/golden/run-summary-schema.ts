@@ -69,7 +69,9 @@ const comparisonSchema = z.object(comparisonShape);
 
 export const comparedShape = {
   run_id: z.string().describe('The baseline run.'),
-  excluded: count.describe('Queries excluded because they have a stale label or differ between the set versions.'),
+  excluded: count.describe(
+    'Number of queries excluded because they have a stale label, or because they differ between the set versions.',
+  ),
   advice: z.array(z.string()),
   ...comparisonShape,
   segments: z.record(z.string(), comparisonSchema).describe('The comparison by segment.'),
@@ -83,7 +85,7 @@ export const detectableShape = {
     .number()
     .nullable()
     .describe('Drop that a regression check detects in one run with a probability of 0.8; null for other checks.'),
-  blind: z.boolean().describe('True if the check passes but could miss a drop of twice its threshold.'),
+  blind: z.boolean().describe('True if the check passes but could miss a drop twice as large as its threshold.'),
 };
 
 export const checkResultSchema = z.object({
@@ -110,7 +112,7 @@ const stagesSchema = z.object({
         name: z.string().describe('`answer` for the final results; `words and vectors` for two parallel stages.'),
         recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
         lost: metricSchema.describe(
-          'Of the relevant documents in the input of the step, the mean share that the step loses. For the first step: the share of relevant documents that it does not find.',
+          'Mean share of the relevant documents that are lost in this step: the previous step has them, but this step and all later steps do not. For the first step: documents that no step finds.',
         ),
         moved: z
           .object({
@@ -142,7 +144,7 @@ export const runSummarySchema = z.object({
   cause: z.string().nullable().describe('Why the run started outside its schedule.'),
   warnings: z
     .array(z.string())
-    .describe('Likely mistakes in the config or the set that the results reveal, one sentence each.'),
+    .describe('Likely mistakes in the config or the set, detected in the results; one sentence each.'),
   provisional: z
     .boolean()
     .describe('True while the run is in progress; metrics then cover only the queries that have been run so far.'),
@@ -158,7 +160,7 @@ export const runSummarySchema = z.object({
   }),
   failure: z
     .object({
-      explanation: z.string().describe('One sentence with the error and the numbers.'),
+      explanation: z.string().describe('One sentence that states the error and the number of affected queries.'),
       code: z.string().describe('Code of the first error: `connection_refused`, `http_500`, `timeout`.'),
       queries: count.describe('Number of queries that failed with this code.'),
       others: count.describe('Number of queries that failed with another code.'),
@@ -178,22 +180,24 @@ export const runSummarySchema = z.object({
     lost: count
       .nullable()
       .describe(
-        'Number of documents that are missing from the store without a replacement. They count as not found in scores and comparisons.',
+        'Number of documents that are missing from the store and have no replacement. They count as not found in scores and comparisons.',
       ),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),
   answers_deleted_at: z.iso
     .datetime()
     .nullable()
-    .describe('When the results were deleted after the retention time (`keep_answers`); null while they exist.'),
+    .describe(
+      'Time at which the results were deleted because the retention time (`keep_answers`) had passed; null while the results exist.',
+    ),
   forbidden: z
     .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
-    .describe('Forbidden documents that were returned and confirmed by a second request, sorted by rank.'),
+    .describe('Forbidden documents that the retriever returned and a second request confirmed, sorted by rank.'),
   no_answer: z
     .object({
       false_answer_ratio: z
         .number()
-        .describe('Share of the unanswerable queries for which the retriever returned documents or failed.'),
+        .describe('Share of the unanswerable queries for which the retriever failed or returned documents.'),
       n: count,
       ci_low: z.number(),
       ci_high: z.number(),
@@ -202,7 +206,7 @@ export const runSummarySchema = z.object({
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
         .describe(
-          'At most 50 of these queries, sorted by number of documents (most first), each with the highest score of its documents.',
+          'At most 50 of these queries, in descending order of the number of returned documents, each with the highest score of its documents.',
         ),
     })
     .nullable()
@@ -215,7 +219,9 @@ export const runSummarySchema = z.object({
       'Relevant documents that each retriever stage keeps and loses; null if the retriever reports no stages, or while the run is in progress.',
     ),
   baseline: comparedSchema.nullable().describe('Comparison with the pinned baseline.'),
-  deployment: comparedSchema.nullable().describe('Comparison with the last run before the store or the model changed.'),
+  deployment: comparedSchema
+    .nullable()
+    .describe('Comparison with the previous run; null unless the store or the model has changed since then.'),
   checks: z.array(checkResultSchema),
   verdict: verdictField,
 });
@@ -223,7 +229,10 @@ export const runSummarySchema = z.object({
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
-/** JSON of a metric comparison. A bound of dcg is null for a single query, from which it cannot be computed. */
+/**
+ * JSON of a metric comparison. For cg and dcg of a single query, the bounds are null, because they cannot be computed
+ * from one query.
+ */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;
 export type ComparedJson = DeepReadonly<z.infer<typeof comparedSchema>>;

@@ -37,7 +37,8 @@ const MAX_PAIRS = 200;
  * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix or the like.
  *
  * @param judged at least one id; `returned` must also have at least one, and the two lists must share no id
- * @returns the pair with the most common difference; if there is none, the first ids of both sides and no difference
+ * @returns a pair of ids with the most common difference; if no two ids are similar, the first id of each list, without
+ *   a difference
  */
 export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
   return (
@@ -106,7 +107,10 @@ export function idsAlike(judged: readonly string[], returned: readonly string[],
   return { count: alike.size, pair: commonest(found) };
 }
 
-/** Searches for a prefix or suffix that one side adds, or that differs between the sides. */
+/**
+ * Searches for pairs of a judged and a returned id in which only one id has a prefix or suffix, or in which the
+ * prefixes or suffixes differ. Returns a pair with the most common difference.
+ */
 function differenceOfAffix(judged: readonly string[], returned: readonly string[]): IdDifference | null {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
   const judgedParts = partsOf(judged);

@@ -49,8 +49,8 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
 }
 
 /**
- * Splits columns. Removes CSV quotes from every column if all columns have them; otherwise, only from columns with
- * doubled quotes inside.
+ * Splits columns. If every column is in CSV quotes, removes all of these quotes; otherwise, removes them only from
+ * columns that contain doubled quotes.
  */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
@@ -75,7 +75,7 @@ function jsonObject(line: SourceLine): Fields {
   return fields;
 }
 
-/** Reads an id. Accepts ids that are numbers, because qrels files write all ids as text. */
+/** Reads an id. Accepts a JSON number as an id, because qrels files write every id as text, even if it is a number. */
 function idOf(value: Fields, line: SourceLine): string {
   const id = value['_id'] ?? value['id'] ?? value['query_id'] ?? value['qid'];
   if (typeof id === 'string') return id;

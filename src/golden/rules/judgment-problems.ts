@@ -7,9 +7,10 @@ import { nearDuplicates, normalisedText } from './similar-texts.ts';
 export const NEAR_TEXT = 0.9;
 
 /**
- * Finds duplicates, contradictions and queries without a relevant document. Duplicates have the same tags, and their
- * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). Two equal queries
- * contradict each other if a document is judged relevant to one and irrelevant to the other.
+ * Finds duplicates, contradictions and queries without a relevant document. Two queries are duplicates if they have the
+ * same tags, and if their texts either are equal except for case and punctuation, or have a Jaccard similarity of words
+ * of at least 0.9. Two equal queries contradict each other if a document is judged relevant to one and irrelevant to
+ * the other.
  */
 export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {
   const duplicates: {

@@ -40,9 +40,9 @@ const MAX_PARTS = 5;
 /**
  * Returns the chunks that may replace a missing text, best first. If some chunks have the same text as the missing
  * document, returns only those chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing
- * text's three-word sequences. If no chunk does, the document may have been split: returns the chunks that have
- * at least 0.8 of their sequences in common with the missing text, longest first. Returns nothing if no chunk is
- * similar enough, because a proposal would be a guess.
+ * text's three-word sequences. If there is no such chunk, the document may have been split. In that case, returns the
+ * chunks that have at least 0.8 of their own three-word sequences in the missing text, longest chunk first. Returns
+ * nothing if no chunk is similar enough, because a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -92,10 +92,12 @@ export type DocumentFate = 'superseded' | 'lost';
 const NEARLY_ALL = 0.8;
 
 /**
- * Determines why a document is missing. A document is lost if its text is known but not found in the store. If its text
- * is unknown, it is lost too, unless nearly all judged documents disappeared together, which indicates new ids.
+ * Determines why a document is missing. A document is lost if its text is known but not found in the store. A document
+ * whose text is unknown also counts as lost. If nearly all judged documents are missing, however, it counts as
+ * superseded, because the documents probably got new ids.
  *
- * @param search whether its text was found in the store; `unknown` if there was no text or no search
+ * @param search whether the document's text was found in the store; `unknown` if its text is not recorded, or if the
+ *   store was not searched
  * @param missingShare share of the judged documents that are missing, 0..1
  */
 export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShare: number): DocumentFate {
@@ -119,9 +121,9 @@ export type LabelProbe =
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
-       * Ids of queries with at least one superseded document; their scores may drop through no fault of the retriever.
-       * A query whose missing documents are all lost (none is superseded) is not included: it stays in comparisons, and
-       * its lost documents count as not found.
+       * Ids of queries with at least one superseded document. The scores of these queries may drop although the
+       * retriever works correctly. Does not include queries whose missing documents are all lost: such queries stay in
+       * comparisons, and their lost documents count as not found.
        */
       readonly touched: ReadonlySet<string>;
       /** Ids of queries whose relevant documents are all superseded. */
@@ -168,7 +170,9 @@ export function probeLabels(
   return { kind: 'probed', probed: judged.length, stale: missing.length - lost, lost, labels, touched, dead };
 }
 
-/** Proposal to move a judgment from a missing document to its replacements. A person accepts it by its number. */
+/**
+ * Proposal to move a judgment from a missing document to its replacements. A person accepts a proposal by its number.
+ */
 export interface LabelProposal {
   /** Number from 1; stable for the same set and store. */
   readonly number: number;

@@ -5,8 +5,8 @@ import { type RunMetricKey, scoresBy } from './score-run.ts';
 
 /**
  * - `worst`: all queries, lowest score first
- * - `regressed`: queries that score less than before, largest drop first
- * - `newly_empty`: queries that have no results now but had some before, with or without stale labels
+ * - `regressed`: queries with a lower score than before, largest drop first
+ * - `newly_empty`: queries, with or without stale labels, that had results before and have none now
  * - `stale`: queries with a judged document that is no longer in the store, lowest score first
  * - `failed`: queries whose retrieval failed or timed out
  */
@@ -19,7 +19,10 @@ export interface ListedQuery {
   /** Outcome of the query; null until it has been run. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
-  /** Score in the compared run; null if no run is compared, or if the query changed or has a stale label. */
+  /**
+   * Score in the compared run. Null if no run is compared, if the query differs between the two runs, or if the query
+   * has a stale label.
+   */
   readonly before: number | null;
   readonly staleDocuments: number;
 }

@@ -26,11 +26,11 @@ const FREQUENT = 2;
 const RELEVANT_GRADE = 2;
 
 /**
- * Groups queries with equal tags and with texts that are equal except for case and punctuation. Drops near-duplicates
- * of golden queries, and of other live queries. Then takes turns among six groups of queries: no relevant graded
- * document, negative feedback, no similar golden query, positive feedback, clicks, high frequency. Each turn chooses
- * the most frequent query of its group; in the first group, it chooses the query with the worst grades. Queries that
- * are in none of these groups are not chosen.
+ * Groups queries that have the same tags and whose texts are equal except for case and punctuation. Drops
+ * near-duplicates of golden queries, and of other live queries. Then takes turns among six groups of queries: no
+ * relevant graded document, negative feedback, no similar golden query, positive feedback, clicks, high frequency. Each
+ * turn chooses the most frequent query of its group; in the first group, it chooses the query with the worst grades.
+ * Queries that are in none of these groups are not chosen.
  */
 export function chooseQueries(
   candidates: readonly CandidateQuery[],
@@ -93,7 +93,10 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
     };
     const reasons = choiceReasons.filter((reason) => holds[reason]);
     return {
-      /** Of the equal queries, the one with the most feedback; in a tie, with the most grades; then the latest. */
+      /**
+       * Of the equal queries, the one with the most feedback. Among ties, the one with the most grades; among further
+       * ties, the latest.
+       */
       source: source as CandidateQuery,
       reasons,
       /** Estimated number of equal live queries: the sum of 1 / probability over the sampled ones. */
@@ -176,12 +179,13 @@ function tallyOf(feedback: readonly CandidateFeedback[]) {
  *
  * Suggests grades by the first rule that applies:
  *
- * - A person graded the document on the page *Judge*: one less than that grade, but at least 0, because golden
- *   documents with grade 1 or higher count as relevant. A model's grade suggests nothing.
- * - Users judged the document (feedback of the kind `relevance`): 2 if more users found it relevant than not, 0 if
- *   fewer did.
- * - Users clicked the document: 2 if the results got positive feedback and no negative feedback, otherwise 1.
- * - Otherwise, there is no suggestion, because a document without clicks may still be relevant.
+ * - If a person graded the document on the *Judge* page, suggests that grade minus 1, but at least 0, because golden
+ *   documents with grade 1 or higher count as relevant. Ignores grades from a model.
+ * - If users judged the document (feedback of the kind `relevance`), suggests 2 if more users found it relevant than
+ *   irrelevant, and 0 if fewer did.
+ * - If users clicked the document, suggests 2 if the results got positive feedback and no negative feedback, and 1
+ *   otherwise.
+ * - Otherwise, suggests nothing, because a document without clicks may still be relevant.
  *
  * @param depth number of top documents that are pooled from each list
  */
@@ -209,7 +213,7 @@ export function suggestJudgments(
       const given = byPerson.get(documentId);
       return {
         documentId,
-        /** Suggested grade; null if nothing suggests a grade, in which case a person must judge the document. */
+        /** Suggested grade; null if no rule applies, so that a person must judge the document. */
         grade:
           given !== undefined
             ? Math.max(0, given - 1)

@@ -19,7 +19,10 @@ export interface QrelsForm {
   readonly widthLine: number;
   readonly query: number;
   readonly document: number;
-  /** Index of the grade column; null if the header has none. Every judged document is then relevant, with grade 1. */
+  /**
+   * Index of the grade column; null if the header has none. Without a grade column, every judged document is relevant,
+   * with grade 1.
+   */
   readonly grade: number | null;
   readonly headerLine: number | null;
   /** Roles in column order; for `json`, the keys. */
@@ -65,7 +68,7 @@ export function qrelsCells(text: string, separator: LineSeparator): string[] {
   if (separator === 'tabs') return text.split('\t').map((cell) => unquoted(trimBlanks(cell)));
   const cells = text.match(separator === ',' ? /(?:"(?:[^"]|"")*"|[^,])*(?:,|$)/g : /(?:"(?:[^"]|"")*"|[^;])*(?:;|$)/g);
   const parts = (cells ?? []).map((cell) => (cell.endsWith(separator) ? cell.slice(0, -1) : cell));
-  // Unless the line ends with a separator, the expression also matches an empty cell after the last one.
+  // Unless the line ends with a separator, the expression also matches an empty cell after the last cell.
   if (parts.length > 1 && !text.endsWith(separator)) parts.pop();
   return parts.map((cell) => unquoted(trimBlanks(cell)));
 }
@@ -91,7 +94,7 @@ function objectOf(line: SourceLine): Fields {
     const fields = fieldsOf(parseExactJson(line.text));
     if (fields !== null) return fields;
   } catch {
-    // The error is thrown below.
+    // Text that is not JSON gets the same error as JSON that is not an object.
   }
   throw malformed(line, 'is not a JSON object, unlike the first line; write one judgment per line');
 }
@@ -99,7 +102,7 @@ function objectOf(line: SourceLine): Fields {
 /**
  * Detects the format from the first lines of a file (at least one), without its empty lines and comments.
  *
- * @throws RecalldError file_malformed if no format fits, or if several formats fit
+ * @throws RecalldError file_malformed if the lines match no format, or more than one
  */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {
   const [first] = lines;
@@ -118,7 +121,10 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
   return plainForm(lines, first);
 }
 
-/** True if a line begins with JSON. A bracket is not enough, because an id may also begin with a bracket. */
+/**
+ * True if a line begins with JSON. An opening bracket alone does not prove that, because an id may also begin with a
+ * bracket.
+ */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
@@ -239,7 +245,10 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   };
 }
 
-/** Returns tabs if every line has a tab; otherwise, the only separator that splits the first line into a judgment. */
+/**
+ * Returns `tabs` if every line contains a tab and the first line has at most four columns. Otherwise, returns the only
+ * separator that splits the first line into the columns of a judgment, or `blanks` if no separator does.
+ */
 function separatorOf(lines: readonly SourceLine[], first: SourceLine): LineSeparator {
   const tabs = first.text.split('\t').length;
   if (tabs > 1 && tabs < 5 && lines.every(({ text }) => text.includes('\t'))) return 'tabs';
@@ -256,7 +265,10 @@ function separatorOf(lines: readonly SourceLine[], first: SourceLine): LineSepar
   );
 }
 
-/** Rejects a first line of unknown words above judgments, because it is probably a header. */
+/**
+ * Rejects a first line that consists of words if the second line ends with a number, because the first line is probably
+ * a header with unknown column names.
+ */
 function refuseUnknownNames([first, second]: readonly SourceLine[], separator: LineSeparator): void {
   if (first === undefined || second === undefined) return;
   const [names, cells] = [first, second].map(({ text }) => qrelsCells(text, separator));
@@ -305,7 +317,7 @@ function refuseRowNumbers(lines: readonly SourceLine[], separator: LineSeparator
   const isNumbered =
     rows.every(([id]) => /^\d+$/.test(id ?? '')) && new Set(rows.map(([id]) => id)).size === rows.length;
   if (first === undefined || !isNumbered) return;
-  // TREC always has 0 or Q0 in its second column. A value that is too large for a grade is an id.
+  // The second column of TREC judgments is always 0 or Q0. A value above the maximum grade is an id, not a grade.
   const seconds = new Set(rows.map(([, second = '']) => second));
   const isShifted =
     width === 4

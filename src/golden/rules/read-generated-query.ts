@@ -3,7 +3,7 @@ import { fieldsOf, parseBoundedJson } from '../../core/text/json.ts';
 
 export type GeneratedQuery =
   | { readonly kind: 'query'; readonly query: string }
-  /** The model found nothing to ask, or refused. */
+  /** The model found nothing to ask about, or refused to ask. */
   | { readonly kind: 'no_query' }
   /** `problem` completes the sentence that is sent to the model, `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
@@ -29,7 +29,7 @@ export function readGeneratedQuery(text: string): GeneratedQuery {
   return problem === null ? { kind: 'query', query: bare.replaceAll(/\s+/g, ' ') } : { kind: 'malformed', problem };
 }
 
-const SEVERAL = '"question" has several questions; write one';
+const SEVERAL = '"question" contains several questions; write one';
 
 /** Reasoning blocks; the opening tag may be missing because it was part of the prompt. */
 const reasoning = '(?:think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)';
@@ -91,10 +91,10 @@ function booleanOf(value: unknown): boolean | null {
 
 const label =
   /^(?:(?:generated |test |search |user )?(?:question|query|frage|pregunta|pergunta|domanda)|q)\s*\d{0,2}\s*[:：]\s*/iu;
-/** Matches the mark of a list item: a number with a period or bracket, or a dash. */
+/** Matches the marker of a list item, such as `1.`, `(2)` or `-`. */
 const listMark = /^(?:\(?\d{1,2}[.):]|[-*•])\s+/u;
 
-/** Removes fences, quotation marks, list marks and labels around the text. */
+/** Removes fences, quotation marks, list markers and labels around the text. */
 function bareQuery(text: string): string {
   const lines = text
     .replaceAll(/^\s*```.*$/gm, '')
@@ -151,7 +151,7 @@ function problemOf(query: string): string | null {
   const asking = lines.filter((line) => /[?？]["'”)]*$/u.test(line)).length;
   if (marked > 1 || asking > 1 || /^1[.)]\s.*\s2[.)]\s/su.test(query)) return SEVERAL;
   const plain = query.replaceAll('’', "'");
-  if (talk.some((pattern) => pattern.test(plain))) return '"question" has text besides the question';
+  if (talk.some((pattern) => pattern.test(plain))) return '"question" contains text besides the question';
   if (/[?？]\s*\(?(?:answer|a|antwort|réponse|respuesta)\s*[:：]/iu.test(plain)) return '"question" contains an answer';
   if (/^[\W_]*$/u.test(plain) && !/\p{L}/u.test(plain)) return '"question" is not text';
   return /^<[^>]+>$|^\[[^\]]+\]$/u.test(plain) ? '"question" is a placeholder' : null;

@@ -17,10 +17,11 @@ const PAIRS = 200;
 const TYPICAL = 5;
 
 /**
- * Clusters the live queries with spherical k-means (about 25 queries each, at most 64 clusters). A golden query belongs
- * to the cluster of the most similar live query. A live query is covered if its cosine with a golden query is at least
- * the median cosine of its cluster. The median is taken over at most 200 random pairs per cluster, so that the
- * threshold fits the cosines of the embedding model. Clusters with a single query use the median over all clusters.
+ * Clusters the live queries with spherical k-means, into at most 64 clusters; up to that number, a cluster has about 25
+ * queries. A golden query belongs to the cluster of the most similar live query. A live query is covered if its cosine
+ * with a golden query is at least the median cosine of its cluster. The median is taken over at most 200 random pairs
+ * per cluster, so that the threshold fits the cosines of the embedding model. Clusters with a single query use the
+ * median over all clusters.
  *
  * The same input yields the same result.
  *
@@ -31,7 +32,7 @@ export function measureRepresentativeness(input: {
   readonly live: readonly {
     /** Sampling probability in (0, 1]; the query represents 1 / probability live queries. */
     readonly probability: number;
-    /** The session of the query. Sessions, not single queries, are sampled. */
+    /** The session of the query. Sampling selects whole sessions, not single queries. */
     readonly cluster: string;
   }[];
   readonly liveVectors: Matrix;
@@ -81,8 +82,8 @@ export function measureRepresentativeness(input: {
   const { low: ciLow, high: ciHigh } = wilsonInterval(share, sessions, 0.95);
   return {
     /**
-     * Weighted share of live queries with a similar golden query, with the 95 % Wilson interval for the effective
-     * number of sessions; null without live queries.
+     * Weighted share of live queries that have a similar golden query, and its 95 % Wilson interval, computed with the
+     * effective number of sessions; null if there are no live queries.
      */
     covered: {
       value: share,
@@ -110,7 +111,10 @@ export function measureRepresentativeness(input: {
   };
 }
 
-/** Returns the median cosine of random pairs of each cluster; clusters without pairs get the median of the others. */
+/**
+ * Returns, for each cluster, the median cosine of random pairs of its queries. A cluster without pairs gets the median
+ * of the values of the other clusters.
+ */
 function similarityBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
   const random = createRandom(SEED);
   const draw = new Uint32Array(2);
@@ -126,7 +130,8 @@ function similarityBounds(vectors: Matrix, members: readonly (readonly number[])
     return median(cosines);
   });
   const known = medians.flatMap((one) => one ?? []);
-  // With a single live query, there is no pair, so a golden query must have the same direction to count as similar.
+  // If no cluster has a pair, as with a single live query, a golden query counts as similar only if its vector points
+  // in the same direction.
   const fallback = known.length === 0 ? 1 - 1e-6 : median(known);
   return medians.map((one) => one ?? fallback);
 }
@@ -152,9 +157,10 @@ function nearestGolden(live: Matrix, golden: Matrix) {
 }
 
 /**
- * Returns the weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m /
- * (m - 1)) for the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The interval ignores that the weights
- * are estimates. Returns null if no query has a weight; for a single query, the interval is the whole range.
+ * Returns the weighted mean (sum w x) / (sum w) and its 95 % confidence interval. The standard error of the mean is
+ * sqrt(sum w^2 (x - mean)^2) / (sum w), multiplied by sqrt(m / (m - 1)) for the effective sample size m (Kish, Survey
+ * Sampling, 1965; Cochran 1977). The weights are estimates, but the interval does not account for their uncertainty.
+ * Returns null if no query has a weight; for a single query, the interval is the whole range.
  *
  * @param scores in [0, 1], one per query
  * @param weights one per query, at least 0

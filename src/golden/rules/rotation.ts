@@ -1,4 +1,7 @@
-/** Computes the mean scores of two versions of a golden set in overlapping runs, and how far checks must shift. */
+/**
+ * Computes the mean scores of two versions of a golden set in overlapping runs, and by how much the thresholds of
+ * checks must shift.
+ */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
 import {
@@ -24,8 +27,8 @@ export interface OverlapPair {
 export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
- * Returns the mean of each metric for each version, over all pairs and queries. The means of the two versions
- * differ only because of their queries, because both ran on the same retriever and store.
+ * Returns the mean of each metric for each version, over all pairs and queries. Both versions ran on the same retriever
+ * and store, so their means differ only because their queries and judgments differ.
  *
  * @returns an empty object if there is no pair
  */
@@ -70,20 +73,23 @@ export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
   const difference = signed(level.to - level.from);
-  return `In the runs of both versions at the same ticks, mean ${key} was ${decimal(level.from)} for the old version and ${decimal(level.to)} for the new one (${difference}).`;
+  return `At the ticks at which runs of both versions completed, the mean ${key} was ${decimal(level.from)} for the old version and ${decimal(level.to)} for the new one (${difference}).`;
 }
 
 /**
  * Computes by how much thresholds shift when the new version takes over.
  *
  * A score threshold shifts by the difference between the mean scores of the two versions, so that its distance from the
- * scores stays the same. The threshold for the upper bound of the interval shifts by the difference between the upper
- * bounds if that difference is lower, because a larger set has a narrower interval. With several overlapping runs, the
- * lowest difference counts, so that the new threshold is not stricter than the old one for any of these runs.
+ * scores stays the same. A threshold for the upper bound of the interval shifts by the lower of two differences, that
+ * between the mean scores and that between the upper bounds, because a larger set has a narrower interval. With several
+ * overlapping runs, the lowest difference counts, so that the new threshold is not stricter than the old one for any of
+ * these runs.
  *
- * A regression check shifts if the new version scores lower against the baseline than the old version, and the old
- * version showed no regression. After the new version has taken over, only a further drop counts. The new version can
- * score lower without a new drop: the queries that it shares with the baseline may have dropped more than most.
+ * A regression check shifts by the amount by which the new version's difference from the baseline is lower than the old
+ * version's difference, which counts as at least minus half of the check's drop. There is no shift if the old version
+ * showed a regression. After the new version has taken over, the check therefore reports only a further drop. The new
+ * version can score lower without a new drop, because the queries that it shares with the baseline may have dropped
+ * more than the other queries.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

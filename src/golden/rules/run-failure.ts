@@ -31,8 +31,8 @@ export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessag
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter((answer) => !isAnswered(answer));
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
-  // If another run has found that the retriever is down, this run sends no queries, so all of its failures have the
-  // code `not_asked`.
+  // If another run has already found that the retriever is down, this run sends no queries, and all of its queries fail
+  // with the code `not_asked`.
   const first = asked[0] ?? failed[0];
   if (first === undefined) return null;
   // Groups failures by code, because messages with the same code may contain different numbers.
@@ -90,7 +90,7 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
   };
 }
 
-/** Number of ids compared on each side; more ids would not change the result. */
+/** Maximum number of judged ids, and of returned ids, that are compared; more ids would not change the result. */
 const COMPARED_IDS = 5000;
 /**
  * Minimum number of similar ids for a warning, and their minimum share of the compared judged ids. Fewer similar ids
@@ -99,7 +99,7 @@ const COMPARED_IDS = 5000;
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
 /**
- * Detects judged ids that the retriever returns only in another form, or not at all. They lower scores without an
+ * Detects judged ids that the retriever returns only in another form, or not at all. Such ids lower scores without an
  * error.
  */
 function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
@@ -119,7 +119,7 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
   }
   const { count, pair } = idsAlike(never, unknown);
   if (pair === null || count < Math.max(MIN_ALIKE, MIN_ALIKE_SHARE * Math.min(judged.size, COMPARED_IDS))) return null;
-  return warning(`${count} judged documents were never returned, but similar ids were`, pair);
+  return warning(`${count} judged documents were never returned, but documents with similar ids were`, pair);
 }
 
 /**

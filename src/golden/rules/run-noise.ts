@@ -1,6 +1,7 @@
 /**
- * Models how much the mean of a metric varies although the retriever stays the same: between runs on an unchanged
- * index, from day to day, and between rebuilds of the index. This noise determines which drop a golden set can detect.
+ * Models how much the mean of a metric varies while the retriever stays the same. The mean can vary between runs on an
+ * unchanged index, from day to day, and between rebuilds of the index. This noise determines which drop a golden set
+ * can detect.
  */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
@@ -16,7 +17,10 @@ export interface RerunNoise {
   readonly reruns: number;
   /** Standard deviation of the difference between the means of two runs: sqrt(2) times that of one mean. */
   readonly standardDeviation: number;
-  /** Variance that all queries of a run share, at least 0. A paired test cannot tell its effect from a real drop. */
+  /**
+   * Variance that all queries of a run share, at least 0. A paired test cannot tell the effect of this shared variance
+   * from a real drop.
+   */
   readonly sharedVariance: number;
   /** Number of queries over which the noise was measured. */
   readonly queries: number;
@@ -24,7 +28,10 @@ export interface RerunNoise {
   readonly moved: number;
   /** Variance of a query's score between reruns, averaged over the queries. */
   readonly ofQueries: number;
-  /** True if every rerun scored the same in every metric; in that case, any difference is a change. */
+  /**
+   * True if all reruns have the same score for every query and metric. In that case, any difference in a later run is a
+   * real change.
+   */
   readonly isConstant: boolean;
 }
 
@@ -74,8 +81,8 @@ export type Reruns = ReturnType<typeof measureReruns>;
 /**
  * Measures the noise of every metric from reruns, for all queries and for each segment. Also computes mean scores.
  *
- * A metric is `isConstant` only if no other metric varied either, because a hit rate that stayed the same while ranks
- * changed may still vary later.
+ * `isConstant` is true only if all metrics stayed the same, because a hit rate that stayed the same while ranks changed
+ * may still vary later.
  *
  * @param runs reruns of the same queries in the same order, with columns in key order
  * @returns an empty table and no means for fewer than two runs
@@ -126,9 +133,10 @@ const CONFIDENCE_OF_NOISE = 0.95;
 /**
  * Returns an upper bound of the variance of the difference between one run of n queries and the mean of K reruns: (W /
  * n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 % Poisson bound for
- * the number of queries whose scores vary. If only other metrics varied, W assumes that each varying score differs by 1
- * in one run. S is the variance that queries share: V - W / n of the reruns, with the upper 95 % bound (chi-square) of
- * the variance of their means as V. The result is exactly 0 if every rerun scored the same.
+ * the number of queries whose scores vary. If only the scores of other metrics varied, W assumes that each score that
+ * may vary differs by 1 in one of the runs. S is the variance that all queries share, at least 0. It is the upper 95 %
+ * bound (chi-square) of the variance of the rerun means, minus the mean query variance between the reruns divided by
+ * their number of queries. The result is exactly 0 if every rerun scored the same.
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;
@@ -147,11 +155,11 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * of two variances, that of the reruns and that of accepted days, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
- * @returns null if the variance is unknown: if the index generation differs from the baseline's, or if the scores vary
- *   more from day to day than between reruns, and by at least `minEffect`, which indicates unnoticed rebuilds. With
- *   such an index, only the paired test can determine whether scores changed. If all reruns scored the same, half of
- *   `minEffect` is enough, because then only the days show how much scores vary, and a few days say little about the
- *   largest drop.
+ * @returns null if the variance is unknown. It is unknown if the index generation differs from the baseline's. It is
+ *   also unknown if scores vary more from day to day than between reruns and this variation exceeds `minEffect`,
+ *   because such variation indicates unnoticed rebuilds of the index. With such an index, only the paired test can
+ *   determine whether scores changed. If all reruns scored the same, the limit is half of `minEffect`, because only the
+ *   differences between days then show how much scores vary, and a few days say little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -180,8 +188,8 @@ function poissonBound(count: number): number {
 /** Minimum number of days or generations for an estimate of the variance. */
 const MIN_ACCEPTED = 5;
 /**
- * Maximum number of days or generations. Only the first ones after the baseline are used, because scores may drift with
- * the index later.
+ * Maximum number of days or generations from which the variance is estimated. Only the first days or generations after
+ * the baseline are used, because later scores may drift with the index.
  */
 export const MAX_ACCEPTED = 30;
 
@@ -189,9 +197,10 @@ export const MAX_ACCEPTED = 30;
 export const CLEAR_P = 0.01;
 
 /**
- * Differences that have occurred since a baseline was pinned and were not a clear regression: from the last run of each
- * day while the index is the same as at the baseline, and from each generation afterwards. A generation begins when the
- * index or the embedding model changes.
+ * Differences from a baseline that have occurred since it was pinned and that are not a clear regression. As long as
+ * the index is the same as at the baseline, there is one difference per day; after a change, there is one per index
+ * generation instead. Each comes from the last clean run of its day or generation. A generation begins when the index
+ * or the embedding model changes.
  */
 export interface Accepted {
   readonly unit: 'day' | 'generation';
@@ -200,8 +209,8 @@ export interface Accepted {
 }
 
 /**
- * Confidence of the bound for all differences. It is high, because a bound from a few nights that were alike by chance
- * would make later nights page repeatedly.
+ * Confidence of the bound for all differences. It is high because the scores of a few nights may be alike by chance,
+ * and a bound from these nights would then cause repeated pages on later nights.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
@@ -213,7 +222,7 @@ const CONFIDENCE_OF_DROPS = 0.95;
 /**
  * Upper 99 % bound of the variance of the difference between a later run and the baseline: the sum of the squares of m
  * differences divided by the 1 % quantile of chi-square with m degrees of freedom. Deviations are measured from 0, not
- * from the mean of the differences, because the baseline is itself a random run.
+ * from the mean of the differences, because the baseline itself is only one random run.
  *
  * @param differences one per day or generation, oldest first
  * @returns null for fewer than five differences
@@ -224,9 +233,9 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 
 /**
  * Like `acceptedVariance`, but for metrics whose drops may be larger than their rises, such as a hit rate close to 1.
- * With five or more accepted drops, the result is at least the upper 95 % bound for the drops alone: the sum of their
- * squares divided by the 5 % quantile of chi-square with one degree of freedom per drop. This assumes that the lower
- * half of the distribution is half of a normal distribution about 0.
+ * If there are at least five accepted drops, the result is not less than the upper 95 % bound for the drops alone. That
+ * bound is the sum of the squared drops divided by the 5 % quantile of chi-square with one degree of freedom per drop.
+ * This assumes that the lower half of the distribution is half of a normal distribution about 0.
  */
 export function acceptedDropVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);
@@ -281,17 +290,18 @@ export interface DropCheck {
 /** The regression check of the example config, assumed for a config without regression checks. */
 export const usualCheck = { drop: 0.02, alpha: 0.005, runs: 2 } as const;
 
-/** Maximum drop that is searched for, in standard deviations above the drop that the check needs. */
+/** Upper end of the search for the detectable drop, in standard deviations above the drop that the check needs. */
 const REACH = 12;
 
 /**
  * Returns the smallest drop in the true mean that the check reports within `runs` runs with a probability of 0.8, if
  * index and model are the same as at the baseline.
  *
- * A run shows a drop if its mean is below the mean of the K reruns by at least `drop`, and by at least z standard
- * deviations, with the variance from `rerunVariance`. The true variance of a run is assumed to be the estimate W / n +
- * S (see `rerunVariance`), and the variance of the rerun mean to be 1 / K of it. Because all runs are compared with the
- * same rerun mean, the probability is averaged over the possible values of that mean.
+ * A run shows a drop if its mean is below the mean of the K reruns by at least `drop` and also by at least z standard
+ * deviations, which are computed from `rerunVariance`. The true variance of a run is assumed to be W / n + S, with
+ * estimates of W and S instead of the upper bounds in `rerunVariance`. The variance of the rerun mean is assumed to be
+ * 1 / K of the variance of a run. Because all runs are compared with the same rerun mean, the probability is averaged
+ * over the possible values of that mean.
  *
  * @param n number of queries in the set
  * @param runs number of runs within which the drop must be reported
@@ -319,7 +329,10 @@ export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, r
   return high;
 }
 
-/** Returns the probability of at least `streak` hits in a row in `trials` trials, each a hit with probability p. */
+/**
+ * Returns the probability of at least `streak` consecutive hits in `trials` trials, if each trial is a hit with
+ * probability p.
+ */
 export function chanceOfStreak(p: number, streak: number, trials: number): number {
   const states = new Float64Array(streak);
   states[0] = 1;

@@ -21,16 +21,19 @@ export const ANSWER = 'answer';
 
 /** A stage, several parallel stages as one, or the final results. */
 export interface StageStep {
-  /** `words and vectors` for two parallel stages. */
+  /** For parallel stages, their names joined by `and`, such as `words and vectors`. */
   readonly name: string;
   /** Relevant documents that the step passes on; for the final results, relevant documents in the top k. */
   readonly recall: MetricSummary;
   /**
-   * Relevant documents that the previous step had but neither this step nor a later one has; for the first step,
-   * relevant documents that no step finds.
+   * Relevant documents that are lost in this step: the previous step has them, but this step and all later steps do
+   * not. For the first step: relevant documents that no step finds.
    */
   readonly lost: MetricSummary;
-  /** Queries that gained or lost a hit in the top k; null for the first step, and after parallel stages. */
+  /**
+   * Queries that gained or lost a hit in the top k in this step; null for the first step, and for a step that follows
+   * parallel stages.
+   */
   readonly moved: MovedQueries | null;
   /** p95 of the stage's own time, over the responses that report it; null if no response does. */
   readonly latencyP95Ms: number | null;
@@ -60,13 +63,19 @@ export interface RunStages {
   readonly failed: number;
   /** Number of queries that are excluded because their responses report no stage. */
   readonly unreported: number;
-  /** Mean share of relevant documents whose query failed. This share, all losses and the share found sum to 1. */
+  /**
+   * Mean share of relevant documents that were not found because their query failed. This share, the losses of all
+   * steps and the share of documents in the final results add up to 1.
+   */
   readonly lostToFailures: MetricSummary;
   /** Steps in order of execution; the final results come last. */
   readonly steps: readonly StageStep[];
 }
 
-/** Queries per batch: few enough that losing a batch is cheap, and enough to justify a message in the queue. */
+/**
+ * Number of queries per batch. A batch is small enough to be cheap to lose, and large enough to justify a message in
+ * the queue.
+ */
 export const BATCH_QUERIES = 50;
 
 /** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
@@ -108,9 +117,11 @@ export interface QueryAnswer {
   readonly queryId: string;
   readonly outcome: QueryOutcome;
   readonly documents: readonly RetrievedDocument[];
-  /** Size of the texts of all documents; absent if the retriever returns no texts, and in results read from storage. */
+  /**
+   * Size of the texts of all documents; absent if the retriever returns no texts, or if the results come from storage.
+   */
   readonly context?: ContextSize;
-  /** Stages that the response reports; absent if it reports none, and in results read from storage. */
+  /** Stages that the response reports; absent if it reports none, or if the results come from storage. */
   readonly stages?: readonly AnsweredStage[];
   readonly latencyMs: number | null;
   readonly attempts: number;
@@ -192,7 +203,10 @@ export interface GoldenRun extends NewRun {
   readonly noAnswer: NoAnswerResults | null;
   /** Measures of the retriever's stages; null if the retriever reports none, or if the run did not complete. */
   readonly stages: RunStages | null;
-  /** When the run's results were deleted after the retention time (`keep_answers`); null while they exist. */
+  /**
+   * Time at which the run's results were deleted because the retention time (`keep_answers`) had passed; null while the
+   * results exist.
+   */
   readonly answersDeletedAt: Date | null;
 }
 
@@ -233,7 +247,10 @@ export interface NoAnswerResults {
   /** Number of failed queries, which are not counted as empty results. */
   readonly failed: number;
   readonly answered: number;
-  /** The queries with the most documents, sorted by number of documents (most first), then by id; at most fifty. */
+  /**
+   * At most fifty queries: those for which the most documents were returned, in descending order of that number, ties
+   * by id.
+   */
   readonly worst: readonly FalseAnswer[];
 }
 
@@ -242,9 +259,9 @@ const MIN_MS = 600_000;
 const MAX_MS = 2 ** 31 - 1;
 
 /**
- * Returns how many milliseconds a run may take before it counts as failed: three times the minimum time that the rate
- * limit allows, plus the time that the run takes if every request times out once; at least ten minutes and at most 24
- * days.
+ * Returns the number of milliseconds after which a run counts as failed: three times the minimum time that the rate
+ * limit allows, plus the time that the run takes if every request times out once. The result is at least ten minutes
+ * and at most 24 days.
  */
 export function runDeadlineMs(requests: number, settings: RunSettings, timeoutMs: number): number {
   const atRateLimit = (requests / settings.maxPerSecond) * 1000;

@@ -20,10 +20,14 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
   return hours.some(({ from, to }) => (from < to ? minute >= from && minute < to : minute >= from || minute < to));
 }
 
-/** Returns the start of an instant's day in a time zone: midnight, or the first minute if clocks skip midnight. */
+/**
+ * Returns the start of the day that contains the given time, in a time zone: midnight, or the first minute of the day
+ * if clocks skip midnight.
+ */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);
-  // Searches the last 26 hours by minutes, because no day is longer than 25 hours and clocks change by whole minutes.
+  // Searches the last 26 hours with a resolution of one minute, because no day is longer than 25 hours and clocks
+  // change by whole minutes.
   const minute = Math.floor(at.getTime() / MINUTE_MS);
   const isToday = (candidate: number): boolean => dayOf(timezone, new Date(candidate * MINUTE_MS)) === today;
   return new Date(firstWhere(minute - 26 * 60 + 1, minute, isToday) * MINUTE_MS);
@@ -54,9 +58,9 @@ function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOp
 }
 
 /**
- * Returns the median duration of the latest runs if it exceeds the shortest gap between two ticks: some ticks are then
- * skipped, because the previous run is still in progress. Returns null if the schedule leaves enough time, or if no run
- * has ended.
+ * Returns the median duration of the latest runs if it exceeds the shortest gap between two ticks. In that case, some
+ * ticks are skipped, because the previous run is still in progress. Returns null if the schedule leaves enough time, or
+ * if no run has ended.
  */
 export function overrunSeconds(durationsSeconds: readonly number[], shortestGapSeconds: number): number | null {
   if (durationsSeconds.length === 0) return null;
@@ -84,9 +88,10 @@ export interface BudgetRequest {
 /**
  * True if a run fits into the remaining daily budget.
  *
- * For a set with a sentinel, the part of the limit beyond one full run, but no more than the queries of another full
- * run, is reserved in case the sentinel fails. Scheduled runs and sentinels must not use this reserve; a full run that
- * a failed sentinel starts may. A manual run is never refused, but its queries count toward the limit.
+ * For a set with a sentinel, part of the limit is reserved for the full run that a failed sentinel starts. The reserve
+ * is what the limit allows beyond one full run, but at most the queries of one more full run. Scheduled runs and
+ * sentinels must not use this reserve, but the full run after a failed sentinel may use it. A manual run is never
+ * refused, but its queries count toward the limit.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

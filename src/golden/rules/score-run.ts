@@ -10,7 +10,9 @@ import { hasSteps, rankingsOf } from './steps.ts';
 /** Segment of the queries with a relevant document in the store; scored only if some queries have no such document. */
 const ALIVE_SEGMENT = 'alive';
 
-/** Returns the settings for scoring a run: the measures for its queries, plus the gains that its settings request. */
+/**
+ * Returns the settings for scoring a run: the measures for its queries, plus the gains that are listed in its settings.
+ */
 export function scoringOf(
   queries: readonly GoldenQuery[],
   { cutoffs, relevanceLevel, gains = [] }: RunSettings,
@@ -36,7 +38,7 @@ export function segmentsToScore(
   return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
 
-/** Returns the mean and interval of every measure by segment. With many small segments, the bootstraps take seconds. */
+/** Returns the mean and interval of every measure by segment. With many small segments, bootstrapping takes seconds. */
 export function summarizeSegments({ keys, columns }: QueryScores, segments: readonly Segment[]): SegmentScore[] {
   return segments.flatMap(({ name, members }) =>
     keys.map(({ measure, k }, column) => {
@@ -65,8 +67,8 @@ export type GoldenMeasure = (typeof goldenMeasures)[number];
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
- * Returns the measures of a run with these queries. Measures of unions are computed only if a query has steps, because
- * otherwise they would repeat recall. If they are computed, a query without steps counts as one step.
+ * Returns the measures of a run with these queries. Includes the measures of unions only if a query has steps, because
+ * they add nothing to recall if no query does. If they are computed, a query without steps counts as one step.
  */
 export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
   return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));
@@ -120,9 +122,10 @@ export function scoreQueries(
 }
 
 /**
- * Makes each document of a ranking count once, at its first rank. A result with the id and the score of an earlier
- * result is a copy of it: its rank stays empty, because a copy takes the place of a result that users could read. Any
- * other result of the same document is another of its chunks: it is removed, and the results after it move up.
+ * Makes each document of a ranking count once, at its first rank. A result with the same id and the same score as an
+ * earlier result is a copy of it. The rank of the copy stays empty, because users see the copy in place of another
+ * result. Any other result of the same document is another of its chunks: it is removed, and the results after it move
+ * up.
  */
 export function rankingOf(documents: readonly RetrievedDocument[]): Ranking {
   const seen = new Set<string>();

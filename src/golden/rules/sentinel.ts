@@ -22,8 +22,8 @@ type SentinelVerdict =
 /**
  * A sentinel fails if the share of failed queries exceeds the error budget, if a forbidden document is returned, or if
  * its nDCG at the largest cutoff is at least 0.05 lower than the nDCG of the same queries in the last full run (paired
- * test, p < 0.01). Equal results have a difference of exactly 0, so a deterministic retriever on an unchanged index
- * never fails.
+ * test, p < 0.01). Equal results have a score difference of exactly 0, so scores never fail the sentinel of a
+ * deterministic retriever on an unchanged index.
  *
  * @param differences differences from the last full run; null if the runs share no query or no cutoff
  * @param forbidden number of forbidden documents that were returned, confirmed by a second request
@@ -54,19 +54,20 @@ export function evaluateSentinel(
 /**
  * Chooses at most `count` queries, most informative first, and returns their ids in the order of the set.
  *
- * The queries must be able to show a drop. A query with score s can drop by at most s. A fault that removes the
- * documents of a share f of the queries lowers the mean of the sentinel by f times that mean, so queries that always
- * score 0 detect nothing. If a score varies between runs, a drop that is no larger than this variation stays unnoticed.
- * Queries are therefore ordered by the mean minus the standard deviation of their scores over the last full runs. Ties,
- * such as many queries that always score 1, are broken by a hash of the id, so that neighbors in the file are not
- * chosen together.
+ * The queries must be able to show a drop. A query with score s can drop by at most s. If a fault removes the documents
+ * of a share f of the queries, the mean score of the sentinel drops by f times that mean. Queries that always score 0
+ * therefore detect nothing. If a score varies between runs, a drop that is no larger than this variation stays
+ * unnoticed. Queries are therefore ordered by the mean minus the standard deviation of their scores over the last full
+ * runs. Ties, such as many queries that always score 1, are broken by a hash of the id, so that neighbors in the file
+ * are not chosen together.
  *
  * Because a fault may affect a single segment, the segments take turns, smallest first: each adds its best query that
  * has not been chosen yet. Queries without a segment form an additional segment.
  *
  * The same set, history and settings yield the same choice.
  *
- * @param history scores in the last full runs, 0..1: one array per run, in query order; at least one run
+ * @param history one array of scores (0..1, in query order) for each of the last full runs, of which there is at least
+ *   one
  * @param stale ids of queries that cannot be chosen because one of their judged documents is missing
  */
 export function chooseSentinel(

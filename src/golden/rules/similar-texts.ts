@@ -1,4 +1,7 @@
-/** Normalizes a text to NFKC, lower case, and one space between runs of letters, marks and digits. */
+/**
+ * Normalizes a text to NFKC and lower case, and replaces each sequence of characters other than letters, marks and
+ * digits with one space.
+ */
 export function normalisedText(text: string): string {
   return text
     .normalize('NFKC')
@@ -34,7 +37,7 @@ export function commonCount<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
   return common;
 }
 
-/** |A and B| / |A or B| (Jaccard 1912), 0..1; 0 for two empty sets. */
+/** Jaccard similarity |A and B| / |A or B| (Jaccard 1912), 0..1; 0 for two empty sets. */
 export function jaccard<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
   const common = commonCount(a, b);
   return common === 0 ? 0 : common / (a.size + b.size - common);
@@ -55,10 +58,10 @@ interface NearPair {
 
 /**
  * Returns all pairs of texts whose word sets have a Jaccard similarity of at least `threshold`, ordered by the index of
- * the second text, then of the first. Compares only pairs that share one of their rarest words: if the words of all
- * sets are in the same order, two sets with that similarity have a word in common among the first |A| - ceil(threshold
- * |A|) + 1 words of each set A (prefix filter, Chaudhuri, Ganti and Kaushik 2006). A text without words is similar to
- * no other text.
+ * the second text, then by the index of the first. Compares only pairs that share one of their rarest words, which
+ * misses no pair: if all sets list their words in the same order, two sets with that similarity have a word in common
+ * among the first |A| - ceil(threshold |A|) + 1 words of each set A (prefix filter, Chaudhuri, Ganti and Kaushik 2006).
+ * A text without words is similar to no other text.
  *
  * @param threshold in (0, 1]
  */

@@ -1,7 +1,7 @@
 /**
- * Matches guarded cells. The guard prevents formula injection: a golden set may contain user input, and its CSV may be
- * opened in Excel, which treats text that starts with `=`, `+`, `-`, `@`, a tab or CR as a formula unless an apostrophe
- * precedes it (OWASP, "CSV Injection").
+ * Matches guarded cells. The guard prevents formula injection (OWASP, "CSV Injection"). A golden set may contain user
+ * input, and its CSV may be opened in Excel. Without a leading apostrophe, Excel treats text as a formula if it starts
+ * with `=`, `+`, `-`, `@`, a tab or CR.
  */
 const GUARDED = /^'+[=+\-@\t\r]/;
 const FORMULA = /^'*[=+\-@\t\r]/;

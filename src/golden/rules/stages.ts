@@ -1,6 +1,6 @@
 /**
- * Measures how many of a golden set's relevant documents each retriever stage keeps and loses. Each share is computed
- * per query, over its relevant documents (like recall), and then averaged over the queries.
+ * Measures which share of the relevant documents in a golden set each retriever stage keeps, and which share it loses.
+ * Each share is computed per query, over its relevant documents (like recall), and then averaged over the queries.
  */
 
 import type { GoldenQuery } from '../../core/model.ts';
@@ -49,8 +49,8 @@ export interface StagedQuery {
 }
 
 /**
- * Returns the judged queries with their ranks by stage, without queries that have no relevant document. Document ids in
- * `answers` and `stagesOf` must have the same form as in judgments.
+ * Returns the judged queries with their ranks by stage, without queries that have no relevant document. The document
+ * ids in `answers`, in `stagesOf` and in the judgments must have the same form.
  */
 export function stagedQueries(
   queries: readonly GoldenQuery[],
@@ -113,8 +113,8 @@ export function lossesByStep(
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
 /**
- * Groups the stages into steps, in the order used by the response that has the most stages; parallel stages form one
- * step.
+ * Groups the stages into steps; parallel stages form one step. The steps are in the order of the response with the most
+ * stages.
  */
 function stepNames(queries: readonly StagedQuery[]): string[][] {
   const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);

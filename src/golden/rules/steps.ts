@@ -27,7 +27,7 @@ export async function askInSteps(
 /**
  * Merges the results of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document contains the
  * number of its step, so that the ranking of each step can be restored. The latency is that of the slowest step,
- * because the latencies in a run are those of single requests. Stages are omitted, because their ranks are valid only
+ * because all latencies of a run refer to single requests. Stages are omitted, because their ranks are valid only
  * within the request of one step.
  */
 function uniteAnswers({ id: queryId, steps = [] }: GoldenQuery, answers: readonly QueryAnswer[]): QueryAnswer {

@@ -33,8 +33,8 @@ export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | nu
 /**
  * Assigns roles based on column names, user choices and values.
  *
- * A column with an unknown name becomes a tag only if all rows of a query have the same value in it, because rows with
- * different tags would become different queries.
+ * A column with an unknown name becomes a tag only if its value is the same in all rows of each query. Otherwise, the
+ * rows of one query would become different queries.
  *
  * @throws RecalldError `file_malformed` for a table that is ambiguous or lacks a column; `usage` if the user chose a
  * column that does not exist
@@ -63,7 +63,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
       const role = tableRoleOf(name);
       const base = names.indexOf(name.replace(/\.\d+$/, ''));
       if (base !== -1 && base !== index && tableRoleOf(names[base] ?? '') !== null) {
-        // pandas adds such a suffix to the second of two columns with the same name.
+        // pandas adds a suffix such as `.1` to the second of two columns with the same name.
         throw malformed(header, twoColumns(names[base] ?? '', name));
       }
       if (role === null || chosen.roles.has(role)) unknown.push(index);
@@ -72,7 +72,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
         const other = places.get(isList ? 'judgments' : role);
         if (other !== undefined) throw malformed(header, twoColumns(names[other] ?? '', name));
         places.set(isList ? 'judgments' : role, index);
-        read(index, isList ? 'judgments' : role, isList ? 'each has a document and a grade' : null);
+        read(index, isList ? 'judgments' : role, isList ? 'each judgment has a document and a grade' : null);
       }
     }
   }
@@ -133,8 +133,8 @@ function choicesOf(names: readonly string[], { columns = noChoices }: ReadGolden
 }
 
 /**
- * Returns the reason to ignore a column without a name; null if it has values, so that an error names the first row
- * with a value.
+ * Returns the reason to ignore a column that has no name. Null if there is no reason, so that an error names the first
+ * row with a value in the column.
  */
 function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
   const values = valuesOf(rows, index);
@@ -203,7 +203,7 @@ function hasJudgments(cell: string): boolean {
   return /^\s*\[\s*\{/.test(cell);
 }
 
-/** Rejects a table without a grade column if the values of another column may be grades. */
+/** Rejects a table that has no grade column if another column appears to contain grades. */
 function refuseHiddenGrades({ header, rows, names, places }: Table, tags: readonly number[]): void {
   if (places.has('grade') || places.has('judgments')) return;
   const index = tags.find((one) => mayHoldGrades(rows.map(({ cells }) => cells[one] ?? '')));

@@ -10,8 +10,8 @@ import { unguardCell } from './spreadsheet-cell.ts';
 import { nameOption, type TableColumns, type TableRow, tableRoleOf } from './table-columns.ts';
 
 /**
- * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade
- * is skipped if the table has a grade column; otherwise it is relevant, with grade 1. A row of empty cells adds
+ * Adds the query of a row, and a judgment or a forbidden document for each document in the row. A document without a
+ * grade is skipped if the table has a grade column; otherwise it is relevant, with grade 1. A row of empty cells adds
  * nothing.
  *
  * @throws RecalldError `file_malformed` for a bad value
@@ -117,7 +117,9 @@ function isScalar(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** Returns the ids in a cell, or the id derived from a text; empty if both cells are empty. */
+/**
+ * Returns the document ids in the id cell, or the id that is derived from the text cell; empty if both cells are empty.
+ */
 function documentsOf(
   ids: string,
   text: string,
@@ -155,7 +157,7 @@ function truthOf(column: string, text: string, place: SourcePlace): boolean {
 }
 
 /**
- * Parses the grade in a cell. With a relevance threshold, returns 1 for grades that reach it and 0 for others.
+ * Parses the grade in a cell. If there is a relevance threshold, converts the grade with `binaryGrade`.
  *
  * @throws RecalldError file_malformed
  */

@@ -9,8 +9,8 @@ export interface ComparisonSettings {
 }
 
 /**
- * Criteria for the comparisons that are stored with each run. Checks instead apply their own significance level and
- * minimum drop to the stored differences.
+ * Criteria for the comparisons that are stored with each run. Checks do not use these criteria: they apply their own
+ * significance level and minimum drop to the stored differences.
  */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
@@ -26,7 +26,7 @@ export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings)
   return minEffect ?? defaultMinEffect(measure);
 }
 
-/** Statistical power at which a set counts as large enough. */
+/** A set counts as large enough if it detects the minimum effect with this statistical power. */
 export const POWER = 0.8;
 
 export function testPlan({ alpha }: ComparisonSettings): TestPlan {
@@ -34,8 +34,8 @@ export function testPlan({ alpha }: ComparisonSettings): TestPlan {
 }
 
 /**
- * `no_change`: no query changed, or a change that matters is ruled out. `inconclusive`: a change that matters is
- * neither shown nor ruled out.
+ * `no_change`: no query changed, or the data rule out a change that matters. `inconclusive`: the data neither show nor
+ * rule out a change that matters.
  */
 export const comparisonVerdicts = ['regression', 'improvement', 'no_change', 'inconclusive'] as const;
 
@@ -69,7 +69,8 @@ const ROUNDING = 1e-12;
  * - `regression` if the mean dropped by at least the minimum effect, and p < alpha;
  * - `improvement` if the mean rose by at least the minimum effect, and p < alpha;
  * - `no_change` if no query changed, or if the whole interval is within the minimum effect and the sign test (exact,
- *   two-sided) shows no common direction: a mean can hide the fact that 43 queries score worse and none scores better;
+ *   two-sided) shows no common direction (a small difference of the means can hide that 43 queries score worse and none
+ *   scores better);
  * - `inconclusive` otherwise.
  *
  * `unjudged` is never a regression or an improvement, because documents without a judgment may or may not be relevant.
@@ -89,8 +90,8 @@ export function classifyDifference(measured: MeasuredDifference, settings: Compa
 /**
  * True if chance does not explain the imbalance between queries that score lower and queries that score higher: exact,
  * two-sided sign test (McNemar's test for hits). Always false if the run is compared with the mean of reruns that
- * varied: `wins` and `losses` count against the pinned run alone, and if that run is unusual, nearly all queries differ
- * in the same direction.
+ * varied, because `wins` and `losses` come from the comparison with the pinned run alone. If that run is unusual,
+ * nearly all queries differ from it in the same direction.
  */
 export function isOneSided(
   { wins, losses, ciMethod, ciLow, ciHigh }: Omit<MeasuredDifference, 'measure'>,
@@ -102,8 +103,8 @@ export function isOneSided(
 
 /**
  * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, because
- * metrics that measure nearly the same thing or cannot change would reduce the power. `unjudged` decides only if it is
- * the only metric.
+ * further metrics would reduce the power if they measure nearly the same thing or cannot change. `unjudged` decides
+ * only if it is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],
@@ -122,9 +123,9 @@ export interface ComparedRun {
 }
 
 /**
- * Confirms a regression once the given number of consecutive runs have regressed against the same baseline. Any other
- * verdict in between, including `inconclusive`, restarts the count, as does another baseline. All other verdicts are
- * returned unchanged.
+ * Confirms a regression once the given number of consecutive runs have regressed against the same baseline. The count
+ * restarts after any other verdict, including `inconclusive`, and after a change of the baseline. All other verdicts
+ * are returned unchanged.
  *
  * @param history completed runs, oldest first, without void and failed runs; a run that is listed twice counts once
  * @param runs number of consecutive runs, at least 1
@@ -141,7 +142,10 @@ export function confirmRegression(history: readonly ComparedRun[], runs: number)
   const consecutive = regressed.size;
   const isUnconfirmed = last.verdict === 'regression' && consecutive < runs;
   return {
-    /** `unconfirmed_regression` if the last run regressed, but too few consecutive runs have regressed. */
+    /**
+     * Verdict of the last run; a regression becomes `unconfirmed_regression` if fewer than `runs` consecutive runs have
+     * regressed.
+     */
     verdict: isUnconfirmed ? ('unconfirmed_regression' as const) : last.verdict,
     /** Consecutive regressions at the end of the history; 0 if the last run is not a regression. */
     consecutive,

@@ -38,7 +38,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
     const others = answers('DOC_RESET', 'doc-aside').slice(1);
     const one = anAnswer({ queryId: 'q0', documents: documents('doc-reset-0') });
     expect(checkAnswers(queries, [...others, one], 2).ids).toBe(
-      '5 judged documents were never returned, but similar ids were: the set has "doc-reset-1", and the retriever returned "DOC_RESET-1"; they differ in case and hyphens and underscores. If both ids name the same document, fix the ids in the set or retriever.results.id.',
+      '5 judged documents were never returned, but documents with similar ids were: the set has "doc-reset-1", and the retriever returned "DOC_RESET-1"; they differ in case and hyphens and underscores. If both ids name the same document, fix the ids in the set or retriever.results.id.',
     );
     const two = answers('doc-reset').map((one, i) =>
       i < 2 ? { ...one, documents: documents(`DOC-RESET-${i}`) } : one,
