@@ -314,7 +314,7 @@ describe('a golden run', () => {
     expect(JSON.parse(stdout)).toMatchObject({ run_id: id, status: 'cancelled', verdict: 'no_data' });
     const again = await recalld(`golden cancel ${id}`);
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain('only a running run can be cancelled');
+    expect(again.stderr).toContain('only a run in progress can be cancelled');
   });
 
   it('is marked cancelled when it is interrupted', async () => {

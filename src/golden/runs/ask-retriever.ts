@@ -1,4 +1,4 @@
-/** Sends queries to a retriever with limits on concurrency and rate, and stops if the retriever is down. */
+/** Sends queries to a retriever at a limited concurrency and rate, and stops if the retriever is down. */
 
 import type { Retriever, RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.ts';
@@ -12,7 +12,7 @@ import { answeredStages } from '../rules/stages.ts';
 import { askInSteps } from '../rules/steps.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/** Maximum age of results that are not stored yet. A crash loses at most these results. */
+/** Time after which new results are stored. A crash loses at most the results that arrived since the last save. */
 const FLUSH_MS = 500;
 
 /**
@@ -106,9 +106,9 @@ export type AskEnd = 'asked_all' | 'gave_up';
 
 /**
  * Sends every query once, with its steps in order, and passes the results of each query, including failures, to
- * `onAnswer`. After 20 consecutive failures, counted over all callers of the retriever, waits before each query. After
- * 8 more, stops sending queries and records the remaining ones as `error` with the code `not_asked`, so that an outage
- * is reported within seconds, whatever the size of the set.
+ * `onAnswer`. Waits before each query after 20 consecutive failures, which are counted over all callers of the
+ * retriever. Stops sending queries after 8 more failures, and records the remaining queries as `error` with the code
+ * `not_asked`, so that an outage is reported within seconds, whatever the size of the set.
  *
  * Rejects with the reason of `signal` when it aborts; results that were passed on before remain valid.
  */
@@ -139,7 +139,8 @@ export async function askRetriever(
       const request = { text: query.text, k, tags: query.tags, withText: true, withStages: true };
       const answer = await retriever.retrieve(request, signal);
       hasFailed = answer.kind !== 'documents';
-      // Ignores the latency of requests that fail with an error: it says nothing about the load of the service.
+      // Ignores the latency of a request that fails with an error, because this latency says nothing about the load of
+      // the service.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
       return toQueryAnswer(query, answer, settings.chunkSeparator);
     } finally {

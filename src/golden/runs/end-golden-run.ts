@@ -1,4 +1,4 @@
-/** Ends golden runs: with scores and verdicts, or as cancelled or failed. No run stays `running` forever. */
+/** Ends golden runs, either with scores and verdicts, or as cancelled or failed. No run stays `running` forever. */
 
 import { evaluateGoldenRun } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
@@ -80,7 +80,7 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
 }
 
 /**
- * Ends a running run as cancelled; its worker stops within seconds.
+ * Cancels a run that is in progress; its worker stops within seconds.
  *
  * @throws RecalldError run_unknown, run_not_running
  */
@@ -89,7 +89,7 @@ export async function cancelGoldenRun({ db, clock }: Context, runId: string): Pr
   const isCancelled = await db.golden.runs.finish(runId, end);
   const run = await findRun(db.golden.runs, runId);
   if (!isCancelled) {
-    const message = `The run ${runId} is ${run.status}; only a running run can be cancelled.`;
+    const message = `The run ${runId} is ${run.status}; only a run in progress can be cancelled.`;
     throw new RecalldError('run_not_running', message);
   }
   return run;
@@ -97,7 +97,7 @@ export async function cancelGoldenRun({ db, clock }: Context, runId: string): Pr
 
 const none: ReadonlySet<string> = new Set();
 
-/** A run that is about to end, and what its comparisons need. */
+/** A run that is about to end, and the data that its comparisons need. */
 interface Conclusion {
   readonly context: Context;
   readonly run: GoldenRun;
@@ -112,7 +112,7 @@ interface Conclusion {
  * Computes the end of a run from stored rows alone, so that a resumed run ends in the same way.
  *
  * @param asked every query of the run; queries without a judgment have no score
- * @param forbidden forbidden documents that the run returned; null if the set forbids none
+ * @param forbidden returned documents that the set or an isolation rule forbids; null if neither forbids any
  */
 export async function finalizeGoldenRun(
   context: Context,
@@ -177,7 +177,7 @@ async function summarizeStages({ context, run, side, signal }: Conclusion): Prom
   return context.statistics.summarizeStages(queries, Math.max(...cutoffs), signal);
 }
 
-/** Returns the fingerprints of the components that determine the results; the judge of live queries does not. */
+/** Returns the fingerprints of all components except the judge of live queries, which does not affect the results. */
 async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record<string, string>> {
   const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(

@@ -20,22 +20,22 @@ export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks refer to it with the cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
-/** Number of runs that are read per set: more than can end between two calls. */
+/** Number of runs that are read per set. Fewer runs than that end between two calls. */
 const RECENT = 5;
 
 /**
- * Measures the latest finished runs that have no measurement yet, under the segment `golden_set=<name>`: the share of
- * queries that failed or timed out, the p95 latency of the other queries, the overlap of the results with those of the
- * pinned run, and the size of the returned texts. For completed runs, also measures the recall of the first stage and
- * the share of unanswerable queries for which documents were returned. Skips cancelled runs.
+ * For the latest finished runs that have no measurement yet, measures the share of queries that failed or timed out,
+ * the p95 latency of the other queries, the overlap of the results with those of the pinned run, and the size of the
+ * returned texts. For completed runs, also measures the recall of the first stage and the share of unanswerable queries
+ * for which documents were returned. Skips cancelled runs. All measurements have the segment `golden_set=<name>`.
  *
  * @throws the errors of forEachPipeline
  */
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // Does not stop on a signal, because each set takes only a few statements, and the checks that follow need the
-  // measurements of all sets.
+  // Does not stop on a signal, because each set needs only a few database statements, and because the checks that
+  // follow need the measurements of all sets.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
@@ -120,7 +120,7 @@ function measureContexts(contexts: readonly ContextSize[]) {
   ];
 }
 
-/** @param like names a measure that has the same range of values, which determines the interval method */
+/** @param like a measure with the same range of values; this range determines the interval method */
 function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg') {
   return { measure, ...valueOf(summarize(values, like)) };
 }
@@ -149,5 +149,5 @@ async function measureStability({ db }: Context, run: EndedRun) {
 
 /** Maximum number of queries in the list of the most changed results. */
 const MAX_NAMED = 5;
-/** Number of queries per turn; a turn takes a few milliseconds of the main thread. */
+/** Number of queries per turn of the event loop; a turn occupies the main thread for a few milliseconds. */
 const QUERIES_PER_TURN = 500;

@@ -17,11 +17,11 @@ export interface PinRequest {
 }
 
 /**
- * Pins a completed run with the noise of its retriever, measured only on clean runs (`chooseCleanRuns`). With fewer
- * than three clean runs, the noise remains unknown.
+ * Pins a completed run, and stores the noise of its retriever, which is measured only on clean runs
+ * (`chooseCleanRuns`). With fewer than three clean runs, the noise remains unknown.
  *
- * @throws RecalldError baseline_has_failures if queries of the run failed; answers_deleted if its results were deleted,
- *   because later runs could not be compared with them
+ * @throws RecalldError baseline_has_failures if queries of the run failed and `withFailures` is false; answers_deleted
+ *   if the results of the run were deleted, because later runs could not be compared with deleted results
  */
 export async function pinRun(
   context: Context,
@@ -97,7 +97,10 @@ async function measureNoise(
   return statistics.measureReruns(queries, answers, first.settings, signal);
 }
 
-/** Returns the completed runs just before this run, back to the last change of the queries, the store or the model. */
+/**
+ * Returns up to nine completed runs just before this run, newest first. Stops at the first run with other queries,
+ * settings, store or model, or with deleted results.
+ */
 async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun[]> {
   const { pipeline, goldenSet } = run;
   const before = await db.golden.runs.list({

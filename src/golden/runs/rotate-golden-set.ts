@@ -30,9 +30,9 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answersAsIn, queriesOfRun, readForbiddenResults } from './stored-runs.ts';
 
 /**
- * Returns the versions of a set to run at a tick: during a rotation, first the version whose scores are exported, then
- * the latest version; otherwise only the latest. If the set has a schedule, a version that has never completed on the
- * pipeline begins a rotation. Without a schedule, the rotation would never end.
+ * Returns the versions of a set to run at a tick. During a rotation, these are the version whose scores are exported
+ * and the latest version, in this order; otherwise, only the latest version. If the set has a schedule, a version that
+ * has never completed on the pipeline begins a rotation. Without a schedule, the rotation would never end.
  */
 export async function versionsToRun(
   context: Context,
@@ -59,7 +59,7 @@ export async function versionsToRun(
   return [fromVersion, toVersion];
 }
 
-/** Returns how far earlier rotations have shifted the checks for the version of a run. */
+/** Returns by how much completed rotations have shifted the thresholds of checks, up to the set version of a run. */
 export async function readCheckShifts(
   rotations: GoldenRotations,
   { pipeline, goldenSet, goldenSetVersion }: GoldenRun,
@@ -74,13 +74,13 @@ export function checkShiftsAt(rotations: readonly GoldenRotation[], version: num
   return addShifts(done.map(({ shifts }) => shifts));
 }
 
-/** Maximum number of overlapping ticks that are read; no config needs more. */
+/** Maximum number of completed runs that are read per version; no value of `rotation_runs` requires more. */
 const MAX_PAIRS = 100;
 
 /**
- * Returns, newest first, the runs of both versions at each tick at which both completed. A tick is excluded if the new
- * version failed a stale-labels check that the old version passed, because a version that fails such a check must not
- * take over.
+ * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Excludes ticks at
+ * which the new version failed a stale-labels check that the old version passed, because the new version must not take
+ * over while it fails such a check.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,
@@ -196,7 +196,7 @@ export async function readCheckHistory(
   return { history, before: last === undefined ? [] : await runs.checks(last.runId) };
 }
 
-/** Applies the shifted thresholds to the checks of the run that is exported next. */
+/** Evaluates the checks again, with the shifted thresholds, for the run whose scores are exported next. */
 async function reevaluateChecks(
   runs: GoldenRuns,
   checks: readonly GoldenCheck[],

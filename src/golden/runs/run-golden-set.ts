@@ -1,6 +1,6 @@
 /**
- * Executes golden runs. A run starts with a fixed set version and settings. Workers then run its remaining queries,
- * batch by batch or all at once, score the run and end it. Idempotent and resumable.
+ * Executes golden runs. The set version and the settings of a run are fixed when it starts. Workers then run its
+ * remaining queries, batch by batch or all at once, score the run and end it. Idempotent and resumable.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -84,8 +84,8 @@ async function openQueries(context: Context, run: GoldenRun, queries: readonly G
 }
 
 /**
- * Records all remaining queries as `not_asked`, including queries that other workers have already sent; their results
- * arrive too late and are not stored.
+ * Records all remaining queries as `not_asked`, including queries that other workers have already sent. The results of
+ * those queries arrive too late and are not stored.
  */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
   const open = await openQueries(context, run, await queriesOfRun(context.db.golden.sets, run));
@@ -94,7 +94,9 @@ async function giveUp(context: Context, run: GoldenRun): Promise<void> {
 }
 
 const LEASE_SECONDS = 15;
-/** Interval at which the lease is renewed. If another process cancels the run, this worker stops within this time. */
+/**
+ * Interval at which the lease is renewed. If another process cancels the run, this worker stops within one interval.
+ */
 const LEASE_RENEWAL_MS = 4000;
 
 export interface RunProgress {
@@ -151,7 +153,7 @@ interface Lease {
 }
 
 /**
- * Renews the lease while the work runs. If the lease is lost or the run was cancelled, aborts the work.
+ * Renews the lease while the work is in progress. If the lease is lost or the run was cancelled, aborts the work.
  *
  * @throws the error of the work, or LEASE_LOST
  */
@@ -258,7 +260,10 @@ export async function latestVersion(sets: GoldenSets, name: string): Promise<Gol
   return set;
 }
 
-/** @returns null if the tick already has a run, or if a run that a sentinel started is still in progress */
+/**
+ * @returns the new run; null if the tick already has a run, or if a full run after a failed sentinel is still in
+ *   progress
+ */
 export async function createGoldenRun(
   { db, clock, newRunId }: Context,
   pipeline: WatchedPipeline,

@@ -95,7 +95,8 @@ export type RunQuery = Awaited<ReturnType<typeof readRunQueries>>['page'][number
  * Returns one page of queries, and the total number of queries with this outcome.
  *
  * @param outcome null for all outcomes
- * @param orderBy sorts by this metric, lowest first, ties by id; null uses the order of the set
+ * @param orderBy the metric by which the queries are sorted (lowest score first, ties by id); null for the order of the
+ *   set
  * @param from index of the first query of the page
  */
 export async function readRunQueries(
@@ -153,7 +154,7 @@ export function scoresOf(
 /**
  * Returns one page of queries, and the total number in the view.
  *
- * @param against the run with which queries are compared; null for none
+ * @param against the run with which the queries are compared; null for no comparison
  * @param key the metric of the listed scores
  * @param from index of the first query of the page
  */

@@ -30,7 +30,7 @@ import type { GoldenSets } from '../sql/golden-sets.ts';
 /**
  * Compares two runs, using only the queries that both set versions contain and that are not in `stale`.
  *
- * @param side the queries of the candidate and their results, if the caller has them; null to read them
+ * @param side the queries of the candidate and their results; if null, they are read from the database
  * @returns null if the runs share no query or no cutoff, or if the results of the baseline were deleted
  */
 export async function compareStoredRuns(
@@ -54,7 +54,7 @@ export async function compareStoredRuns(
   return context.statistics.compareRuns(before, after, stale, known, signal);
 }
 
-/** Reads the noise and means of a pinned run, for a comparison with a run that ended at `at`. */
+/** Reads the noise and the means of a pinned run, for a comparison with a run that ended at the time `at`. */
 export async function readBaselineStatistics(
   { db }: Context,
   { noise }: GoldenBaseline,
@@ -81,7 +81,8 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
 }
 
 /**
- * Must be called before results are read, because deleted results would otherwise look like empty results.
+ * Throws if the results of the run were deleted. Callers must check this before they read results, because deleted
+ * results look like empty results.
  *
  * @throws RecalldError answers_deleted
  */
@@ -142,8 +143,8 @@ export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
  * pinned, accounts for its retriever noise.
  *
  * @param measure the metric by which the changed queries are sorted, such as `ndcg@10`
- * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run,
- * if that comparison is with the first run; otherwise a comparison over all queries without segments
+ * @param extent `computed`: compares all segments, which takes seconds. `as_stored`: uses the comparison that is stored
+ * with the second run if it is a comparison with the first run; otherwise, compares all queries, without segments.
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable, metric_unknown
  */
 export async function compareRunsById(
@@ -165,7 +166,7 @@ export async function compareRunsById(
   if (differences === null) {
     throw new RecalldError(
       'runs_not_comparable',
-      `The runs ${baselineId} and ${candidateId} share no cutoff, or no query without stale labels.`,
+      `The runs ${baselineId} and ${candidateId} have no common cutoff, or no common query without stale labels.`,
     );
   }
   const [before, after] = await Promise.all([
@@ -232,8 +233,8 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
 
 /**
  * Compares all measures of the queries, at the largest cutoff that all runs have; nDCG decides the verdict. Excludes
- * queries with a stale label in any of the runs. If one run is compared by document instead of by chunk,
- * all runs are.
+ * queries with a stale label in any of the runs. If one run is compared by document instead of by chunk, all runs are
+ * compared by document.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */
@@ -255,7 +256,7 @@ export async function compareManyRuns(context: Context, ids: readonly string[], 
     sides.every(({ settings: asked }) => asked.cutoffs.includes(k)),
   );
   if (first === undefined || queries.length === 0 || cutoffs.length === 0) {
-    const message = `The runs ${ids.join(', ')} share no cutoff, or no query without stale labels.`;
+    const message = `The runs ${ids.join(', ')} have no common cutoff, or no common query without stale labels.`;
     throw new RecalldError('runs_not_comparable', message);
   }
   const computed = measuresOf(queries);

@@ -15,10 +15,11 @@ import { createGoldenRun, latestVersion, manualRun } from './run-golden-set.ts';
 const MAX_IN_A_ROW = 300;
 
 /**
- * Starts a full run of the same version after a failed sentinel, even in quiet hours, unless a full run has started
- * since the sentinels began to fail. This full run may use the part of the daily budget that is reserved for it.
+ * Starts a full run of the same version after a failed sentinel, even in quiet hours. Does nothing if a full run is in
+ * progress, or has started since the sentinels began to fail. The full run may use the part of the daily budget that is
+ * reserved for it.
  *
- * @returns the id of the full run; null if none is needed, or if the budget is used up
+ * @returns the id of the full run; null if no full run is needed, or if the remaining daily budget is too small
  */
 export async function escalateSentinel(
   context: Context,
@@ -67,16 +68,20 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/** Maximum age of missed ticks that are recorded one by one. If all are older, only the last one is recorded. */
+/**
+ * Maximum age of missed ticks that are recorded one by one. If all missed ticks are older, only the last one is
+ * recorded.
+ */
 const LOOK_BACK_MS = DAY_MS;
-/** Maximum number of runs in progress that are read. A series never has more. */
+/** Maximum number of runs in progress that are read. A series never has more runs in progress. */
 const MAX_RUNNING = 20;
 /** Number of full runs whose scores determine the choice of sentinel queries. */
 const HISTORY_RUNS = 5;
 
 /**
- * Starts the runs of a tick, or records why it is skipped: quiet hours (full runs only), a run of the same series in
- * progress, a used-up daily budget, or no full run with which a sentinel could be compared.
+ * Starts the runs of a tick, or records why the tick is skipped. A tick is skipped in quiet hours (full runs only),
+ * while another run of the same series is in progress, if the remaining daily budget is too small, or if there is no
+ * full run with which the sentinel could be compared.
  *
  * @returns the ids of the started runs; empty if the tick was skipped, or if another scheduler has already started it
  * @throws RecalldError golden_set_unknown, golden_set_empty
@@ -105,7 +110,7 @@ export async function tickGoldenSet(
   return [];
 }
 
-/** Starts a full run of the set or, while a new version runs alongside the old one, of each version. */
+/** Starts a full run of the set. While a new version runs alongside the old one, starts a full run of each version. */
 async function startFullRuns(
   context: Context,
   pipeline: WatchedPipeline,
@@ -118,7 +123,7 @@ async function startFullRuns(
   for (const version of await versionsToRun(context, pipeline.name, golden, latest)) {
     const size = await context.db.golden.sets.requests(golden.set, version, null);
     if (!(await isInBudget(context, pipeline, golden, 'full', size, size)))
-      // If the run of the older version has started, the tick does not count as skipped.
+      // The tick counts as skipped only if no run has started, not even the run of the older version.
       return started.length === 0 ? 'daily_budget' : started;
     const run = await createGoldenRun(context, pipeline, golden, version, reason);
     if (run !== null) started.push(run.id);
@@ -126,7 +131,7 @@ async function startFullRuns(
   return started;
 }
 
-/** Starts the sentinel on the version whose scores are exported. */
+/** Starts a sentinel run of the version whose scores are exported. */
 async function startSentinel(
   context: Context,
   pipeline: WatchedPipeline,
@@ -157,7 +162,7 @@ async function startSentinel(
 /**
  * Returns true if a run of the series from a different tick is still in progress. Two runs at the same time would
  * double the load on the retriever and compete for its rate limit. A run past its deadline does not count, because
- * recovery will fail it.
+ * recovery will mark it as failed.
  */
 async function isStillRunning({ db, clock, logger }: Context, series: TickSeries, plannedAt: Date): Promise<boolean> {
   const running = await db.golden.runs.list({ ...series, status: 'running', limit: MAX_RUNNING });

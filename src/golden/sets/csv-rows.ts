@@ -5,15 +5,15 @@ import { qrelsCells } from '../rules/qrels-form.ts';
 import type { TableRow } from '../rules/table-columns.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** Matches the first line of an Excel file that states the delimiter. */
+/** Matches a first line such as `sep=;`, with which Excel states the delimiter of a CSV file. */
 const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
 /**
- * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter comes from the header, or from a first
- * line `sep=;` as Excel writes it. Line endings inside quotes become LF, so that LF and CRLF files have the same
- * content. Rows of empty cells are skipped. All other rows must have a cell for each named column and no text after the
- * last column.
+ * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter is read from a first line such as `sep=;`,
+ * which Excel writes, or else detected from the header. Line endings inside quotes become LF, so that LF and CRLF files
+ * have the same content. Rows of empty cells are skipped. All other rows must have a cell for each named column, and
+ * must have no text after the last column.
  *
  * @param mayStandAlone allows rows that consist of their first cell only
  * @throws RecalldError `file_malformed`, and the errors of reading the lines
@@ -56,8 +56,8 @@ function refuseOtherWidth({ cells, ...place }: TableRow, names: readonly string[
 }
 
 /**
- * Joins lines into rows, each with the number of the line on which it starts. A row ends at the first line at which it
- * contains an even number of double quotes. Empty lines between rows are skipped; no batch is empty.
+ * Joins lines into rows, each with the number of the line on which it starts. A row ends with the first line after
+ * which its number of double quotes is even. Empty lines between rows are skipped; no batch is empty.
  */
 async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
   let open: SourceLine | null = null;
@@ -101,7 +101,10 @@ function quoteCount(text: string): number {
   return count;
 }
 
-/** Returns the delimiter that yields the most known column names or, in a tie, the most columns. */
+/**
+ * Returns the delimiter that yields the most known column names; ties are broken by the number of columns. Throws if
+ * two delimiters yield equally many known names, and at least two.
+ */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters
     .map((delimiter) => {

@@ -25,7 +25,8 @@ import { jsonRows, wholeJson } from './json-rows.ts';
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
 /**
- * Adds the queries and judgments of the file to the builder. Returns whether people or a model wrote the queries.
+ * Adds the queries and judgments of the file to the builder. Returns the origin of the queries: people (`human`) or a
+ * model (`generated`).
  *
  * @throws RecalldError file_unreadable, file_malformed
  */

@@ -81,7 +81,8 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
     );
   }
   const { finished } = state;
-  // Rewrites the file: a line appended to a truncated last line would be unreadable.
+  // Rewrites the file, because its last line may be truncated, and a line that is appended to a truncated line would be
+  // unreadable.
   await file.start([head, ...finished.map(toLine)]);
   return { file, finished };
 }
@@ -106,7 +107,10 @@ export type CostEstimate = ReturnType<typeof estimate>;
 
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
-/** Maximum number of prompts per requested query. Many prompts yield no usable query, so one is not enough. */
+/**
+ * Maximum number of prompts per requested query. Many prompts yield no usable query, so one prompt per query is not
+ * enough.
+ */
 const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;
 const MAX_CHUNKS = 20_000;

@@ -35,11 +35,11 @@ const chunkOutcomes = [
 
 type ChunkOutcome = (typeof chunkOutcomes)[number];
 
-/** A prompt about a chunk with its outcome and its cost, as the state file of a generation stores it. */
+/** Outcome and token usage of one prompt about a chunk, as stored in the state file of a generation. */
 export const finishedChunkSchema = z
   .object({
     chunk_id: z.string(),
-    prompt: z.int().describe('Number of the prompt about this chunk, from 0.'),
+    prompt: z.int().describe('Number of the prompt among all prompts about this chunk, from 0.'),
     outcome: z.enum(chunkOutcomes),
     query: z.string().nullable().describe('The text of the query, or null if it was dropped.'),
     tokens: z.object({ input: z.number(), output: z.number() }),
@@ -61,7 +61,7 @@ export interface GenerateRequest {
   /** Prompts per chunk, each in a different style; 1 or more. */
   readonly perChunk: number;
   readonly seed: number;
-  /** Chunks in the order in which the model is prompted about them. */
+  /** Chunks, in the order in which prompts about them are sent. */
   readonly chunks: readonly Chunk[];
   /** Finished prompts from an earlier, interrupted call. */
   readonly finished: readonly FinishedChunk[];
@@ -75,18 +75,21 @@ export interface GenerateRequest {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/** If the retriever returned no source chunk for this many queries, its ids evidently differ from the store ids. */
+/**
+ * If the retriever has never returned the source chunk of a query, this many queries are enough to conclude that its
+ * ids differ from the ids in the store.
+ */
 const NEVER_RETRIEVED = 20;
 
 /**
  * Processes the chunks until there are enough queries. The cost cap is never exceeded: the model is called only if the
- * call and a repair, both at full length, would stay below the cap. Rejects only with the reason of `signal`; chunks
- * recorded until then can be passed to the next call.
+ * total cost stays within the cap even if the call needs a repair and both completions have the maximum length. Rejects
+ * only with the reason of `signal`; prompts that were recorded before can be passed to the next call.
  */
 export async function generateQueries(
   deps: {
     readonly model: ChatModel;
-    /** Called for each chunk as soon as the chunk is finished; the next chunks wait for the call to end. */
+    /** Called for each prompt that is finished; the next prompts wait until the returned promise is resolved. */
     readonly record: (chunk: FinishedChunk) => Promise<void>;
     readonly onProgress: (progress: RunProgress) => void;
   },
@@ -129,7 +132,10 @@ export async function generateQueries(
     }
   }
 
-  /** Returns the finished chunk (null if the model charged nothing) and, after a failure, the error message. */
+  /**
+   * Returns the finished prompt, which is null if the model charged nothing, and the error message, which is null
+   * unless the model or the retriever failed.
+   */
   async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt) {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
@@ -144,7 +150,7 @@ export async function generateQueries(
 
 type Prompt = ReturnType<typeof promptsOf>[number];
 
-/** Returns all prompts; `place`, the index of a prompt among all of them, determines the style. */
+/** Returns all prompts. `place` is the index of a prompt in this list, and determines the style of the prompt. */
 function promptsOf({ chunks, perChunk }: GenerateRequest) {
   return chunks.flatMap((chunk, index) =>
     Array.from({ length: perChunk }, (_, prompt) => ({ chunk, prompt, place: index * perChunk + prompt })),
@@ -155,7 +161,7 @@ function keyOf({ chunkId, prompt }: { readonly chunkId: string; readonly prompt:
   return `${prompt} ${chunkId}`;
 }
 
-/** Returns as many of the next prompts as fit below the cost cap even in the worst case. */
+/** Returns as many of the next prompts as stay within the cost cap even at their maximum cost. */
 function affordable(
   next: readonly Prompt[],
   finished: readonly FinishedChunk[],
@@ -193,19 +199,20 @@ export interface Chunk {
   readonly content: string;
 }
 
-/** The outcome of a query, or why the retriever failed. */
+/** The outcome of a query, or the error message if the retriever failed. */
 type FilterVerdict = 'kept' | 'not_retrieved' | 'near_duplicate' | QueryProblem | { readonly message: string };
 
-/** The source chunk must be among this many of the retriever's top results. */
+/** Number of top results of the retriever that must include the source chunk. */
 const ROUND_TRIP = 10;
 const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
  * Returns a filter that drops a query if it reveals its source (see `queryProblem`), if it is nearly the same as a
- * known query (Jaccard similarity of the words at least 0.8 or, with an embedder, cosine above 0.92), or if the
- * retriever of the pipeline does not return the source chunk in its top 10 results. If the embedder fails, cosines are
- * not compared. The verdict on a query depends on which queries were accepted before it.
+ * known query, or if the retriever of the pipeline does not return the source chunk in its top 10 results. Two queries
+ * are nearly the same if the Jaccard similarity of their words is at least 0.8, or if their cosine is above 0.92.
+ * Cosines are not compared if there is no embedder, or if it fails. The verdict on a query depends on which queries
+ * were accepted before it.
  */
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,
@@ -278,7 +285,7 @@ function interpret(answer: ChatAnswer, tokens: Tokens): Asked {
   return { ...readGeneratedQuery(answer.text), tokens };
 }
 
-/** Returns the token usage that the service reports; an estimate if it reports none. */
+/** Returns the token usage that the service reports, or an estimate if the service reports none. */
 function tokensOf(request: ChatRequest, answer: ChatAnswer): Tokens {
   if (answer.kind === 'failed') return { input: 0, output: 0 };
   if (answer.usage !== null) return answer.usage;

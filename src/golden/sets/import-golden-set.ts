@@ -21,10 +21,12 @@ import { readForeign } from './foreign-sets.ts';
 import { isTableRow, jsonRows, tableOfObjects } from './json-rows.ts';
 import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
-/** Role of a file, which is part of the content hash. */
+/** Role of a file in a golden set. The role is part of the content hash. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 
-/** The files of one golden set. Each file is read once, so that the hashed bytes are the parsed bytes. */
+/**
+ * The files of one golden set. Each file is read only once, so that the hash covers exactly the bytes that are parsed.
+ */
 export class SourceFiles {
   readonly #read: { readonly role: SourceRole; readonly hash: Hash }[] = [];
   readonly #signal: AbortSignal | undefined;
@@ -54,8 +56,8 @@ export class SourceFiles {
   }
 
   /**
-   * Returns the SHA-256 in hex. It covers `meaning` (the options that change how the bytes are interpreted) and all
-   * files that were read, each with its role. Must be called once, after every file has been read to its end.
+   * Returns a SHA-256 hash in hex. The hash covers `meaning` (the options that change how the bytes are interpreted)
+   * and all files that were read, each with its role. Must be called once, after every file has been read to its end.
    */
   contentHash(meaning: readonly string[]): string {
     const files = this.#read.map(({ role, hash }) => [role, hash.digest('hex')]);
@@ -96,9 +98,9 @@ export type GoldenSetFile = Awaited<ReturnType<typeof readGoldenSet>>;
  * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, a text file of queries without judgments,
  * or an export from Quepid, Ragas, LlamaIndex or OpenSearch.
  *
- * @param path the file, or for BEIR and TREC the folder
- * @throws RecalldError `usage` if format and path do not fit, or if the format cannot be detected; `file_unreadable`,
- * `file_malformed` with file and line, `golden_set_empty`
+ * @param path a file, except that BEIR requires a folder and TREC accepts a file or a folder
+ * @throws RecalldError `usage` if the path is not suitable for the format, or if the format cannot be detected;
+ * `file_unreadable`; `file_malformed`, with the file and the line; `golden_set_empty`
  */
 export async function readGoldenSet(path: string, options: ReadGoldenSetOptions, signal?: AbortSignal) {
   const sources = layOutSources(await inspectPath(path), options);
@@ -141,7 +143,10 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions,
   return {
     format: sources.format,
     ...builder.finish(path, sources.format === 'questions'),
-    /** SHA-256, hex; equal if and only if the same bytes were read for the same roles with the same options. */
+    /**
+     * SHA-256 in hex. Two imports have the same hash if and only if they read the same bytes for the same roles with
+     * the same options.
+     */
     contentHash: files.contentHash(meaning),
     origin,
   };
@@ -153,7 +158,10 @@ async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise
   return items;
 }
 
-/** Adds a query per JSON object. Reads objects from other tools as rows of a table that has their keys as columns. */
+/**
+ * Adds a query per JSON object. Objects from other tools are read as rows of a table whose columns are the keys of the
+ * objects.
+ */
 async function readJsonObjects(
   files: SourceFiles,
   path: string,
@@ -233,7 +241,7 @@ export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, nam
 const MEANING_VERSION = 2;
 
 /**
- * Imports values shaped like JSONL lines, in batches, and yields to the event loop in between. The same queries in
+ * Imports batches of values that have the form of JSONL lines. Regularly yields to the event loop. The same queries in
  * the same order have the same content hash, however their JSON was written.
  *
  * @throws RecalldError file_malformed with the index of the query, golden_set_empty; nothing is stored in these cases
@@ -300,10 +308,10 @@ export interface ExportRequest {
 }
 
 /**
- * Writes a set to a file, or its files into a folder, which is created if missing.
+ * Writes a set to a file, or to several files in a folder. Creates the folder if it does not exist.
  *
- * @throws RecalldError golden_set_unknown, export_impossible, file_unwritable, and the reason of the signal; no new
- *   file is left behind in these cases
+ * @throws RecalldError golden_set_unknown, export_impossible, file_unwritable; the reason of the signal when it aborts.
+ *   No new file remains after an error.
  */
 export async function exportGoldenSetTo(
   sets: GoldenSets,

@@ -8,7 +8,8 @@ import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
 /**
- * Yields the objects of a file, one per line or in a single list, whatever the name of the file.
+ * Yields the objects of a file that contains either one object per line or a single list of objects. The name of the
+ * file does not matter.
  *
  * @throws RecalldError file_malformed
  */
@@ -51,7 +52,7 @@ async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
 const ownKeys = ['judgments', 'forbidden', 'no_answer', 'steps'];
 
 /**
- * True if an object is a row of a table rather than a query in recalld's own form: it has a key for a document or a
+ * True if an object is a row of a table rather than a query in recalld's own form. A row has a key for a document or a
  * grade, or a list under a key that recalld does not know.
  */
 export function isTableRow(value: unknown): boolean {

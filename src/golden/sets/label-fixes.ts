@@ -8,7 +8,7 @@ import type { CheckedSet } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
 import { findReplacements } from './missing-documents.ts';
 
-/** Maximum time that the page of stale labels waits for the store and the embedder. */
+/** Maximum time that the page with stale labels waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
 export type FoundFixes = Awaited<ReturnType<typeof findLabelFixes>>;
@@ -48,8 +48,8 @@ export async function findLabelFixes(context: Context, name: string, goldenSet: 
  * Adds a version of the set with the accepted proposals.
  *
  * @param version set version for which the proposals were made
- * @param by name of the user who accepts them, for the audit log
- * @throws RecalldError golden_set_changed if the proposals no longer apply
+ * @param by name of the user who accepts the proposals, for the audit log
+ * @throws RecalldError golden_set_changed if the set or the store has changed since the proposals were made
  */
 export async function acceptLabelFixes(
   context: Context,

@@ -20,10 +20,10 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Maximum number of golden queries. Embedding more queries would cost more than the measure is worth. */
+/** Maximum number of golden queries. The measure does not justify the cost of embedding more queries. */
 const GOLDEN_QUERIES = 2000;
 
-/** Rejects only with the reason of `signal` and on database errors. */
+/** Rejects only if `signal` aborts (with its reason) or if the database fails. */
 export async function measureLiveMix(
   samples: LiveSamples,
   { name, embedder }: ProbedPipeline,
@@ -65,8 +65,8 @@ export async function measureLiveMix(
 }
 
 /**
- * Uses the vectors that were sent with live queries if they have as many dimensions as those of the embedder, and
- * embeds the texts of the other queries.
+ * Uses the vector that was sent with a live query if it has as many dimensions as the vectors of the embedder;
+ * otherwise, embeds the text of the query.
  */
 async function withVectors(
   drawn: readonly DrawnSample[],
@@ -101,14 +101,14 @@ export const REPRESENTATIVENESS = 'golden_representativeness';
 /** Prefix of the names of reweighted measures; the name of the golden measure follows it. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
 const WEEK_MS = 7 * DAY_MS;
-/** Measures that are reweighted to the live traffic mix, at the largest cutoff of the run. */
+/** Measures whose scores, at the largest cutoff of the run, are reweighted to match the mix of live traffic. */
 const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
 
 /**
  * Stores the texts of judged documents for every golden set of the pipeline; see `recordJudgedDocuments`.
  *
- * @throws RecalldError store_unreachable if the store or the embedder failed, because no measurement shows such a
- *   failure; database_unreachable
+ * @throws RecalldError store_unreachable if the store failed (no measurement would show this failure);
+ *   database_unreachable
  */
 export async function recordGoldenDocuments(
   context: Context,
@@ -126,11 +126,11 @@ export async function recordGoldenDocuments(
 }
 
 /**
- * Measures, for each golden set of the pipeline and the live queries from the last week:
- * - `golden_representativeness`: weighted share of live queries with a similar golden query;
- * - `golden_live_mix_<measure>`: the scores of the latest completed run, with queries weighted so that topics have
- *   their shares of live traffic; `n` is Kish's effective sample size, rounded down, and `represented` in the details
- *   is the share of live traffic whose topic has a golden query. The segment is `golden_set=<name>`.
+ * Records two kinds of measures for each golden set of the pipeline, based on the live queries from the last week:
+ * - `golden_representativeness`: the weighted share of live queries that have a similar golden query;
+ * - `golden_live_mix_<measure>`: the score of the latest completed run, with queries weighted so that each topic has
+ *   its share of live traffic. `n` is Kish's effective sample size, rounded down. In the details, `represented` is the
+ *   share of live traffic whose topic has a golden query. The segment is `golden_set=<name>`.
  */
 export async function measureGoldenRepresentativeness(
   context: Context,

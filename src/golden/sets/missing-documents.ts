@@ -57,20 +57,23 @@ export async function findLostDocuments(
   return {
     /** Possible replacement chunks, keyed by the id of the missing document; empty if no chunk is similar enough. */
     anchors,
-    /** Ids of lost documents that cannot be searched for, because their texts are not stored. */
+    /** Ids of missing documents for which no search is possible, because their texts are not stored. */
     unknown,
-    /** A sentence that states why the search ended early; null if it did not. */
+    /** A sentence that states why the search ended early; null if the search was complete. */
     gap: null,
   };
 }
 
-/** Maximum number of missing documents to search for per run. The others are classified like the majority of these. */
+/**
+ * Maximum number of missing documents per run whose replacements are searched for. All other missing documents are
+ * classified like the majority of these documents.
+ */
 const SEARCHED = 100;
 const SEED = 1;
 
 /**
  * Classifies missing documents as superseded (the manifest marks them as deleted, or a stored chunk has their text) or
- * lost. Rejects only with the reason of `signal`; `fateOf` decides about documents that cannot be searched for.
+ * lost. Rejects only with the reason of `signal`; `fateOf` classifies the documents for which no search is possible.
  */
 async function fatesOf(
   documents: GoldenDocuments,
@@ -98,8 +101,8 @@ async function fatesOf(
 
 /**
  * Looks up the judged documents of a set in the store, and determines why any are missing. Records the texts of the
- * documents that the store has, so that a later run can distinguish a lost document from one that has a new id.
- * Rejects only with the reason of `signal`; if the store fails, the result is `unknown`, with the reason.
+ * documents that the store has, so that a later run can distinguish a lost document from one that has a new id. Rejects
+ * only with the reason of `signal`. If the store fails, the result has the kind `unknown` and states the reason.
  */
 export async function probeStoredLabels(
   context: Context,
@@ -118,7 +121,7 @@ export async function probeStoredLabels(
   return probeLabels(queries, existing, relevanceLevel, fates);
 }
 
-/** Probes the judged documents of a set, and proposes replacements for the missing ones; see `probeStoredLabels`. */
+/** Probes the judged documents of a set (see `probeStoredLabels`), and proposes replacements for missing documents. */
 export async function findReplacements(
   context: Context,
   pipeline: ProbedPipeline,

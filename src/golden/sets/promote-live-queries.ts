@@ -32,7 +32,7 @@ export async function promoteLiveQueries(
     promoted.push(await withJudgments(query, pipeline, signal));
   }
   return {
-    /** Number of live queries with a stored text; `promoted` was chosen from these. */
+    /** Number of live queries that have a stored text, from which the queries in `promoted` were chosen. */
     candidates: candidates.length,
     promoted,
   };
@@ -71,7 +71,7 @@ async function withJudgments(query: ChosenQuery, { retriever }: WatchedPipeline,
     judgments: suggestJudgments(results, found, query.feedback, grades, DEPTH),
     /** Document texts, if the retriever returns them. */
     texts,
-    /** Why the retriever failed; null if it did not. */
+    /** Reason why the retriever failed; null if it succeeded. */
     gap,
   };
 }

@@ -9,7 +9,7 @@ const BATCH = 500;
 
 /**
  * Reads the missing texts of judged documents by document id, and stores them. If the store fails or has no texts, the
- * pass ends, and the next pass continues.
+ * pass ends early, and the next pass reads the texts that are still missing.
  */
 export async function recordJudgedDocuments(
   { db, clock }: Context,

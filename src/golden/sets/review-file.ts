@@ -1,4 +1,7 @@
-/** Review files: one query per line, for a person to edit and for `golden import --format review`. */
+/**
+ * Review files, which contain one query per line. A person edits the file, and `golden import --format review` imports
+ * it.
+ */
 
 import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
@@ -87,9 +90,10 @@ export function reviewLine(
 }
 
 /**
- * Adds the queries with `keep: true` to the latest version of the set, and replaces existing ones. Documents with a
- * null grade stay unjudged. Queries that were erased since the file was written are excluded, and so are queries older
- * than the retention time, because recalld no longer knows whether they were erased.
+ * Adds a version of the set: the queries of the latest version plus the queries with `keep: true`, which replace
+ * existing queries with the same id. Documents with a null grade stay unjudged. Excludes queries that were erased since
+ * the file was written. Also excludes new live queries that are older than the retention time, because recalld no
+ * longer knows whether they were erased.
  *
  * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs
  */

@@ -16,7 +16,7 @@ const choices = 'choose with --format beir, trec, csv, jsonl, questions, quepid,
 /**
  * Detects the format from the names in a folder, or from the extension and the beginning of a file.
  *
- * @throws RecalldError `usage` if no format fits, or more than one
+ * @throws RecalldError `usage` if the path matches no format, or more than one
  */
 function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat | ForeignFormat {
   if (at.isFolder) return folderFormat(at, options);
@@ -27,7 +27,10 @@ function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenForm
   );
 }
 
-/** True for the file names of TREC judgments. The name qrels.tsv means BEIR, unless BEIR's queries are missing. */
+/**
+ * True for the file names of TREC judgments. The name qrels.tsv is not included, because it belongs to BEIR if the
+ * folder also has queries.jsonl.
+ */
 function isTrecQrels(name: string): boolean {
   return /^qrels$|^qrels([._-].*)?\.(txt|trec|jsonl|ndjson)$|^qrels[._-].*\.(tsv|csv)$|\.qrels?$/i.test(name);
 }
@@ -46,7 +49,7 @@ function folderFormat({ path, names, splits }: GoldenPath, options: ReadGoldenSe
   if (trecQrels !== undefined || names.includes('qrels.tsv') || options.qrelsPath !== undefined) return 'trec';
   throw new RecalldError(
     'usage',
-    `${path} has neither queries.jsonl with qrels.tsv or qrels/*.tsv (BEIR) nor qrels.txt or *.qrels (TREC); ` +
+    `${path} contains neither BEIR files (queries.jsonl, and qrels.tsv or qrels/*.tsv) nor TREC judgments (qrels.txt or *.qrels); ` +
       `name a CSV or JSONL file, or ${choices}.`,
   );
 }
@@ -188,8 +191,8 @@ const testSplit = join('qrels', 'test.tsv');
 /**
  * Returns the files that make up the golden set.
  *
- * @throws RecalldError `usage` if format, path and options do not fit or are ambiguous; `file_unreadable` if a file of
- * the format is missing
+ * @throws RecalldError `usage` if the path or the options are not suitable for the format, or if they are ambiguous;
+ * `file_unreadable` if a file of the format is missing
  */
 export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions) {
   const format = options.format === 'auto' ? detectFormat(at, options) : options.format;
@@ -243,8 +246,8 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
 }
 
 /**
- * Returns the first existing file out of qrels.tsv, qrels/test.tsv and the other files qrels/*.tsv, with a note about
- * the files that are not used.
+ * Returns the first file that exists: qrels.tsv, then qrels/test.tsv, then any other table in the folder qrels. The
+ * note names the files that are not used.
  */
 function beirQrels({ path, names, splits }: GoldenPath) {
   const inSplits = splits.map((name) => join('qrels', name));
@@ -265,7 +268,9 @@ function beirQrels({ path, names, splits }: GoldenPath) {
 
 function trecSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOptions): JudgedQueriesSources {
   if (!at.isFolder && qrelsPath !== undefined) {
-    throw usage(`${at.path} and --qrels both name judgments; remove --qrels or name a folder`);
+    throw usage(
+      `${at.path} and --qrels both specify judgments; remove --qrels, or pass a folder instead of ${at.path}`,
+    );
   }
   const qrels = at.isFolder
     ? (qrelsPath ??
@@ -290,7 +295,7 @@ function trecSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
 function theOne({ folder }: GoldenPath, found: readonly string[], option: string, expected: string): string {
   const [name] = found;
   if (name === undefined) throw missing(`${folder} has no ${expected}; add the file or name it with ${option}`);
-  if (found.length > 1) throw usage(`${folder} has ${found.join(' and ')}; name the file to read with ${option}`);
+  if (found.length > 1) throw usage(`${folder} has ${found.join(' and ')}; use ${option} to choose the file to read`);
   return join(folder, name);
 }
 
