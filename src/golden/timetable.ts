@@ -5,8 +5,8 @@ import type { GoldenSchedule } from './watched-pipeline.ts';
 
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 /**
- * Maximum number of consecutive ticks that are skipped because of quiet hours: more than three days of ticks, at one
- * per minute.
+ * Maximum number of ticks in quiet hours that are skipped in the search for the next run. With one tick per minute,
+ * these are more than three days.
  */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;
@@ -38,7 +38,9 @@ export function createTimetable(now: Date) {
     /** Longest gap between two full runs; null for a set with no schedule. */
     intervalSeconds: ({ cron, quietHours }: GoldenSchedule) => (cron === null ? null : gapOf(cron, quietHours)),
     sentinelIntervalSeconds: ({ sentinel }: GoldenSchedule) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
-    /** Returns the time of the next scheduled run; null without a schedule, or if all ticks are in the quiet hours. */
+    /**
+     * Returns the time of the next scheduled run; null if there is no schedule, or if all ticks are in the quiet hours.
+     */
     nextRun({ cron, quietHours }: GoldenSchedule, after: Date): Date | null {
       if (cron === null) return null;
       let tick = after;

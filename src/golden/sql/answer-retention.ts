@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg';
 
-/** Maximum number of runs per delete statement, so that no statement takes long. */
+/** Maximum number of runs per delete statement; the limit keeps every statement short. */
 const RUNS_AT_A_TIME = 200;
 
 /**
@@ -43,10 +43,10 @@ const deleteSql = `
    where r.id = expired.id`;
 
 /**
- * Deletes the results of runs that started before `before`; scores, comparisons and checks remain.
+ * Deletes the results of runs that started before the given time; scores, comparisons and checks remain.
  *
  * @returns the number of runs whose results were deleted
- * @throws the reason of `signal` when it aborts; results that were already deleted stay deleted
+ * @throws the reason of `signal` when it aborts; deletions up to that point are kept
  */
 export async function deleteAnswers(
   pool: Pool,

@@ -16,8 +16,8 @@ const failedQueries = `
        else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
 /**
- * Condition: the incident `i` was open during the run `r`, and at least one of its alerts is about more than a changed
- * measure. A changed measure alone does not indicate a fault.
+ * Condition: the incident `i` was open during the run `r`, and its timeline either is empty or contains an alert of a
+ * rule other than the one for changed measures. A changed measure alone does not indicate a fault.
  */
 const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ? (@.rule != "${MEASURE_CHANGED}")'))
                      and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
@@ -25,7 +25,8 @@ const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ?
 
 /**
  * Condition: the run `r` has no failed query and no failed check, and no incident was open during the run. Exceptions:
- * checks that the baseline `$3` also failed, and incidents that were already open when the baseline started, at `$4`.
+ * a check that the baseline run `$3` also failed, and an incident that was opened no later than `$4`, the start of the
+ * baseline run.
  */
 export const isCleanBesideBaseline = `
   (${failedQueries}) = 0

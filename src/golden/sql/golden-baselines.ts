@@ -28,7 +28,7 @@ const selectBaseline = `
          pinned_at, unpinned_at
     from golden_baselines`;
 
-/** Also deletes the mean scores of the reruns, because runs are no longer compared with an unpinned run. */
+/** Unpins a baseline and deletes the mean scores of its reruns, because later runs are no longer compared with it. */
 const unpinSql = `
   with ended as (
     update golden_baselines set unpinned_at = $3::timestamptz
@@ -76,7 +76,7 @@ export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
     /**
      * Pins a run and unpins the previous one.
      *
-     * @param by the person who pins the run
+     * @param by name of the person who pins the run, for the audit log
      * @param means mean scores over the reruns, one for each query in the order of the set version; null if there were
      *   no reruns
      */

@@ -9,8 +9,8 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 export function createGoldenBatches(pool: Pool) {
   return {
     /**
-     * Claims the first batch that is neither claimed nor done, and returns its number; null if there is none, if the
-     * run has ended, or if one worker has claimed the whole run.
+     * Claims the first batch that is neither claimed nor done, and returns its number. Returns null if there is no such
+     * batch, if the run has ended, or if a worker has claimed the whole run.
      */
     async claim(runId: string, holder: string, leaseSeconds: number): Promise<number | null> {
       const { rows } = await pool.query<{ batch: number }>(
@@ -50,7 +50,7 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Marks the batch as done: the results of every query are stored. */
+    /** Marks the batch as done. The results of all of its queries must already be stored. */
     async complete(runId: string, batch: number): Promise<void> {
       await pool.query(
         `update golden_run_batches set done = true, lease_holder = null, lease_until = null

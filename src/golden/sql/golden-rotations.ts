@@ -19,7 +19,7 @@ export interface GoldenRotation {
   readonly runsNeeded: number;
   readonly startedAt: Date;
   readonly endedAt: Date | null;
-  /** `replaced`: an even newer version was imported before the rotation was completed. */
+  /** `replaced`: a version newer than `toVersion` was imported before the rotation was completed. */
   readonly outcome: 'completed' | 'replaced' | null;
   readonly levels: Levels;
   readonly shifts: CheckShifts;
@@ -59,7 +59,7 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
           [pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt],
         );
         const rows = await queryRows<GoldenRotation>(client, openSql, [pipeline, goldenSet]);
-        if (rows[0] === undefined) throw new Error('a rotation was lost within its own transaction');
+        if (rows[0] === undefined) throw new Error('a rotation cannot be read after it was stored');
         return rows[0];
       });
     },

@@ -51,7 +51,7 @@ const selectRun = `
 
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-/** @param by the person who starts and cancels runs, for the audit log; null for runs that recalld starts */
+/** @param by name of the person who starts or cancels runs, for the audit log; null if recalld does */
 export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   const readLatest = createLatestRuns(pool);
@@ -131,7 +131,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       readonly status?: RunStatus | undefined;
       /** Purpose of the runs; default: full runs. */
       readonly purpose?: RunPurpose;
-      /** Returns only runs that started before this run. */
+      /** Selects only runs that started before the given run. */
       readonly before?: GoldenRun | undefined;
       /** Order of the runs; default: newest first. */
       readonly order?: 'oldest_first';
@@ -182,8 +182,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
 
     /**
-     * Returns, oldest first, the baseline comparisons of the latest completed full runs of a pipeline and set, for
-     * versions up to `version`.
+     * Returns the comparisons of the latest completed full runs of a pipeline and set with their baselines, oldest
+     * first. Considers only set versions up to the given one.
      */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),
@@ -198,7 +198,10 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return rows[0]?.p95 ?? null;
     },
 
-    /** Returns the sizes of the returned texts. Omits queries for which the retriever did not send all texts. */
+    /**
+     * Returns the size of the texts that the retriever returned, for each query. Omits queries for which the text of a
+     * result is missing.
+     */
     async contexts(runId: string): Promise<readonly ContextSize[]> {
       return queryRows<ContextSize>(
         pool,
@@ -217,7 +220,10 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return new Map(rows.map(({ query_id, stages }) => [query_id, stages]));
     },
 
-    /** Returns, oldest first, the runs in progress that no worker has claimed as a whole or in batches. */
+    /**
+     * Returns, oldest first, the runs in progress of which no worker holds a lease, neither for the whole run nor for
+     * one of its batches.
+     */
     async abandoned(): Promise<readonly GoldenRun[]> {
       return queryRows<GoldenRun>(
         pool,
@@ -230,9 +236,9 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns, for the exporter, the state of each pair of pipeline and golden set that has ever had a full run: during
-     * a rotation, the state of the old version; afterwards, that of the new version. The exporter omits sets that are
-     * no longer in the config.
+     * Returns, for the exporter, the state of the full runs of each pipeline and golden set, if there are any. During a
+     * rotation, this is the state of the old version; afterwards, it is that of the new version. The exporter omits
+     * sets that are no longer in the config.
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
@@ -242,7 +248,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /** Returns, for the exporter, the latest sentinel of each pair of pipeline and golden set that has ever had one. */
+    /** Returns, for the exporter, the latest sentinel of each pipeline and golden set, if there is one. */
     latestSentinels: () => readLatestSentinels(pool),
 
     /** Returns the number of runs whose results were deleted. */
@@ -313,7 +319,7 @@ async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
 
 /**
  * Sends the document list of each row as one JSON array, because unnest flattens nested arrays. Rows are inserted in a
- * fixed order, so that two workers with results of the same queries wait for each other instead of deadlocking;
+ * fixed order, so that two workers that store results of the same queries cannot deadlock: one waits for the other;
  * `answered_at` records the order of arrival.
  */
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {

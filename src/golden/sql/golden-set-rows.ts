@@ -46,7 +46,7 @@ export async function insertVersion(
   if (batch.length > 0) await insertJudgments(client, set.name, version, batch);
 }
 
-/** @param before number of queries of the version that were already inserted */
+/** @param before number of queries that were already inserted into the version */
 async function insertQueries(
   client: pg.PoolClient,
   name: string,

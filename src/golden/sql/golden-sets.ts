@@ -34,10 +34,10 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
   return {
     /**
      * Adds a version in one transaction, unless the latest version has the same content hash. Concurrent imports of one
-     * name are serialized. Excludes the queries in `origins` whose live query or user was erased since the query was
-     * asked. Nothing is stored if the signal aborts before the commit.
+     * name are serialized. Excludes the queries in `origins` whose live query was erased, or whose user was erased
+     * after asking them. Nothing is stored if the signal aborts before the commit.
      *
-     * @throws RecalldError golden_origin_differs if human and generated queries would be mixed, key_limited if a
+     * @throws RecalldError golden_origin_differs if the import would mix human and generated queries; key_limited if a
      * pipeline outside the scope of the API key uses the set
      */
     add(
@@ -58,7 +58,7 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
         await storeOrigins(client, allowed, now);
         signal?.throwIfAborted();
         const created = await readLatest(client, set.name);
-        if (created === null) throw new Error(`golden set ${set.name} was lost within its own transaction`);
+        if (created === null) throw new Error(`golden set ${set.name} cannot be read after it was stored`);
         await recordActs(client, by === null ? [] : [versionAct(set, latest, created, by, now)]);
         return { set: created, created: true };
       });
@@ -99,7 +99,7 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
       selection: QuerySelection | null = null,
     ): Promise<readonly GoldenQuery[]> {
       const ids = selection !== null && 'ids' in selection ? selection.ids : null;
-      // Positions in the table start at 1.
+      // `position` starts at 1, but `from` and `to` start at 0.
       const range = selection !== null && 'from' in selection ? selection : null;
       const queries = await queryRows<StoredQuery>(
         pool,
@@ -144,7 +144,7 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
       return rows.map(({ id }) => id);
     },
 
-    /** True if a single query in any version of these sets has all of these tags with these values. */
+    /** True if any version of the given sets contains a query that has all of the given tags, with the given values. */
     async hasTags(names: readonly string[], tags: GoldenQuery['tags']): Promise<boolean> {
       const { rows } = await pool.query<{ found: boolean }>(
         `select exists (select from golden_queries
@@ -163,7 +163,7 @@ export function requestsOfQuery(query: string): string {
 function limitedSet(name: string): RecalldError {
   return new RecalldError(
     'key_limited',
-    `The API key is limited to some pipelines, so it may change a golden set only if no other pipeline uses the set: "${name}" must be under \`golden\` of a pipeline of the key and of no other pipeline. Use a key that is not limited to pipelines, or a separate golden set.`,
+    `The API key is limited to some pipelines, so it may change a golden set only if no other pipeline uses the set. "${name}" must be listed under \`golden\` of a pipeline that the key covers, and of no other pipeline. Use a key that is not limited to pipelines, or a separate golden set.`,
   );
 }
 
@@ -194,8 +194,8 @@ async function readLatest(db: Pool | PoolClient, name: string): Promise<GoldenSe
 }
 
 /**
- * Joins queries and judgments in memory: right after a large import, PostgreSQL has no statistics on the tables, and a
- * join in SQL would take minutes.
+ * Joins queries and judgments in memory, because PostgreSQL has no statistics on the tables right after a large import,
+ * and a join in SQL would then take minutes.
  */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
@@ -210,8 +210,8 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
 }
 
 /**
- * Removes queries whose live query was erased, or whose user was erased after asking the query. Takes a lock, so that
- * later erasures wait for the end of the transaction.
+ * Removes queries whose live query was erased, or whose user was erased after asking them. Takes a lock, so that later
+ * erasures wait until the transaction has ended.
  */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
@@ -256,8 +256,9 @@ async function storeOrigins(client: PoolClient, { name, origins = [] }: NewGolde
 
 /**
  * Erases the subject's golden queries from every set. If the latest version of a set contains such queries, the set
- * gets a new version without them. In old versions, their texts, steps and tags are overwritten; their ids and
- * judgments remain, so that old runs can be read. Error messages of such queries are removed from the results of runs.
+ * gets a new version without them. In old versions, the texts, steps and tags of these queries are overwritten; the ids
+ * and judgments remain, so that old runs can be read. Error messages of such queries are removed from the results of
+ * runs.
  *
  * @returns the number of erased golden queries
  */
@@ -357,7 +358,7 @@ export function createGoldenDocuments(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** Returns the stored texts of documents and when they were last seen, keyed by id. */
+    /** Returns, keyed by document id, the stored text and the time at which the document was last seen in the store. */
     async seen(
       pipeline: string,
       ids: readonly string[],

@@ -7,7 +7,7 @@ import { requestsOfQuery } from './golden-sets.ts';
 
 /**
  * `still_running`: the previous run had not ended. `missed`: no scheduler was running, or the run could not be stored
- * in time. `no_full_run`: there is no full run yet with which a sentinel could be compared.
+ * in time. `no_full_run`: the sentinel could not be compared with a full run, because none has completed yet.
  */
 export const skipReasons = ['quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run'] as const;
 
@@ -80,7 +80,7 @@ export function createGoldenTicks(pool: Pool) {
 
     /**
      * Returns how many requests the runs of a set have sent to a pipeline since the given time: one per query, or one
-     * per step. For a run in progress, all of its requests count, including those not sent yet.
+     * per step. All requests of a run in progress count, including those that have not been sent yet.
      */
     async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ requests: number }>(

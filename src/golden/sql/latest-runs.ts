@@ -12,7 +12,7 @@ const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
  * Selects full runs, except those of a new version that still runs alongside an older version whose scores are
- * exported. Reads counts that are kept up to date by every write, and finds the newest runs by an index, so that a long
+ * exported. Uses counts that every write keeps up to date, and finds the newest runs with an index, so that a long
  * history does not slow this query down.
  */
 const latestSql = `
@@ -103,10 +103,13 @@ export function createLatestRuns(db: pg.Pool) {
             : {
                 ...came,
                 durationSeconds: row.durationSeconds ?? 0,
-                /** Null if the set forbids no documents, or if the run did not test them. */
+                /**
+                 * Number of forbidden documents that were returned; null if the set forbids none, or if the run did not
+                 * test them.
+                 */
                 forbidden: (row.forbiddenAsked ?? 0) === 0 ? null : came.forbidden,
                 checks: checksOf.get(row.endedId ?? '') ?? [],
-                /** A sentence that explains why the run failed; null if it did not fail. */
+                /** A sentence that explains why the run failed; null unless its status is `failed`. */
                 failedBecause: row.endedStatus === 'failed' ? failureSentence(row.endedId, row.endedReason) : null,
                 finishedAt: endedAt,
               },
@@ -183,9 +186,9 @@ export async function readLatestSentinels(db: pg.Pool) {
   );
   return rows.map(({ endedAt, hasFailed, completedStartedAt, completedAt, ...row }) => ({
     ...row,
-    /** The latest completed or void sentinel. It failed if it has a reason. */
+    /** The latest completed or void sentinel. A sentinel with a reason has failed. */
     ended: endedAt && { finishedAt: endedAt, hasFailed },
-    /** The latest sentinel that completed, which means that the retriever responded. */
+    /** The latest completed sentinel. A sentinel completes only if the retriever responds. */
     completed: completedStartedAt && completedAt && { startedAt: completedStartedAt, finishedAt: completedAt },
   }));
 }

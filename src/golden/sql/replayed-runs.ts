@@ -32,7 +32,7 @@ export interface ReplayRequest {
   readonly compared: readonly string[];
 }
 
-/** No run takes longer than 24 days, so the index is read from 25 days before `from`. */
+/** No run takes longer than 24 days, so the index scan starts 25 days before `from`. */
 const LONGEST_RUN = `interval '25 days'`;
 
 const replayedSql = `

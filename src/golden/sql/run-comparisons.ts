@@ -105,9 +105,9 @@ export async function readComparedWithBaseline(
 }
 
 /**
- * Selects the accepted differences from a baseline: one for each day, or for each index generation, from its last clean
- * run, unless that run was a clear regression. Excludes the day or generation that has not ended yet, and the
- * generation of the baseline itself.
+ * Selects the accepted differences from a baseline. Each day, or each index generation, contributes the difference of
+ * its last clean run, unless that difference was a clear regression. Excludes the day or generation that has not ended
+ * yet, and the generation of the baseline itself.
  */
 const acceptedSql = (periods: string): string => `
   with periods as (${periods}), last_runs as (
@@ -136,7 +136,10 @@ const changes = `
    where pipeline = $1::text and kind in ('index', 'embedder')
      and occurred_at > $4::timestamptz and occurred_at <= $5::timestamptz`;
 
-/** UTC days since the baseline, at most a hundred. Almost always, thirty of them (`MAX_ACCEPTED`) have a clean run. */
+/**
+ * UTC days since the baseline, at most a hundred. They almost always include the thirty days with a clean run that are
+ * needed (`MAX_ACCEPTED`).
+ */
 const days = `
   select greatest(day, $4::timestamptz) as since, day + interval '1 day' as until
     from generate_series(date_trunc('day', $4::timestamptz, 'UTC'), $5::timestamptz - interval '1 day', interval '1 day') as day

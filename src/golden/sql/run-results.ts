@@ -157,7 +157,7 @@ export async function readChecks(db: pg.Pool, runId: string): Promise<readonly C
   return (await readChecksOf(db, [runId])).get(runId) ?? [];
 }
 
-/** Returns the checks of the given runs, by run. Omits runs without checks. */
+/** Returns the checks of the given runs, keyed by run id. Omits runs without checks. */
 export async function readChecksOf(
   db: pg.Pool,
   runIds: readonly string[],
@@ -213,7 +213,7 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
 /**
  * Reads the results of all queries of a run, or of one query, in order of arrival. Lists are read as JSON, which can be
  * parsed many times faster than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes
- * faster. Scores are finite, because they were received as JSON.
+ * faster. All scores are finite, because they were received as JSON, which has no other numbers.
  */
 export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
   const rows = await queryRows<
@@ -268,7 +268,7 @@ const historySql = `
      and s.k = (select max(k) from golden_run_scores where run_id = newest.id and segment = 'all')
    order by newest.started_at, newest.id, s.measure`;
 
-/** Number of runs that `lastReturned` reads: a month of runs for a set that runs four times a day. */
+/** Number of runs that `lastReturned` reads; these cover a month if a pipeline has four full runs a day. */
 const SEARCHED_RUNS = 120;
 
 /** All parameters of a function except the first, which is the pool. */
@@ -307,8 +307,8 @@ export function createRunReads(pool: pg.Pool) {
     },
 
     /**
-     * Returns, for each document id, the newest of a pipeline's recent full runs that returned the document for one of
-     * these queries. If `queryIds` is null, any query counts.
+     * Returns, for each document id, the newest full run of a pipeline in which the document was returned for one of
+     * these queries. If `queryIds` is null, the results of all queries count. Searches only recent runs.
      */
     async lastReturned(
       pipeline: string,

@@ -24,7 +24,7 @@ const ofRun = (k = 'null') => `
    where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = m.measure
      and (${k}::integer is null or s.k = ${k}::integer) order by s.k desc limit 1`;
 
-/** Selects scores as arrays, because PostgreSQL compares arrays by their first element, the mean. */
+/** Selects scores as arrays that begin with the mean, because PostgreSQL compares arrays by their first element. */
 const trendSql = `
   select measure, min(score) as lowest, max(score) as highest
     from (select m.measure, array[s.mean, extract(epoch from r.started_at)::double precision, s.ci_low, s.ci_high] as score

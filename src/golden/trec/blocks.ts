@@ -4,7 +4,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/** Size of a block in bytes, and maximum length of a line. Judgments and results never have longer lines. */
+/** Size of a block, and maximum length of a line, both in bytes. Judgments and results never have longer lines. */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -52,7 +52,7 @@ export class BlockBuffers {
     return this.free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
-  /** Takes back blocks, which must no longer be in use. */
+  /** Makes the memory of blocks available for reuse. The blocks must no longer be in use. */
   giveBack(blocks: readonly Block[]): void {
     for (const { bytes } of blocks) this.free.push(Buffer.from(bytes.buffer));
   }
@@ -60,7 +60,7 @@ export class BlockBuffers {
 
 /**
  * Passes every line of a UTF-8 text file to the handler, in order. Apart from the blocks that the handler keeps, only
- * the current block and the next one are in memory. A byte order mark is skipped, and the last line needs no line feed.
+ * the current block and the next one are in memory. A byte order mark is skipped. The last line may lack a line feed.
  *
  * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8 text or
  *   has a line longer than 512 KiB. Errors of the handler pass through.
@@ -89,8 +89,8 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
         kept = buffer.copy(following, 0, end, filled);
         buffer = following;
         reading = readInto(file, path, buffer, kept);
-        // Prevents an unhandled rejection. The error is thrown when the promise is awaited, unless the handler throws
-        // first.
+        // Prevents an unhandled rejection. The error of the read operation is thrown when `reading` is awaited, unless
+        // the handler throws an error before that.
         reading.catch(() => undefined);
       }
       line = handle(new Block(bytes, path, line), line);
@@ -122,7 +122,10 @@ async function openFile(path: string): Promise<FileHandle> {
   }
 }
 
-/** Reads the next bytes of the file into the buffer at `from`, and returns their number, 0 at the end. */
+/**
+ * Reads the next bytes of the file into the buffer, starting at the offset `from`. Returns the number of bytes, which
+ * is 0 at the end of the file.
+ */
 async function readInto(file: FileHandle, path: string, buffer: Buffer, from: number): Promise<number> {
   try {
     return (await file.read(buffer, from, buffer.length - from, null)).bytesRead;
@@ -131,7 +134,7 @@ async function readInto(file: FileHandle, path: string, buffer: Buffer, from: nu
   }
 }
 
-/** Throws for the first line that is not UTF-8 text. `bytes` are whole lines, so no character is split. */
+/** Throws for the first line that is not UTF-8 text. `bytes` contains only whole lines, so no character is split. */
 function refuseBytes(bytes: Buffer, path: string, firstLine: number): never {
   const signature = firstLine === 1 ? signatureProblem(bytes) : null;
   if (signature !== null) throw malformed(path, firstLine, `The file ${signature}.`);

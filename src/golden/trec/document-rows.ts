@@ -1,4 +1,7 @@
-/** Indexes the lines of a TREC file by query. Document ids stay bytes; only those that messages need become strings. */
+/**
+ * Indexes the lines of a TREC file by query. Document ids remain bytes; only ids that appear in messages are converted
+ * to strings.
+ */
 import { parseScore } from '../../math/ir/trec-line.ts';
 import type { Block } from './blocks.ts';
 
@@ -7,7 +10,10 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 /** Ranks with at most this number of digits fit into 32 bits. */
 const EXACT_RANK = 9;
 
-/** Usual line length in bytes and maximum number of rows, for the initial size of the arrays, which grow if needed. */
+/**
+ * Usual length of a line in bytes, and maximum number of rows for which memory is allocated at first. The arrays grow
+ * if needed.
+ */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
 /** Positions of a line's two ids in a block. Each end is exclusive. */
@@ -24,7 +30,10 @@ export interface FoundResult {
   end: number;
   hash: number;
   rank: number;
-  /** One number in an array, because V8 would allocate an object for a double that is passed between functions. */
+  /**
+   * The score is the only element of an array, because V8 would allocate an object for a double that is passed between
+   * functions.
+   */
   readonly score: Float64Array;
 }
 
@@ -33,11 +42,11 @@ export function newResult(): FoundResult {
 }
 
 /**
- * Reads the columns that follow the query id in a TREC result, if they have the usual form: five columns, each after a
- * single space or tab. Most lines of a large run have this form. This single loop over the bytes takes 40 % less time
- * than finding the columns first.
+ * Reads the columns of a TREC result that follow the query id, if the line has the usual form. In this form, five
+ * columns follow the query id, each after a single space or tab. Most lines of a large run have this form. This single
+ * loop over the bytes takes 40 % less time than finding the columns first.
  *
- * @param at end of the query id
+ * @param at position at which the query id ends
  * @param blank the separator besides the tab: a space, or the tab again if ids may contain spaces
  * @returns the start of the next line; -1 if the line has another form
  */
@@ -75,7 +84,10 @@ export function readUsualResult(bytes: Uint8Array, at: number, blank: number, fo
 }
 
 export interface QueryRows {
-  /** Starts and ends of the row ranges, in alternation. Most queries have contiguous lines and thus one range. */
+  /**
+   * Row ranges: the start and the end of the first range, then those of the next range, and so on. Most queries have
+   * contiguous lines and thus one range.
+   */
   readonly ranges: number[];
 }
 
@@ -94,7 +106,10 @@ export class DocumentRows {
   private last: QueryRows | undefined;
   private readonly found = newResult();
 
-  /** @param fileBytes size of the file, which determines the initial capacity; unused memory is never touched */
+  /**
+   * @param fileBytes size of the file, which determines the initial capacity; capacity that remains unused is never
+   *   written to
+   */
   constructor(fileBytes: number) {
     const room = Math.min(MAX_ROOM, Math.max(1024, Math.ceil(fileBytes / USUAL_LINE_BYTES)));
     this.blockOf = new Uint32Array(room);
@@ -140,8 +155,8 @@ export class DocumentRows {
   }
 
   /**
-   * Replaces all rows with uninitialized rows for these blocks. Returns the columns for the caller to fill, each with
-   * room for at least `rows`.
+   * Replaces all rows with uninitialized rows for these blocks. Returns the columns, which the caller must fill; each
+   * has room for at least `rows` values.
    */
   fill(blocks: readonly Block[], rows: number) {
     this.clear();
@@ -157,7 +172,7 @@ export class DocumentRows {
     this.queries.set(queryId, { ranges: [start, end] });
   }
 
-  /** True if the query id equals the query id of the previous row. */
+  /** True if the bytes `[start, end)` are the query id of the previous row. */
   isOfLastQuery({ bytes }: Block, start: number, end: number): boolean {
     const { lastId } = this;
     if (this.last === undefined || end - start !== this.lastIdLength) return false;
@@ -166,10 +181,10 @@ export class DocumentRows {
   }
 
   /**
-   * From `start` on, adds results of a run. Stops at the first line that belongs to another query than the previous
-   * row, or that does not have the usual form; see `readUsualResult`.
+   * Adds results of a run, beginning at `start`. Stops at the first line whose query id differs from that of the
+   * previous row, or that does not have the usual form (see `readUsualResult`).
    *
-   * @param scores set for each row, like `ranks`
+   * @param scores column in which the score of each added row is stored; its rank is stored in `ranks`
    * @returns the start of the first line that has another form or query, which the caller reads or rejects
    */
   goOn(block: Block, start: number, blank: number, scores: Float64Array, ranks: Int32Array): number {
@@ -204,7 +219,7 @@ export class DocumentRows {
     return this.blockAt(row).slice(this.starts[row] ?? 0, this.ends[row] ?? 0);
   }
 
-  /** True if a row has the same document id as a row of this or another file. */
+  /** True if two rows, which may belong to different files, have the same document id. */
   equals(row: number, other: DocumentRows, otherRow: number): boolean {
     const start = this.starts[row] ?? 0;
     const otherStart = other.starts[otherRow] ?? 0;
@@ -216,7 +231,7 @@ export class DocumentRows {
     return true;
   }
 
-  /** Compares the document ids of two rows by their UTF-8 bytes, which yields code-point order. */
+  /** Compares the document ids of two rows by their UTF-8 bytes; the resulting order is the order of code points. */
   compare(a: number, b: number): number {
     const [aStart, bStart] = [this.starts[a] ?? 0, this.starts[b] ?? 0];
     const [aLength, bLength] = [(this.ends[a] ?? 0) - aStart, (this.ends[b] ?? 0) - bStart];
@@ -291,13 +306,16 @@ export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean 
 /** True inside a word, which contains no separator, line end or control character. */
 export const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
-/** Numbers the distinct documents of one query across files. Its buffers are reused for the next query. */
+/** Numbers the distinct documents of one query across files. The buffers of the set are reused for the next query. */
 export class DocumentSet {
   private owners: DocumentRows[] = [];
   private rows = new Int32Array(256);
   private hashes = new Int32Array(256);
   private count = 0;
-  /** `stamp` + number of the document; entries written before the last call of `empty` count as free. */
+  /**
+   * `stamp` plus the number of a document, in each used slot. Slots that were written before the last call of `empty`
+   * count as free.
+   */
   private slots = new Int32Array(512);
   private stamp = 1;
 
@@ -326,7 +344,7 @@ export class DocumentSet {
     const { slots, rows, hashes, owners, stamp } = this;
     const hash = documents.hashes[row] ?? 0;
     const mask = slots.length - 1;
-    // The table grows, so that at most half of the slots are used.
+    // The loop ends, because `empty` makes the table so large that at most half of the slots are used.
     for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
       const number = (slots[slot] ?? 0) - stamp;
       if (number < 0) {
@@ -340,7 +358,7 @@ export class DocumentSet {
     }
   }
 
-  /** Returns the first row with the document of this number. */
+  /** Returns the first row that was added for the document with this number. */
   rowOf(number: number): number {
     return this.rows[number] ?? 0;
   }

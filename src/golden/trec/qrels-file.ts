@@ -21,14 +21,14 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 /** Maximum number of lines, and of bytes, that are read to detect the format of a file. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
-/** Number of characters of parsed rows that are collected before they become a block. */
+/** Number of bytes of parsed rows that are collected before they are added as one block. */
 const TEXT_LENGTH = 64 * 1024;
 
 /**
  * Reads relevance judgments for an evaluation.
  *
- * @throws RecalldError as readJudgments; `file_malformed` also for a document judged twice for a query, and for a file
- * without judgments
+ * @throws RecalldError the errors of `readJudgments`; also `file_malformed` if a document is judged twice for a query,
+ * or if the file has no judgments
  */
 export async function readQrels(path: string): Promise<JudgmentTable> {
   const { judgments } = await readJudgments(path);
@@ -179,7 +179,7 @@ function tabLines(reading: LineReading): BlockHandler {
       }
       for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Flushes the earlier lines first, so that rows stay in file order.
+      // Adds the collected lines first, so that the rows stay in the order of the file.
       texts.flush();
       judgments.add(block, line, idsIn(starts, ends, query, document), found);
     }

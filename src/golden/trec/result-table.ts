@@ -3,7 +3,10 @@ import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type LineIds, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** Maximum average number of moves per row in an insertion sort: in the first attempts, and in the last one. */
+/**
+ * Maximum average number of moves per row before an insertion sort is abandoned: in the first attempts, and in the last
+ * attempt.
+ */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
@@ -17,7 +20,7 @@ export class ResultTable {
   private order = new Int32Array(256);
   private grades = new Float64Array(256);
   private readonly set = new DocumentSet();
-  /** 1 for each judged document that is already in the ranking of the query. */
+  /** Contains 1 at the number of each judged document that is already in the ranking of the query. */
   private taken = new Uint8Array(256);
   /** Scores of the query being sorted. The lowest bits of each score contain the index of its row. */
   private keys = new Float64Array(256);
@@ -130,7 +133,10 @@ export class ResultTable {
       this.grades[length++] = grade;
     }
     return {
-      /** Grades of the documents, best rank first, -1 for unjudged documents; valid until the next query is ranked. */
+      /**
+       * Grades of the documents, best rank first; unjudged documents have the grade -1. Valid until the next query is
+       * ranked.
+       */
       grades: this.grades,
       length,
       judgedFound,
@@ -138,8 +144,8 @@ export class ResultTable {
       /** Number of results with the same score as the previous, different document. */
       scoreTies,
       /**
-       * Number of neighbor pairs in score order whose ranks have the same order; for `ranksDisagree`, the reverse
-       * order.
+       * `ranksAgree` is the number of pairs of adjacent results, sorted by score, whose scores differ and whose ranks
+       * are in the same order. `ranksDisagree` is the number of such pairs whose ranks are in the reverse order.
        */
       ranksAgree,
       ranksDisagree,
@@ -158,8 +164,9 @@ export class ResultTable {
   }
 
   /**
-   * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If it takes too many moves, for
-   * example in a shuffled run, orders the rows by rank and checks whether the scores have the same order.
+   * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If insertion sort takes too many
+   * moves, as in a shuffled run, orders the rows by rank and tries insertion sort again. If that fails too, sorts the
+   * rows by score.
    */
   private sort(rows: Int32Array): void {
     if (this.moveToPlaces(rows, FIRST_MOVES)) return;
@@ -194,7 +201,10 @@ export class ResultTable {
     return this.unsorted;
   }
 
-  /** Sorts by insertion; if it takes too many moves, returns false and leaves the rows partly sorted. */
+  /**
+   * Tries an insertion sort. If it takes more than `maxMoves` moves per row on average, returns false and leaves the
+   * rows partly sorted.
+   */
   private moveToPlaces(rows: Int32Array, maxMoves: number): boolean {
     let moves = 0;
     for (let i = 1; i < rows.length; i++) {
@@ -212,7 +222,7 @@ export class ResultTable {
    * Sorts by score. The lowest bits of each score are replaced with the index of its row, so that a plain array of
    * doubles can be sorted without a callback per comparison.
    *
-   * @returns false if some scores differ only in those bits
+   * @returns false if some scores are equal, or differ only in the lowest bits
    */
   private sortByScore(rows: Int32Array): boolean {
     const { length } = rows;
