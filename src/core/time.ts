@@ -8,7 +8,7 @@ export interface Clock {
   now(): Date;
   /** Milliseconds of a clock that never goes backwards, even if the wall clock does. */
   monotonicMs(): number;
-  /** Rejects with the reason of `signal` when it aborts. */
+  /** Rejects with `signal.reason` when `signal` aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,4 +1,7 @@
-/** Spans of a LangGraph agent, as OpenInference exports them: recorded traces with ids, times and texts of the demo. */
+/**
+ * Spans of a LangGraph agent in the form that OpenInference exports: recorded traces with the demo's ids, times and
+ * texts.
+ */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { RecalldError } from '../core/errors.ts';
@@ -39,7 +42,7 @@ const file = join(import.meta.dirname, '../../src/demo/data/langgraph/traces.jso
 /** @throws RecalldError file_unreadable */
 export async function createAgentTracer() {
   const recorded = JSON.parse((await readDemoFile(file)).toString('utf8')) as RecordedTraces;
-  /** Returns the export of turns as OTLP in JSON. */
+  /** Returns an OTLP export of the turns, in JSON. */
   const exportOf = (turns: readonly AgentTurn[]): object => ({
     resourceSpans: [
       {
@@ -111,7 +114,7 @@ function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, str
 }
 
 /**
- * Returns a function that maps recorded times to new ones, so that each retriever span is as long as its search was.
+ * Returns a function that maps recorded times to new ones, so that each retriever span lasts as long as its search did.
  */
 function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace): (recordedNs: number) => string {
   const changes = spans
@@ -156,7 +159,7 @@ function withoutDocuments(attributes: Readonly<Record<string, AttributeText>>): 
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => !name.startsWith(DOCUMENTS)));
 }
 
-/** LangChain puts the ids of documents only into `output.value`, and it records no scores. */
+/** LangChain exports document ids only in `output.value`, and it records no scores. */
 function documentsOf({ answer, documents }: AgentTurn['retrievals'][number]): Record<string, AttributeText> {
   if (answer.error !== null) return { 'output.value': '' };
   const listed = documents.map(({ id, text, metadata }) => ({ id, metadata, page_content: text, type: 'Document' }));

@@ -3,7 +3,7 @@ import { type DemoDocument, readDemoDocuments } from './rag/corpus.ts';
 import { contentWords } from './rag/hashed-tfidf.ts';
 import { type AskedQuestion, type SearchAnswer, uniforms } from './traffic.ts';
 
-/** The retrievals of an agent for one question. */
+/** An agent's retrievals for one question. */
 export interface AgentTurn {
   readonly question: string;
   readonly sessionId: string;
@@ -60,7 +60,7 @@ function keywordsOf(text: string): string {
   return words.filter((word) => contentWords(word).length > 0).join(' ');
 }
 
-/** Returns a statement about the article of the question, as a model might invent one. */
+/** Returns a statement about the question's article, of the kind that a model might invent. */
 function inventedAnswer(passages: readonly DemoDocument[], document: string): string {
   const [article = ''] = document.split('/');
   const others = passages.filter(({ id }) => id.startsWith(`${article}/`) && id !== document);

@@ -10,8 +10,8 @@ export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';
 
 /**
- * Minimum golden score: well below the score of the healthy service, and well above its score without a third of the
- * index.
+ * Minimum golden score: well below the score of the healthy service, and well above its score while a third of the
+ * index is missing.
  */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;

@@ -32,7 +32,7 @@ const INGEST_TIMEOUT_MS = 30_000;
  * Starts the real daemon and simulated users. Verifies that the daemon lists the incidents and ingests queries.
  *
  * @param causes diagnosed causes of the incidents, oldest first
- * @param stay runs while users keep sending queries
+ * @param stay work to do while users keep sending queries
  */
 async function continueLive(
   command: CommandSettings,
@@ -140,7 +140,7 @@ const EVERY_MINUTE = '* * * * *';
 
 /**
  * @returns true if every step went as expected
- * @throws RecalldError if the RAG service or the daemon does not start; the reason of `signal`
+ * @throws RecalldError if the RAG service or the daemon does not start; `signal.reason` if `signal` aborts
  */
 export async function runDemo(demo: DemoParts): Promise<boolean> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-demo-'));
@@ -224,14 +224,14 @@ async function runIncidents(
 
 /**
  * Chooses the simulated start so that the simulation ends with the last full hour. The simulation begins in the middle
- * of an eight-hour block (UTC), or up to an hour later if golden runs require it; it is therefore nearly the same at
- * any time of day. The test of a density baseline compares even blocks with odd blocks, and the first 25 hours then
- * have as many even blocks as odd blocks.
+ * of an eight-hour block (UTC), or up to an hour later if the schedule of golden runs requires it. A demo is therefore
+ * nearly the same, whatever the time of day at which it starts. A density baseline is tested by comparing even blocks
+ * with odd blocks; with this start, the first 25 hours contain as many even blocks as odd blocks.
  */
 function timesOf(scenarios: readonly Scenario[]): {
   readonly start: Date;
   readonly healthyHours: number;
-  /** Hours after which live queries are graded. */
+  /** Number of simulated hours after which the grading of live queries starts. */
   readonly judgedAfter: number;
 } {
   const faultsMs = HOUR_MS * hoursOf(scenarios);

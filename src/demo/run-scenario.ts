@@ -163,7 +163,7 @@ async function recover(stage: Stage, scenario: Scenario, place: string): Promise
   await passHours(stage, scenario.recoveryHours, `${place}, recovery, `, async () => {
     hours += 1;
     const firing = await world.daemon.alerts(PIPELINE);
-    // Alerts that still fire after the fix because of the fault are not false alerts.
+    // Alerts that the fault caused are not false alerts, even if they still fire after the fix.
     log.record(firing, world.elapsed(), resolvedAfter !== null);
     if (firing.length > 0) resolvedAfter = null;
     else resolvedAfter ??= hours;
@@ -192,7 +192,7 @@ export async function runHealthyHours(stage: Stage, hours: number): Promise<read
   printLabeled(
     output,
     'live',
-    `${liveQueries} queries; ${baseline === null ? 'query density has no baseline large enough for pages' : `the first ${baseline} sessions are the baseline of query density`}`,
+    `${liveQueries} queries; ${baseline === null ? 'no query density baseline is large enough for alerts to page' : `the first ${baseline} sessions are the baseline of query density`}`,
   );
   const alerts = log.raised.map(({ name }) => name);
   printLabeled(output, 'alerts', alerts.length === 0 ? 'none' : alerts.join(', '));

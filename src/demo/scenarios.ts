@@ -12,7 +12,9 @@ export interface Scenario {
   readonly change: string;
   readonly fix: string;
   readonly ragFault: RagFault;
-  /** Documents missing until the fix, and the share of sessions that ask about them from the start of the fault. */
+  /**
+   * Documents that are missing until the fix, and the share of sessions that ask about them once the fault has started.
+   */
   readonly missing: { readonly gap: Gap; readonly share: number } | null;
   readonly expectedAlerts: readonly string[];
   readonly cause: Cause;
@@ -141,7 +143,7 @@ export const scenarios: readonly Scenario[] = [
     ...usual,
     name: 'agent',
     title: 'rewriter answers',
-    change: `An agent queries the retriever for the users. In ${100 * ANSWERED_SHARE} % of turns, its model answered the question from memory instead of rewriting it as a query.`,
+    change: `An agent queries the retriever on behalf of the users. In ${100 * ANSWERED_SHARE} % of turns, its model answered the question from memory instead of rewriting it as a query.`,
     fix: 'The prompt of the rewriter was corrected.',
     expectedAlerts: [alertNames.rewriting],
     cause: 'query_rewriting',
@@ -150,7 +152,7 @@ export const scenarios: readonly Scenario[] = [
 ];
 
 /**
- * The demo's incidents in order. Two more run only on request: the isolation violation, which changes no measure, and
- * the agent incident, which needs an agent.
+ * The demo's incidents in order. Two more incidents run only on request: the isolation violation, which changes no
+ * measure, and the agent incident, which needs an agent.
  */
 export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation' && name !== 'agent');

@@ -81,7 +81,7 @@ const SEED = 1;
 /**
  * Creates traffic that is the same in every run with the same first hour.
  *
- * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0
+ * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at hour 0
  */
 export function createDemoTraffic(
   questions: DividedQuestions,
@@ -171,7 +171,11 @@ export function createSearcher(url: string, signal: AbortSignal) {
   };
 }
 
-/** Sends a query to the RAG service. Returns a failure as a response with an error. @throws the reason of `signal` */
+/**
+ * Sends a query to the RAG service. Returns a failure as a response with an error.
+ *
+ * @throws `signal.reason` if `signal` aborts
+ */
 export async function ask(url: string, text: string, signal: AbortSignal): Promise<SearchAnswer> {
   const startedMs = performance.now();
   const answered = await searched(url, text, signal).catch(() => {
@@ -197,7 +201,7 @@ const REVIEWER = 'demo';
 /** Page size that is larger than the number of queries selected for human review in an hour. */
 const MAX_QUERIES = 100;
 
-/** Sends human judgments to the HTTP API. @throws RecalldError demo_failed, and as readDemoAnswers */
+/** Sends human judgments to the HTTP API. @throws RecalldError demo_failed; the errors of readDemoAnswers */
 export async function addHumanJudgments({ db, url }: SimulatedDaemon, now: Date): Promise<void> {
   const answers = await readDemoAnswers();
   const open = await db.judging.reviews.next(PIPELINE, REVIEWER, now, MAX_QUERIES);

@@ -48,10 +48,11 @@ export interface World {
 
 /**
  * @param start a whole hour at which a golden run is due
- * @param firstHour hour of the users' day at which the simulation begins; traffic is lowest at 0
- * @param hasAgent whether an agent retrieves for the users
- * @param judgedAfter hours after which live queries are graded; grading doubles the real time of each simulated hour
- * @throws RecalldError as withSimulatedDaemon, and what `work` throws
+ * @param firstHour hour of the users' day at which the simulation begins; traffic is lowest at hour 0
+ * @param hasAgent whether an agent sends the queries on behalf of the users
+ * @param judgedAfter number of hours after which the grading of live queries starts; grading doubles the real time of
+ *   each simulated hour
+ * @throws the errors of withSimulatedDaemon and of `work`
  */
 export async function withWorld<T>(
   command: CommandSettings,
@@ -99,7 +100,7 @@ export async function withWorld<T>(
       await agent.send(daemon.url, turns, command.signal);
       liveQueries += turns.reduce((sum, { retrievals }) => sum + retrievals.length, 0);
     };
-    /** Runs the jobs in such an order that each job follows the jobs whose results it uses. */
+    /** Runs each job after the jobs whose results it uses. */
     const evaluateHour = async (): Promise<void> => {
       await daemon.run('evaluate-density', 'measure-live-traffic');
       await daemon.run('find-uncovered-topics', 'evaluate-checks');

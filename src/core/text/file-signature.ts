@@ -1,4 +1,4 @@
-/** Recognizes binary files by their first bytes, where a text file is expected. */
+/** Recognizes, by its first bytes, a binary file that was supplied in place of a text file. */
 
 const UTF_16 = 'is UTF-16; save the file as UTF-8';
 
@@ -8,7 +8,7 @@ const signatures: readonly (readonly [bytes: string, problem: string])[] = [
   ['\x28\xb5\x2f\xfd', 'is compressed with zstd; unpack it'],
   ['BZh', 'is compressed with bzip2; unpack it'],
   ['\xfd7zXZ', 'is compressed with xz; unpack it'],
-  ['PK\x03\x04', 'is a ZIP archive, as .xlsx, .ods, .npz and .pt are; unpack it, or save a table as CSV in UTF-8'],
+  ['PK\x03\x04', 'is a ZIP archive, like .xlsx, .ods, .npz and .pt files; unpack it, or save a table as CSV in UTF-8'],
   ['\xd0\xcf\x11\xe0', 'is a workbook from an old Excel version; save the table as CSV in UTF-8'],
   ['PAR1', 'is Parquet; write the table as CSV or JSON lines'],
   ['ARROW1', 'is Arrow; write the table as CSV or JSON lines'],
@@ -24,8 +24,8 @@ const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 export const SIGNATURE_BYTES = 64;
 
 /**
- * Returns a file's problem and its fix, recognized from the first bytes and worded to follow the file name; null for
- * UTF-8 text. UTF-16 without a byte order mark has a NUL in every other byte.
+ * Returns what is wrong with a file, according to its first bytes, and how to fix it, worded to follow the file name;
+ * null for UTF-8 text. UTF-16 without a byte order mark has a NUL in every other byte.
  */
 export function signatureProblem(first: Uint8Array): string | null {
   const begin = Buffer.from(first.subarray(0, SIGNATURE_BYTES)).toString('latin1');

@@ -121,7 +121,7 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
-/** Returns true for a text with few opening brackets, as most texts have; such a text needs no exact count. */
+/** Returns true if a text has few opening brackets, which is the usual case; such a text needs no exact count. */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
   for (const mark of ['{', '[']) {

@@ -7,7 +7,7 @@ const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
 /**
  * If the second-best language scores more than this share of the best score, the result is null. The two scores are
- * this close for names, code and texts that mix languages.
+ * this close for texts that mix languages, for names and for code.
  */
 const ALMOST_AS_WELL = 0.9;
 
@@ -19,8 +19,8 @@ const known = new Map<string, string | null>();
 /**
  * Returns the ISO 639-3 code of the language, such as `eng`; null if it cannot be determined from the text.
  *
- * @param minLetters texts with fewer letters return null; a low minimum is acceptable when two shares are compared,
- * because errors cancel out
+ * @param minLetters number of letters below which the result is null; a low minimum is acceptable when two shares are
+ * compared, because errors cancel out
  */
 export function languageOf(text: string, minLetters = MIN_LETTERS): string | null {
   const key = `${minLetters} ${createHash('sha256').update(text).digest('base64')}`;

@@ -4,7 +4,7 @@ import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
 /**
  * Parses text that JSON.parse rejects, if its meaning is clear:
  *
- * - `NaN`, `Infinity`, `nan`, `inf`, `None` and `undefined` are null, `True` and `False` are booleans;
+ * - `NaN`, `Infinity`, `nan`, `inf`, `None` and `undefined` are null; `True` and `False` are booleans;
  * - strings may have single quotes, with the escapes of Python; tuples and sets are lists; a trailing comma is
  *   allowed;
  * - a call with named arguments, such as `Document(id='a', metadata={})`, is an object; a call with one argument,
@@ -19,8 +19,8 @@ export function parseLooseJson(text: string): JsonValue {
 }
 
 /**
- * Returns the first position at which a text is not JSON, with field names but without values from the text; null if
- * the text is valid JSON or exceeds the limits.
+ * Returns the first position at which a text is not JSON; null if the text is valid JSON or exceeds the limits. The
+ * result contains field names but no values from the text.
  */
 export function findJsonFault(text: string) {
   const reader = new Reader(text, true);
@@ -260,7 +260,7 @@ class Reader {
       this.places[this.places.length - 1] = name;
       entries.push([name, this.value()]);
     });
-    // `fromEntries` defines own properties, so that a key `__proto__` does not set the prototype.
+    // `fromEntries` defines own properties, so that a key named `__proto__` does not set the prototype.
     return values.length > 0 && entries.length === 0 ? values : Object.fromEntries(entries);
   }
 

@@ -31,8 +31,8 @@ export function quoted(value: string): string {
 
 /**
  * Parses the JSON value on a line. If a double cannot represent an integer exactly, converts the integer to a string of
- * digits. Refuses a key `__proto__` and duplicate keys, because JavaScript objects would silently lose them, possibly
- * with an id.
+ * digits. Refuses duplicate keys and a key named `__proto__`, because a JavaScript object would silently lose them, and
+ * a lost key may hold an id.
  * @throws RecalldError `file_malformed` if the line is not JSON
  */
 export function parseJson(line: SourceLine): unknown {

@@ -1,4 +1,7 @@
-/** Escapes characters that a terminal interprets instead of showing: control characters and text direction changes. */
+/**
+ * Escapes characters that a terminal interprets instead of displaying them: control characters and marks that change
+ * the text direction.
+ */
 
 /**
  * Matches C0 controls (except tab and line feed), DEL, C1 controls, direction marks, line separators, the byte order

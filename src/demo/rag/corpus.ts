@@ -39,7 +39,7 @@ export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
   return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
 }
 
-/** A row of the file, which is not validated because it is part of the package. */
+/** A row of the data file. The file is part of the package, so its rows are not validated. */
 interface BeirRow {
   readonly _id: string;
   readonly title: string;
@@ -84,7 +84,7 @@ export async function readSentenceVectors(): Promise<SentenceVectors> {
   return (text) => vectors.get(vectorKey(text)) ?? null;
 }
 
-/** Returns the key of a text in the file of vectors, in hexadecimal digits. */
+/** Returns the key of a text in the vector file, in hexadecimal digits. */
 export function vectorKey(text: string): string {
   return createHash('sha256')
     .update(text)
@@ -96,12 +96,12 @@ export function vectorKey(text: string): string {
 const NEIGHBORS = 8;
 
 /**
- * An embedder with precomputed vectors. A text without one, such as a query that a user typed, gets the mean of the
- * vectors of the eight texts with the most similar words, weighted by the square of the similarity. It gets the zero
- * vector if no text shares a word with it.
+ * An embedder with precomputed vectors. For a text without a precomputed vector, such as a query that a user typed, it
+ * averages the vectors of the eight texts whose words are most similar, weighted by the square of the similarity. The
+ * result is the zero vector if no known text shares a word with the query.
  *
  * @param texts all texts for which `vectors` has a vector
- * @param words embedder by which texts are compared
+ * @param words embedder whose vectors determine how similar the words of two texts are
  */
 export function sentenceEmbedder(
   vectors: SentenceVectors,

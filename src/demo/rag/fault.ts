@@ -6,7 +6,7 @@ import { hashText } from './hashed-tfidf.ts';
  *
  * - `none`: the service is healthy.
  * - `index`: a third of the documents are missing, as after an aborted index build.
- * - `stale`: every document is split into two that have new ids, as after re-chunking, so judgments become stale.
+ * - `stale`: every document is split into two documents with new ids, as after re-chunking, so judgments become stale.
  * - `embedding`: queries are embedded with a different model than documents, so similarities are meaningless.
  * - `slow`: one search in eight takes 0.8 s longer, as if one of eight replicas were overloaded.
  * - `outage`: every search fails with status 503.
@@ -23,7 +23,7 @@ export type Gap = (typeof gaps)[number];
 /** The article with the most questions, which can be missing from the store. */
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
-/** One passage of each of 16 articles. No golden query is about them, and the store has similar passages. */
+/** One passage from each of 16 articles. No golden query is about these passages, and the store has similar ones. */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',
   'Chloroplast/5',
@@ -49,11 +49,13 @@ export function gapOf(id: string): Gap | null {
   return missingPassages.includes(id) ? 'answers' : null;
 }
 
-/** The `slow` fault delays one search in this many. */
+/** Number of searches out of which the `slow` fault delays one. */
 export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 
-/** Returns the third of the ids, rounded down, that the `index` fault drops. The order of the ids does not matter. */
+/**
+ * Returns the ids that the `index` fault drops: a third of all ids, rounded down. The order of the ids does not matter.
+ */
 export function chooseDroppedIds(ids: readonly string[], seed = 1): string[] {
   return ids
     .map((id) => ({ id, hash: hashText(id, seed) }))

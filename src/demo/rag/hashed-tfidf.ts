@@ -76,8 +76,8 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
  * (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed form. Its dimension and sign come from a seeded hash
  * (Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009), so that collisions cancel on
  * average and the dot product of two vectors estimates their cosine in the full feature space. Features that are not in
- * the corpus count as the rarest, so a query about another topic gets a low similarity. Vectors of different seeds
- * cannot be compared.
+ * the corpus count as the rarest, so a query about another topic gets a low similarity. Vectors computed with different
+ * seeds cannot be compared.
  *
  * `dimensions` must be at least 1; `seed` must be an integer.
  */

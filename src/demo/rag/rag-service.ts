@@ -89,7 +89,7 @@ interface RagServerParts {
   /** The whole corpus, from which dropped documents are restored. */
   readonly chunks: readonly Chunk[];
   readonly embedder: TextEmbedder;
-  /** A different model of the same dimensions, for the `embedding` fault. */
+  /** A different model with the same number of dimensions, for the `embedding` fault. */
   readonly foreignEmbedder: TextEmbedder;
   readonly judge: StandInJudge;
   /** Logs one line per event, but never the text of a query. */
@@ -122,7 +122,7 @@ const conditionBody = {
  *
  * - `POST /search {query, k, with_text}` returns `{results: [{id, score, title, text}]}`, best first; the score is the
  *   cosine similarity. A query without content words has no results.
- * - `POST /v1/embeddings` is the embedder that the search uses, with the OpenAI API.
+ * - `POST /v1/embeddings` is the search's embedder, compatible with the OpenAI API.
  * - `POST /v1/chat/completions` is the stand-in for the LLM judge.
  * - `GET /healthz` returns `{status, documents, fault}`.
  * - `POST /admin/condition {fault, filled}` activates a fault (`none` removes it), adds the documents of the `filled`

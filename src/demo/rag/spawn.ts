@@ -29,10 +29,10 @@ const FAULT_DEADLINE_MS = 10_000;
  * Starts the demo's RAG service as a child process. The child has its own process group, so that Ctrl-C in the terminal
  * reaches only the parent, which then stops everything in order. The child ends when the parent ends for any reason.
  *
- * @param options `signal` cancels the start only; afterwards, `stop` ends the service. `onLog` receives the child's
+ * @param options `signal` cancels only the startup; after that, `stop` ends the service. `onLog` receives the child's
  *   output line by line. `startTimeoutMs` defaults to 90 s.
- * @throws RecalldError demo_failed, with the last line of output of the child, if the child ends or is not ready in
- *   time; the reason of `signal`
+ * @throws RecalldError demo_failed, with the last line of the child's output, if the child ends or is not ready in
+ *   time; `signal.reason` if `signal` aborts
  */
 export async function startDemoRagService(
   options: { signal?: AbortSignal; onLog?: (line: string) => void; startTimeoutMs?: number } = {},
@@ -54,7 +54,7 @@ export async function startDemoRagService(
       exited,
       /** Activates a fault; `none` removes it. Returns the number of documents in the store. */
       setFault: (fault: RagFault, filled: readonly Gap[] = gaps) => setFault(ready.url, fault, filled),
-      /** Stops the process, with SIGKILL after five seconds. If it is called again, waits for the same exit. */
+      /** Stops the process, with SIGKILL after five seconds. A second call waits for the same exit. */
       stop: () => stopChild(child, exited),
     };
   } catch (error) {
@@ -75,7 +75,7 @@ function forkMain(): ChildProcess {
   });
 }
 
-/** Forwards the child's output. @returns a function that returns its last informative line */
+/** Forwards the child's output. @returns a function that returns the last informative line of the output */
 function followLines(child: ChildProcess, onLog: ((line: string) => void) | undefined): () => string {
   let last = '(no output)';
   const take = (line: string) => {

@@ -5,7 +5,7 @@ import type { DemoDocument, DemoQuestion } from './corpus.ts';
 
 export const JUDGE_MODEL = 'stand-in-judge';
 
-/** Shares of grades that are one too high and one too low. */
+/** Share of grades that are too high by one, and share of grades that are too low by one. */
 const TOO_HIGH = 0.1;
 const TOO_LOW = 0.05;
 const MAX_GRADE = 3;
@@ -38,7 +38,7 @@ export function createStandInJudge({
   };
 }
 
-/** The last line of the prompt is a JSON object with its texts. */
+/** The last line of the prompt is a JSON object that contains the question and the document. */
 function textsOf(prompt: string): { readonly question?: string; readonly document?: string } {
   try {
     return parseBoundedJson(prompt.slice(prompt.lastIndexOf('\n') + 1)) as { question?: string; document?: string };
@@ -53,7 +53,10 @@ function errorOf(question: string, document: string): -1 | 0 | 1 {
   return draw < TOO_HIGH + TOO_LOW ? -1 : 0;
 }
 
-/** @returns 3 for the document with the answer, 2 for one of its halves, 1 for others from its article, 0 otherwise */
+/**
+ * @returns 3 for the document with the answer, 2 for half of that document, 1 for other documents from the same
+ * article, 0 otherwise
+ */
 export function knownGrade(document: string, answer: string): number {
   if (document === answer) return 3;
   if (document.startsWith(`${answer}-`)) return 2;

@@ -45,12 +45,12 @@ export async function startPglite(settings: string[] = []) {
     loadDataDir: await dataDir(),
     postgresqlconf: settings,
   });
-  // If a connection ends while the server closes, this function is called after the close, and its error would end the
-  // process. This is fixed in pglite-socket 0.2.17.
+  // If a connection ends while the server is closing, this function is called on a closed database, and the error that
+  // it throws would end the process. This is fixed in pglite-socket 0.2.17.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
-  // Before version 0.2.15, pglite-socket still counts connections that were reset, so any limit would eventually
-  // be exceeded.
+  // Versions of pglite-socket before 0.2.15 keep counting connections that were reset, so any limit would eventually be
+  // exceeded.
   const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: Infinity });
   await socket.start();
   return {

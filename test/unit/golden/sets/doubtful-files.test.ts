@@ -31,7 +31,7 @@ describe('a file that is not text is refused with what it is', () => {
     ['set.csv', Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), 'is UTF-16; save the file as UTF-8.'],
     ['set.txt', utf16, 'is UTF-16; save the file as UTF-8.'],
     ['set.csv.gz', gzipSync('question,document\n'), 'is compressed with gzip; unpack it.'],
-    ['set.csv', Buffer.from('PK\x03\x04\0\0', 'latin1'), 'is a ZIP archive, as .xlsx'],
+    ['set.csv', Buffer.from('PK\x03\x04\0\0', 'latin1'), 'is a ZIP archive, like .xlsx'],
     ['set.csv', Buffer.from('version https://git-lfs.github.com/spec/v1\n'), 'is a Git LFS pointer'],
   ])('%s', async (name, content, problem) => {
     const { code, message } = await refusal({ [name]: content }, name);
