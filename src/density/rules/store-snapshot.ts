@@ -33,7 +33,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
   const clusters: Matrix = { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) };
   for (const label of clustering.labels) shares[label] = (shares[label] ?? 0) + 1 / kept.length;
   return {
-    /** Number of sampled vectors with a direction. */
+    /** Number of sampled vectors that are not zero vectors. */
     rows: kept.length,
     /** Mean of the directions, not scaled to length 1. */
     centroid: meanDirection(directions),

@@ -1,10 +1,13 @@
-/** Alerts on the store, embedder and index of a pipeline, and on missing measurements of these. */
+/** Alerts on the store, embedder and index of a pipeline, and alerts that fire if measurements are missing. */
 import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../../platform/metrics/alert-rules.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/** Measures taken every six hours or less often: from a store sample, a density baseline, or a golden run. */
+/**
+ * Measures that are updated every six hours or less often, because they come from a store sample, a density baseline or
+ * a golden run.
+ */
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
 

@@ -49,9 +49,9 @@ const PATIENCE_MS = 30_000;
 
 /**
  * Measures `store_agreement`: the mean share of the n returned documents that are also among the n nearest chunks in
- * the store. Measures `missed_foreign_ratio`: the share of missed documents (relevant and in the store, but not
- * returned) whose stored vector does not match the vector that the embedder returns for their text. If a measure has no
- * value, records the reason. Rejects with the reason of `signal`, and on database errors.
+ * the store. Measures `missed_foreign_ratio`: the share of missed documents whose stored vector does not match a new
+ * embedding of the document text. A missed document is relevant and in the store, but was not returned. If a measure
+ * has no value, records the reason. Rejects with the reason of `signal`, or with a database error.
  */
 export async function compareWithStore(
   context: Context,

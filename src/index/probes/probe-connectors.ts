@@ -1,4 +1,4 @@
-/** Probes the store, embedder and index of a pipeline, to detect changes and lost recall. */
+/** Probes the store, embedder and index of a pipeline, to detect changes and a loss of recall. */
 
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';

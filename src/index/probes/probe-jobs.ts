@@ -16,13 +16,13 @@ const SAMPLED_VECTORS = 2000;
 const SAMPLED_QUERIES = 1000;
 const DUPLICATE_CHECKS = 100;
 const DUPLICATE_SIMILARITY = 1 - 1e-6;
-/** With only two neighbors, an approximate search might miss one of two equal vectors. */
+/** If only two neighbors were requested, an approximate search might miss one of two equal vectors. */
 const DUPLICATE_NEIGHBOURS = 10;
 
 /**
- * Measures `store_sample_vectors`; `store_centroid_shift` and `store_length_ratio`, relative to the previous snapshot;
- * `store_duplicates_ratio`; and, if there are live queries, `store_query_divergence`, `store_queries_apart_ratio` and
- * `store_chunks_unqueried_ratio`.
+ * Measures `store_sample_vectors` and `store_duplicates_ratio`. Measures `store_centroid_shift` and
+ * `store_length_ratio` relative to the previous snapshot. If there are live queries, also measures
+ * `store_query_divergence`, `store_queries_apart_ratio` and `store_chunks_unqueried_ratio`.
  */
 export async function snapshotStore(
   context: Context,
@@ -50,7 +50,7 @@ async function describeStore(
   const sample = valueOf(await store.sample({ n: SAMPLED_VECTORS, seed, withContent: false }, signal));
   const drawn = await drawQueries(context, pipeline, sample.vectors.columns, now);
   const described = await context.compute.run('describeStore', { sample: sample.vectors, ...drawn }, signal);
-  if (described === null) throw new NoValueError('store_empty', 'the store has no vectors with a direction');
+  if (described === null) throw new NoValueError('store_empty', 'the store is empty or contains only zero vectors');
   const { snapshot, traffic } = described;
   const before = await context.db.index.snapshots.latest(pipeline);
   const shift = before === null ? null : storeShift(before, snapshot);
@@ -134,7 +134,7 @@ async function measureDuplicates(
   return [valueNow(pipeline, DUPLICATES, now, { value, n, ciLow: low, ciHigh: high, ciMethod: 'wilson' })];
 }
 
-/** Defines a job that runs a probe for each pipeline with a store, or with an embedder. */
+/** Defines a job that probes the store, or the embedder, of each pipeline that has one. */
 function probeJob<Part extends 'store' | 'embedder'>(
   part: Part,
   probe: (

@@ -44,11 +44,11 @@ export function canariesTable(pool: Pool) {
   };
 }
 
-/** A stored snapshot, which has the ids of chunks instead of their rows in the sample. */
+/** A stored snapshot. It identifies chunks by their ids, not by their rows in the sample. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;
-  /** Number of sampled vectors with a direction. */
+  /** Number of sampled vectors that are not zero vectors. */
   readonly vectors: number;
   /** Share of the traffic in each cluster; null if there are no live queries. */
   readonly queryShares: Float64Array | null;
@@ -201,7 +201,9 @@ export async function vectorsOf(
   return answer.vectors;
 }
 
-/** Returns the outcomes of `work`, or a gap of the measure if `work` throws NoValueError. */
+/**
+ * Returns the outcomes of `work`. If `work` throws NoValueError, returns an outcome that states why there is no value.
+ */
 export async function outcomesOrGap(
   pipeline: string,
   measure: string,

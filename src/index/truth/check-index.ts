@@ -235,7 +235,8 @@ const phaseWork: Readonly<Record<Phase, (run: PhaseRun, all: boolean) => Promise
 };
 
 /**
- * Runs a phase. Skips it if the store does not support it, and defers the round if the phase cannot continue now.
+ * Runs a phase. Skips the phase if the store does not support it, and defers the round if the phase cannot continue
+ * now.
  *
  * @returns true if all ids in the store are checked in this round
  */
@@ -269,7 +270,7 @@ function gapsOf(
 
 const MAX_WAITING = 1000;
 const DOCUMENTS_PER_CALL = 20;
-/** Maximum number of documents per round whose versions are checked; each call reads only a few documents. */
+/** Each round checks the versions of at most this many documents, because each call reads only a few documents. */
 const MAX_VERSIONS = 200;
 
 async function checkArrivals(run: PhaseRun): Promise<void> {

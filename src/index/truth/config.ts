@@ -70,7 +70,7 @@ export const indexSchema = z
       .max(1000)
       .default(20)
       .describe(
-        'Number of documents per round whose beginning recalld sends to the retriever as a query. The retriever must return the document. 0 disables this check.',
+        'Number of documents that recalld looks up with the retriever in each round. It sends the beginning of each document as a query, and the retriever must return that document. 0 disables this check.',
       ),
     embed: z
       .int()

@@ -20,14 +20,14 @@ const contentOf = (table: string, ...more: readonly string[]): string =>
 const versionOf = (table: string): string =>
   ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
 
-/** Restricts documents to those unchanged since `until`, to those of a segment, or to those that are both. */
+/** Restricts documents by time (unchanged since `until`), by segment, or by both. */
 export interface Expectation {
   readonly until?: Date;
   readonly segment?: string;
 }
 
 export function createDocumentsTable(pool: Pool) {
-  /** Returns documents that should be in the store, after a position in the random order. */
+  /** Returns documents that should be in the store, starting after a position in the random order. */
   const after = (
     pipeline: string,
     { place, id }: typeof FIRST_PLACE,
@@ -245,7 +245,10 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Returns documents whose change has waited since `until` or earlier, oldest change first, and their number. */
+    /**
+     * Returns up to `limit` documents whose change has waited since `until` or earlier, oldest change first. `count` is
+     * the total number of such documents.
+     */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: number }>(
         pool,

@@ -39,7 +39,7 @@ export async function readHubs(
     documents: found.documents,
     /** Hub documents; null if too few queries returned documents. */
     hubs,
-    /** Chunks that are never retrieved; null if unknown: `why` states the reason. */
+    /** Chunks that are never retrieved. If they are unknown, this is null, and `why` states the reason. */
     dead,
     why,
   };
@@ -68,7 +68,9 @@ export interface ReturnedWindow {
   readonly limit: number;
 }
 
-/** Maximum number of documents read, most retrieved first; those that are retrieved less often cannot be hubs. */
+/**
+ * Number of documents to read, starting with the most retrieved ones. All others are too rarely retrieved to be hubs.
+ */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -138,7 +140,7 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   const { rounds, documents: documentsTable } = db.index;
   const status = (await rounds.statuses()).find((one) => one.pipeline === pipeline);
   const counts = await rounds.countFindings(pipeline);
-  /** Documents with findings by kind, oldest finding first. */
+  /** Documents with findings, grouped by kind of finding, oldest finding first. */
   const found: { readonly kind: NamedKind; readonly count: number; readonly documents: readonly NamedDocument[] }[] =
     [];
   for (const kind of findingKinds) {

@@ -142,7 +142,7 @@ export async function* readPages(
       const items = at(answer.json, 'items');
       if (!Array.isArray(items)) {
         const fix = `${configField}.url must return {"items": [...], "next_cursor": ...}`;
-        throw new RecalldError('manifest_unreadable', `The manifest page has no array "items"; ${fix}.`);
+        throw new RecalldError('manifest_unreadable', `The manifest page has no "items" array; ${fix}.`);
       }
       const lines = numbered(
         configField,

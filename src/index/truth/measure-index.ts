@@ -69,8 +69,8 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     measuredAt: now,
   };
   const outcomes: MeasurementOutcome[] = [];
-  // The store cannot be asked for a chunk by its id, so earlier findings cannot be checked again: those from before the
-  // pooled rounds are deleted.
+  // The store cannot be asked for a chunk by its id, so recalld cannot check earlier findings again. It therefore
+  // deletes findings from before the pooled rounds.
   await db.index.rounds.deleteUnseen(pipeline, 'other_model', await pooledSince(db, pipeline, 'other_model', dayAgo));
   const counts = await db.index.rounds.countFindings(pipeline);
   for (const [kind, { measure, ofDay }] of Object.entries(shareOfKind) as [
@@ -93,7 +93,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
   await db.measurements.record(outcomes);
 }
 
-/** Returns the start of the pooled period: a day ago, or the first round after the last change of the share. */
+/** Returns the start of the pooled period: a day ago, or the first round since the share last changed. */
 async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
   const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);
   return roundsSinceChange(rounds)[0]?.round ?? dayAgo;

@@ -298,7 +298,7 @@ function superseded(
   });
 }
 
-/** Checks that a query with the beginning of the text of a document returns this document. */
+/** Sends the beginning of each document's text as a query, and checks that the retriever returns the document. */
 async function probeRetrieval(run: PhaseRun, documents: readonly ExpectedDocument[], chunks: Chunks): Promise<void> {
   const { context, plan, save, signal, throttled } = run;
   if (plan.retrieve === 0) return;

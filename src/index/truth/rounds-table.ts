@@ -57,7 +57,8 @@ export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { re
 /** Result of a step of a round, stored atomically. */
 export interface Step {
   /**
-   * Checked documents by kind; `uncounted` if they were not selected at random and therefore do not count in the share.
+   * Checked documents, grouped by kind of finding. `uncounted`: the documents were not selected at random and therefore
+   * do not count in the share.
    */
   readonly checked?: readonly {
     readonly kind: FindingKind;
@@ -228,7 +229,7 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ kind, ...known }) => [kind, known]));
     },
 
-    /** Deletes findings, other than orphans, of documents that are no longer in the manifest. */
+    /** Deletes the findings of documents that are no longer in the manifest, but keeps orphan findings. */
     async deleteObsoleteFindings(pipeline: string): Promise<void> {
       await pool.query(
         `delete from index_findings f where pipeline = $1::text and kind <> 'orphaned'

@@ -89,7 +89,7 @@ export function indexCommand(command: Command, signal: AbortSignal): CommandUnkn
     )
       .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
       .option('--stored', 'show the result of the last round without starting a new check', false)
-      .option('--documents <n>', 'maximum number of listed documents per kind', parseCount, 20)
+      .option('--documents <n>', 'maximum number of documents to list per kind of finding', parseCount, 20)
       .action(async ({ pipeline, stored, documents, config, json }) => {
         const settings = commandSettings(config, signal);
         assertConfiguredPipeline(settings.config, pipeline);

@@ -1,4 +1,7 @@
-/** Console page *Index*: the store of a pipeline compared with its manifest, with the ids of the findings. */
+/**
+ * The *Index* page of the console: compares the store of a pipeline with the manifest, and lists the ids of the
+ * findings.
+ */
 import { count, interval, percentage, plural } from '../../../core/format.ts';
 import { deploymentMark, deploymentTable } from '../../../live/deployments/edge/deployments-page.ts';
 import { isTooOld } from '../../../measures/measurements.ts';
@@ -32,7 +35,7 @@ const headings: Readonly<Record<NamedKind, { readonly title: string; readonly le
   missing: { title: 'Missing', lead: 'Documents that are in the manifest but not in the store.' },
   unretrievable: {
     title: 'Not retrieved',
-    lead: 'Stored documents that a search for the beginning of their own text does not return.',
+    lead: 'Stored documents that are missing from the results of a search for the beginning of their own text.',
   },
   orphaned: {
     title: 'Orphaned',
@@ -189,7 +192,9 @@ function leaked(leaks: IndexPageData['leaks']): Section {
   return section(
     'leaked',
     `Leaked: ${count(leaks.length)}`,
-    { lead: `Forbidden documents that the latest golden or sentinel run returned twice.${more}` },
+    {
+      lead: `Forbidden documents that the retriever returned in the latest golden or sentinel run, and returned again when recalld repeated the query.${more}`,
+    },
     ids([...new Set(shown.map((leak) => leak.documentId))]),
     table('Leaked', shown, [
       ['Document', (leak) => documentId(leak.documentId)],

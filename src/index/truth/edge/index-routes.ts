@@ -42,7 +42,7 @@ const indexStatusSchema = z.object({
 
 const indexQuery = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
-  limit: limitField(1000, 50).describe('Maximum number of listed documents per kind.'),
+  limit: limitField(1000, 50).describe('Maximum number of documents to list per kind of finding.'),
 });
 
 export const indexEndpoints: readonly Endpoint[] = [
@@ -55,7 +55,7 @@ export const indexEndpoints: readonly Endpoint[] = [
     pipelines: 'named',
     query: indexQuery,
     body: null,
-    responses: { '200': { description: 'Results of the latest index check rounds.', body: indexStatusSchema } },
+    responses: { '200': { description: 'Results of the latest rounds of the index check.', body: indexStatusSchema } },
   },
 ];
 

@@ -16,7 +16,7 @@ import { queryTextOf, segmentTags, sharedPrefix, tenantProbe } from '../rules/fi
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
   readonly set: string;
-  /** Segment as which the queries are sent. */
+  /** Segment on whose behalf the queries are sent. */
   readonly segment: string;
   /** Segments whose documents must not be returned; default: all other segments with the same key. */
   readonly forbid?: readonly string[] | undefined;
@@ -28,8 +28,9 @@ export interface ProbeTenantsOptions {
  * Adds the queries to a golden set and replaces earlier queries with the same id. Each query is the beginning of the
  * text of a random document in the other segment, so that the retriever returns this document if its filter is broken.
  *
- * @throws RecalldError config_invalid for segments that are not in the manifest or not written `key=value`;
- * store_unreachable; golden_set_empty if no document has a text; golden_origin_differs for a manually created set
+ * @throws RecalldError config_invalid for segments that the manifest does not contain or that do not have the form
+ * `key=value`; store_unreachable; golden_set_empty if no document has a text; golden_origin_differs for a manually
+ * created set
  */
 export async function probeTenants(
   { db, clock }: Context,
@@ -84,7 +85,7 @@ async function segmentsToProbe(
   const [key] = Object.keys(segmentTags(segment));
   if (key === undefined) {
     throw refusal(
-      `The segment "${segment}" does not have the form key=value, so queries cannot be sent as this segment. Write segments like tenant=a in the manifest.`,
+      `The segment "${segment}" does not have the form key=value, so recalld cannot send queries on its behalf. Write segments like tenant=a in the manifest.`,
     );
   }
   for (const named of [segment, ...(forbid ?? [])]) {
@@ -95,9 +96,11 @@ async function segmentsToProbe(
   const isOther = (one: string): boolean => one !== segment && one.startsWith(`${key}=`);
   const others = forbid ?? known.filter(isOther);
   if (others.includes(segment))
-    throw refusal(`The segment "${segment}" cannot be forbidden for itself. Use another segment with --forbid.`);
+    throw refusal(
+      `The queries are sent on behalf of "${segment}", so its documents cannot be forbidden. Use another segment with --forbid.`,
+    );
   if (others.length === 0)
-    throw refusal(`The manifest of "${pipeline}" has no segment of "${key}" other than "${segment}".`);
+    throw refusal(`The manifest of "${pipeline}" has no segment with the key "${key}" other than "${segment}".`);
   return others;
 }
 
@@ -135,20 +138,20 @@ async function probesOf(
       queries.push(tenantProbe(`probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`, text, asked, forbidden));
     }
   }
-  // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. `ids` is the number of
-  // forbidden ids in that case, and 0 otherwise.
+  // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. `ids`: number of forbidden ids
+  // if `prefix` is null, otherwise 0.
   return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 
 export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'probe-tenants',
-    "Create golden queries that are sent as one segment of the manifest. Their texts come from another segment's documents, which must not be returned.",
+    "Create golden queries that are sent on behalf of one segment of the manifest. Their texts come from another segment's documents, which must not be returned.",
     'recalld golden probe-tenants --pipeline support-docs --set tenant-probes --segment tenant=a --forbid tenant=b',
   )
     .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
     .requiredOption('--set <name>', 'golden set for the queries; created if it does not exist', parseSetName)
-    .requiredOption('--segment <key=value>', 'segment of the manifest as which the queries are sent')
+    .requiredOption('--segment <key=value>', 'segment of the manifest on whose behalf the queries are sent')
     .option(
       '--forbid <key=value...>',
       'segments whose documents must not be returned (default: all others with the same key)',
@@ -176,5 +179,5 @@ type ProbedSegment = Awaited<ReturnType<typeof probeTenants>>['probed'][number];
 
 function probedLine({ segment, queries, prefix, ids }: ProbedSegment, asked: string): string {
   const forbidden = prefix === null ? `${ids} of its ids` : `ids starting with ${JSON.stringify(prefix)}`;
-  return `${plural(queries, 'query', 'queries')} with texts of ${segment}, to be sent as ${asked}. Forbidden: ${forbidden}.`;
+  return `${plural(queries, 'query', 'queries')} with texts of ${segment}, sent on behalf of ${asked}. Forbidden: ${forbidden}.`;
 }

@@ -85,13 +85,16 @@ interface Chunk {
 const SHINGLE_WORDS = 5;
 /** Minimum number of words of a compared text; shorter texts, such as headings, may occur twice in a document. */
 const MIN_WORDS = 20;
-/** Minimum resemblance of versions of one chunk; overlapping neighbors share only about a third of their shingles. */
+/**
+ * Chunks that resemble each other at least this much are versions of one chunk; overlapping neighbors share only about
+ * a third of their shingles.
+ */
 const MIN_RESEMBLANCE = 0.7;
 
 /**
- * Detects chunks of several versions: by their number if the manifest states how many there should be, by their
- * versions if the store returns them, otherwise by their texts, because two chunks of the same version are never nearly
- * identical.
+ * Returns true if a document has chunks of several versions: if there are more chunks than the manifest states, or if
+ * the store returns more than one version. If the store returns no version, compares the texts, because two chunks of
+ * the same version are never nearly identical.
  *
  * @param expected number of chunks of the document
  * @returns null if the number, the versions and the texts of the chunks are all unknown
@@ -163,8 +166,9 @@ export function queryTextOf(contents: readonly (string | null)[]): string | null
 }
 
 /**
- * Returns the common prefix of all ids in a segment, up to the last character that is neither a letter nor a digit, so
- * that it also matches future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`; null if there is none.
+ * Returns the common prefix of all ids in a segment, truncated after its last character that is neither a letter nor a
+ * digit. The prefix therefore also matches future ids: it is `tenant-b/` for the ids `tenant-b/10` to `tenant-b/17`.
+ * Returns null if there is no such prefix.
  *
  * @param first smallest id, by bytes
  * @param last largest id: a common prefix of both is a prefix of all ids
@@ -176,8 +180,8 @@ export function sharedPrefix(first: string, last: string): string | null {
 }
 
 /**
- * @param segment segment as which the query is sent, written `key=value`
- * @param forbidden ids, or prefixes with `*`, of the segment whose text the query contains
+ * @param segment segment on whose behalf the query is sent, written `key=value`
+ * @param forbidden ids, or id prefixes followed by `*`, from the segment that the text comes from
  */
 export function tenantProbe(
   id: string,

@@ -8,7 +8,7 @@ import { wilsonInterval } from '../../../math/stats/intervals.ts';
 export interface ReturnedDocuments {
   /** Number of distinct queries that returned documents. */
   readonly queries: number;
-  /** Number of distinct documents among their top k results. */
+  /** Number of distinct documents among the top k results of these queries. */
   readonly documents: number;
   /** Number of results, summed over all queries. */
   readonly results: number;
@@ -34,9 +34,9 @@ const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 
 /**
- * Finds documents that significantly exceed both limits: the lower bound of their 95 % Wilson interval,
- * Bonferroni-corrected for all retrieved documents, is above each limit. Returns null if there are fewer than 100
- * queries.
+ * Finds documents that significantly exceed both limits. A document exceeds a limit significantly if the lower bound of
+ * its 95 % Wilson interval, Bonferroni-corrected for all retrieved documents, is above the limit. Returns null if there
+ * are fewer than 100 queries.
  */
 export function findHubs({ queries, documents, results, top }: ReturnedDocuments) {
   if (queries < MIN_QUERIES) return null;
@@ -52,11 +52,11 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
 }
 
 /**
- * Returns the share of chunks that are never retrieved. Null if no sampled chunk ever was: the ids that the retriever
- * returns then probably differ from the store's.
+ * Returns the share of chunks that are never retrieved. Returns null if none of the sampled chunks was ever retrieved,
+ * because the ids that the retriever returns then probably differ from those in the store.
  *
  * @param sampled ids sampled uniformly from the store
- * @param retrieved the sampled ids that any query retrieved
+ * @param retrieved the sampled ids that at least one query retrieved
  */
 export function deadChunks(sampled: readonly string[], retrieved: ReadonlySet<string>) {
   const ids = sampled.filter((id) => !retrieved.has(id));

@@ -19,14 +19,14 @@ export function readManifestLine(line: SourceLine) {
   const known = textIn(line, 'id', id);
   if (known === null) throw malformed(line, 'has no "id"; every document needs the id that it has in the store');
   if (deleted !== undefined && deleted !== null && typeof deleted !== 'boolean') {
-    throw malformed(line, 'has a "deleted" that is neither true nor false');
+    throw malformed(line, 'has an invalid "deleted"; write true or false');
   }
   if (
     chunks !== undefined &&
     chunks !== null &&
     !(typeof chunks === 'number' && Number.isSafeInteger(chunks) && chunks >= 0 && chunks < 2 ** 31)
   ) {
-    throw malformed(line, 'has a "chunks" that is not a whole number');
+    throw malformed(line, 'has an invalid "chunks"; write a whole number from 0 to 2147483647');
   }
   const named = textIn(line, 'segment', segment);
   return {
@@ -44,10 +44,11 @@ export function readManifestLine(line: SourceLine) {
 function textIn(line: SourceLine, key: string, value: unknown): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string' && typeof value !== 'number')
-    throw malformed(line, `has a "${key}" that is not a string`);
+    throw malformed(line, `has an invalid "${key}"; write a string`);
   const text = String(value);
-  if (text.length > MAX_CHARACTERS) throw malformed(line, `has a "${key}" longer than ${MAX_CHARACTERS} characters`);
-  if (text.includes('\0')) throw malformed(line, `has a "${key}" with the character NUL`);
+  if (text.length > MAX_CHARACTERS)
+    throw malformed(line, `has an invalid "${key}"; write at most ${MAX_CHARACTERS} characters`);
+  if (text.includes('\0')) throw malformed(line, `has an invalid "${key}"; remove the character NUL`);
   return text;
 }
 

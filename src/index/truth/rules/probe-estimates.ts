@@ -28,7 +28,10 @@ export async function twoStageSample<Seen extends { readonly tally: Tally }>(
   return seen.tally.found === 0 ? seen : check(SECOND_STAGE * first);
 }
 
-/** Estimates the share of documents with a problem, with a 95 % CI; exact if all were checked, null if none was. */
+/**
+ * Estimates the share of documents with a problem, with a 95 % CI. The share is exact if all documents were checked,
+ * and null if no document was checked.
+ */
 export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   if (n === 0) return null;
   const value = Math.min(found, n) / n;
@@ -41,13 +44,14 @@ export interface RoundTally extends Tally {
   readonly round: Date;
 }
 
-/** Maximum probability, per call, that rounds with the same share are split. */
+/** Maximum probability, per call, that a change is found in rounds that all have the same share. */
 const SPLIT_ALPHA = 0.01;
 
 /**
  * Returns the rounds since the share last changed, so that a fixed fault no longer counts in a pooled share. Splits the
- * rounds where the likelihood ratio of two shares against one is largest, if Fisher's exact test (two-sided, doubled,
- * Bonferroni-adjusted for the number of possible splits) rejects a common share; then splits the later rounds likewise.
+ * rounds into earlier and later ones where the likelihood ratio of two shares against one is largest. If Fisher's exact
+ * test (two-sided, doubled, Bonferroni-adjusted for the number of possible splits) rejects a common share, drops the
+ * earlier rounds and repeats the search in the later ones.
  *
  * @param rounds oldest first
  */
@@ -117,10 +121,10 @@ export interface Arrival {
 }
 
 /**
- * Estimates the time within which a share of all changes arrives, with the Kaplan-Meier estimator, which treats waiting
- * changes as censored. It is only known that a change arrived between two checks. The lower bound assumes that it
- * arrived right after the earlier check; the upper bound and the value assume that it arrived right before the later
- * check. If there are too few changes or arrivals, there is no upper bound.
+ * Uses the Kaplan-Meier estimator, which treats waiting changes as censored, to estimate the time within which a share
+ * of all changes arrives. The exact arrival time of a change is unknown: it lies between two checks. The lower bound
+ * assumes that the change arrived right after the earlier check; the upper bound and the value assume that it arrived
+ * right before the later check. If there are too few changes or arrivals, there is no upper bound.
  *
  * @param share in (0, 1)
  * @returns seconds, with a 95 % confidence interval; if there is no upper bound, `value` is the lower bound

@@ -78,7 +78,7 @@ describe('golden probe-tenants', () => {
       /has no segment "tenant=x"\. Its segments: tenant=a, tenant=b, tenant=c/,
     ],
     ['a segment that is no tag', { segment: 'a' }, /"a" does not have the form key=value/],
-    ['a segment against itself', { forbid: ['tenant=a'] }, /cannot be forbidden for itself/],
+    ['a segment against itself', { forbid: ['tenant=a'] }, /its documents cannot be forbidden/],
     ['a pipeline whose manifest was not read', { pipeline: 'other' }, /recalld index check --pipeline other/],
   ])('rejects %s', async (_, options, sentence) => {
     await expect(probe(options)).rejects.toThrow(sentence);

@@ -36,12 +36,12 @@ it.each([
   ['[]', 'is not a JSON object'],
   ['{"id": null}', 'has no "id"'],
   ['{"id": ""}', 'has no "id"'],
-  ['{"id": {}}', 'has a "id" that is not a string'],
-  [`{"id": "${'x'.repeat(1025)}"}`, 'has a "id" longer than 1024 characters'],
-  ['{"id": "a\\u0000"}', 'has a "id" with the character NUL'],
+  ['{"id": {}}', 'has an invalid "id"; write a string'],
+  [`{"id": "${'x'.repeat(1025)}"}`, 'has an invalid "id"; write at most 1024 characters'],
+  ['{"id": "a\\u0000"}', 'has an invalid "id"; remove the character NUL'],
   ['{"id": "a", "updated_at": "yesterday"}', 'has an invalid "updated_at"'],
-  ['{"id": "a", "deleted": "yes"}', 'has a "deleted" that is neither true nor false'],
-  ['{"id": "a", "chunks": -1}', 'has a "chunks" that is not a whole number'],
+  ['{"id": "a", "deleted": "yes"}', 'has an invalid "deleted"; write true or false'],
+  ['{"id": "a", "chunks": -1}', 'has an invalid "chunks"; write a whole number from 0 to 2147483647'],
 ])('rejects %s, with its line', (text, problem) => {
   expect(() => read(text)).toThrow(`Line 7 of m.jsonl ${problem}`);
 });
