@@ -33,7 +33,7 @@ export interface RetainedQuery {
   readonly session: string;
   readonly score: number;
   readonly surprise: number;
-  /** Ids and cosines of the nearest chunks when the baseline was built. */
+  /** Ids and cosines of the chunks that were nearest when the baseline was built. */
   readonly nearest: readonly (readonly [string, number])[];
   readonly vector: Float32Array;
 }
@@ -136,7 +136,10 @@ export function baselinesTable(pool: Pool) {
       );
     },
 
-    /** Two scores of each sample query replayed after `since`: in the baseline, and in its latest replay. */
+    /**
+     * For each sample query that was replayed after `since`: its score in the baseline and its score in the latest
+     * replay.
+     */
     replayed: (pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> =>
       queryRows(
         pool,
@@ -160,7 +163,7 @@ export function baselinesTable(pool: Pool) {
 function retainedOf(rows: readonly RetainedRow[]) {
   return {
     queries: rows.map(({ vector: _vector, ...query }) => query),
-    /** One row per query, in the same order. */
+    /** One row per query, in the order of `queries`. */
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }
@@ -243,7 +246,7 @@ type BaselineArrays = {
   readonly storeMean: Float64Array;
 };
 
-/** Number of elements of each array in the concatenated bytes. */
+/** Lengths, in elements, of the arrays that the concatenated bytes contain. */
 type ArrayShape = ReturnType<typeof arrayShape>;
 
 function arrayShape({ regions, scores, storeMean }: BaselineArrays) {

@@ -43,7 +43,7 @@ export const densityTasks = {
 
 export type DensityCompute = Pick<ThreadPool<typeof densityTasks>, 'run'>;
 
-/** Runs the computations in the calling thread, which suits commands: they do nothing else at the same time. */
+/** Runs the computations in the calling thread. This suits commands, which do nothing else at the same time. */
 export const computeOfCommands: DensityCompute = {
   run: async (task, input) => densityTasks[task](input as never) as never,
 };

@@ -1,4 +1,4 @@
-/** Tables and plans for query density in the context. */
+/** Context of query density: its tables and its plans. */
 
 import type { Pool } from 'pg';
 import type { Scope } from '../core/context.ts';

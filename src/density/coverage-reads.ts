@@ -16,7 +16,7 @@ export interface CoveragePeriod {
 export interface CoveredQuery {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Hash of the session id, of the trace id if there is no session, or of the query id if there is neither. */
+  /** Hash of the first of these ids that exists: session id, trace id, query id. */
   readonly sessionHash: string;
   readonly userHash: string | null;
   readonly segments: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     open: queriesOf('open'),
     /** Number of queries without a coverage row: they were never claimed. */
     untouched: queriesOf('untouched'),
-    /** Times of the first and the last measured query; null if there are none. */
+    /** Times of the first and the last measured query; both are null if no query was measured. */
     first: measured.reduce<Date | null>((least, { first }) => (least === null || first < least ? first : least), null),
     last: measured.reduce<Date | null>((most, { last }) => (most === null || last > most ? last : most), null),
   };

@@ -32,7 +32,7 @@ export type CoverageOutcome = QueryKey &
         readonly reason: 'short' | null;
         /** Ids and cosines of the nearest chunks, nearest first. */
         readonly nearest: readonly (readonly [string, number])[];
-        /** The vector used for the search, if recalld embedded a text; null for the vector that the service sent. */
+        /** The vector used for the search if recalld computed it from a text; null if the service sent the vector. */
         readonly embedding: Float32Array | null;
       }
     | { readonly kind: 'not_measurable'; readonly reason: string }
@@ -47,7 +47,7 @@ export interface ClaimRequest {
   readonly until: Date;
   readonly limit: number;
   readonly now: Date;
-  /** End of the lease. Afterwards, other workers may claim the queries that still have no recorded result. */
+  /** End of the lease. After this time, other workers may claim the queries that still have no recorded result. */
   readonly leaseUntil: Date;
 }
 
@@ -101,8 +101,8 @@ export function coverageTable(pool: Pool) {
 
     /**
      * Records an admission decision and applies it to the queries without a row. Rejects the queries of sessions whose
-     * random number is not below the admission probability, queues the other queries, and stores this probability with
-     * each query. Retries and replicas reject the same queries.
+     * random number is not below the admission probability, and queues the other queries. Stores the admission
+     * probability with each query. Retries and replicas reject the same queries.
      *
      * @returns the number of rejected queries; null if another decision was made in the meantime
      */

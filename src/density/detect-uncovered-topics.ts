@@ -1,4 +1,4 @@
-/** Searches for topics that users ask about and the store does not cover: every hour, and when an alert fires. */
+/** Searches for topics that users ask about but that the store does not cover, every hour and when an alert fires. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
@@ -24,7 +24,7 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** A label is derived from at most this many texts of the topic and this many other texts. */
+/** Maximum number of the topic's texts, and of other texts, from which a label is derived. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
@@ -180,8 +180,8 @@ const MAX_EVENTS = 20;
 
 /**
  * Chooses the shortest recent period with 500 sessions: at most 7 days, excluding the baseline period. While an alert
- * is firing, chooses the time since the drop if it is shorter than a day and contains 200 sessions, so that a topic
- * that is only a few hours old is not diluted.
+ * is firing, chooses the period since the drop if that period is shorter than a day and contains 200 sessions, so that
+ * a topic that is only a few hours old is not diluted.
  */
 async function topicPeriod(
   context: Context,
@@ -208,7 +208,10 @@ async function topicPeriod(
   }
 }
 
-/** Start of the drop according to the firing alert: the later time if two alerts are firing, null if none is. */
+/**
+ * Returns the start of the drop that the firing alert reported. If two alerts are firing, returns the later start.
+ * Returns null if no alert is firing or no start is known.
+ */
 async function dropStart({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;

@@ -194,7 +194,8 @@ async function measureWindow(
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
 ) {
-  // A query scored during the following read counts as late, so the next search for late queries starts at this time.
+  // A query that is scored while the traffic is being read below counts as late, so the next search for late queries
+  // starts at this time.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
@@ -256,12 +257,15 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
   };
 }
 
-/** Maximum number of steps per pipeline and run. After a long downtime, the run of the next minute continues. */
+/**
+ * Maximum number of steps per pipeline and run. If more steps are due, as after a long downtime, the run in the next
+ * minute takes them.
+ */
 const MAX_STEPS = 48;
 
 /**
- * Takes all due steps of every pipeline, then evaluates its check. If two workers start a step from the same revision
- * of the state, only one step is stored.
+ * For every pipeline, takes up to `MAX_STEPS` due steps, then evaluates the pipeline's check if a step was stored. If
+ * two workers start a step from the same revision of the state, only one step is stored.
  *
  * @throws the errors of forEachPipeline
  */
@@ -317,7 +321,8 @@ async function observe(
 }
 
 /**
- * Writes measurements before the state: they are the same for every worker, so writing them twice does no harm.
+ * Writes the measurements first and the state afterwards: measurements are the same for every worker, so writing them
+ * twice does no harm.
  *
  * @returns false if another worker was faster
  */

@@ -50,7 +50,7 @@ export async function findComplaints({ reads, compute }: Context, pipeline: stri
       shown: distinctExamples(topic.examples, topic.members, textsById).flatMap((id) => known.get(id) ?? []),
       failed: members.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length,
       empty: members.filter(({ outcome }) => outcome === 'empty').length,
-      /** Documents that users with similar queries clicked or rated positively, most often liked first. */
+      /** Documents that users with similar queries clicked or rated positively, most liked first. */
       liked: await table.liked(pipeline, since, topic.alike, MAX_DOCUMENTS),
     });
   }
@@ -134,7 +134,7 @@ export function complaintsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, row]));
     },
 
-    /** Documents that users clicked or rated positively in the results of these queries, most often liked first. */
+    /** Documents that users clicked or rated positively among the results of these queries, most liked first. */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
       const rows = await queryRows<{ readonly documentId: string }>(
         pool,

@@ -124,7 +124,7 @@ const topicSchema = topicWindowSchema.extend({
   nearest_chunks: z.array(z.object({ id: z.string(), similarity: z.number() })),
   segments: z
     .array(z.object({ segment: z.string(), share: z.number() }))
-    .describe('Segments overrepresented in the topic, with their shares of its queries.'),
+    .describe('Segments overrepresented in the topic, each with its share of the queries in the topic.'),
   lost_chunks: z
     .array(z.string())
     .describe('Ids of chunks found by similar baseline queries but now missing from the store.'),

@@ -1,6 +1,6 @@
 /**
- * Builds baselines from traffic: a provisional baseline as soon as possible, one of page grade once there is enough
- * traffic, and a new one after a change.
+ * Builds baselines from traffic: a provisional baseline as soon as possible, a baseline of grade `page` once there is
+ * enough traffic, and a new baseline after a change.
  */
 
 import type { Context } from '../core/context.ts';
@@ -39,8 +39,8 @@ const SEED = 1;
 const MAX_REPLAY_MS = DAY_MS;
 
 /**
- * Builds a baseline from the queries measured so far. The first baseline may be provisional; only a baseline of page
- * grade replaces it.
+ * Builds a baseline from the queries measured so far. The first baseline may be provisional; only a baseline of grade
+ * `page` replaces it.
  *
  * @returns null if the store did not respond
  */
@@ -122,7 +122,9 @@ export async function observeReplay(
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
 
-/** Density of the retained queries before and after the change, both with the percentiles of the old baseline. */
+/**
+ * Density of the retained queries before and after the change, both computed with the percentiles of the old baseline.
+ */
 async function effectOfChange(
   { db }: Context,
   { pipeline }: DensityPlan,

@@ -60,7 +60,7 @@ async function measurePipeline(
   const from = new Date(admission.until.getTime() - MAX_WAIT_MS);
   const { key: fingerprint } = await currentFingerprint(context, plan);
   const turn = searchRateLimit(context, plan);
-  // A batch must finish within its lease, whatever the rate limit.
+  // A batch must finish within its lease, however low the rate limit is.
   const limit = Math.max(1, Math.min(BATCH, Math.floor((plan.maxPerSecond * LEASE_MS) / 4000)));
   while (clock.monotonicMs() < stopAt) {
     signal.throwIfAborted();
@@ -195,9 +195,12 @@ async function embedMissing(
 
 /** Delay before queries are admitted: during this time, sampling may still drop queries of the same minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** Maximum time that a query waits; after this time, it is not measured any more. */
+/** Maximum time that a query waits; a query that has waited longer is not measured. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
-/** Maximum length of the queue, as the time to process it. If the queue is longer, some sessions are not admitted. */
+/**
+ * Maximum length of the queue, expressed as the time that it takes to process the queue. If the queue is longer, some
+ * sessions are not admitted.
+ */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
 /**
  * Maximum waiting time of the oldest query. A longer wait shows that the workers search fewer queries than the budget
@@ -230,7 +233,7 @@ async function admit({ db, clock, logger, meter }: Context, { pipeline, maxPerSe
   const leftOut = await db.density.coverage.admit({ pipeline, from, until, now, admission, decidedUntil });
   if (leftOut !== null && leftOut > 0) meter.increment('recalld_density_left_out_total', { pipeline }, leftOut);
   if (leftOut === null || (admission.level === previous.level && leftOut === 0)) return;
-  logger.warn('more live queries are waiting than density.max_per_second allows to measure', {
+  logger.warn('more live queries are waiting than density.max_per_second allows recalld to measure', {
     pipeline,
     waiting: arrived + admitted,
     oldest_seconds: Math.round(oldestMs / 1000),

@@ -1,4 +1,4 @@
-/** A change of the store, index or embedder leads to an annotated new baseline, never to a drift alert. */
+/** A change to the store, index or embedder leads to an annotated new baseline, never to a drift alert. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -35,7 +35,7 @@ const SEED = 1;
 
 type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
-/** Fingerprint of the index and the embedder at their last probes, and a short key for it. */
+/** Fingerprint that combines the index and the embedder, each as last probed, and a short key derived from it. */
 export async function currentFingerprint({ db }: Context, { pipeline }: DensityPlan) {
   const fingerprints = (await db.live.deployments.fingerprints()).filter((one) => one.pipeline === pipeline);
   const traitsOf = (name: 'index' | 'embedder') =>
@@ -45,7 +45,7 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
 }
 
 /**
- * Detects changes of the index or embedder. If only the index is new and retained baseline queries find the same chunks
+ * Detects changes to the index or embedder. If only the index is new and retained baseline queries find the same chunks
  * in it, keeps the baseline. Otherwise reopens the baseline queries so that they are searched again (with new
  * embeddings of their texts if the model changed), and pauses monitoring until then.
  *
@@ -131,8 +131,8 @@ async function searchRetained(
 }
 
 /**
- * Period whose queries are replayed: the baseline period if its queries are still stored; otherwise, if no incident is
- * open, as many of the latest days as a baseline requires. Null if there are no queries.
+ * Period whose queries are replayed. This is the baseline period if its queries are still stored. Otherwise, if no
+ * incident is open, it consists of the latest days, as many as a baseline requires. Null if no queries were found.
  */
 async function replayPeriod(
   { db }: Context,
@@ -166,8 +166,8 @@ export async function probeConnectors(
 
 /**
  * Uses golden queries as a control group: they never change, so a drop in their scores is due to the store. Returns
- * true if any measure of the latest golden runs, computed over all queries, is below its baseline, with the 95 % CI of
- * the difference below 0; null if no run was compared.
+ * true if the latest golden runs are significantly below their baseline in any measure over all queries: the whole 95 %
+ * CI of the difference is below 0. Returns null if no run was compared.
  */
 export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest

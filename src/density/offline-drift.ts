@@ -184,11 +184,11 @@ async function scoreQueries(
 }
 
 /**
- * Computes a value of each query from its neighbors. Searches equal queries only once, because users repeat queries.
- * Searches the queries in slices, so that the search can be interrupted.
+ * Computes a value for each query from the query's neighbors. Searches equal queries only once, because users repeat
+ * queries. Searches the queries in slices, so that the search can be interrupted.
  *
- * @param valuesIn values of the queries of a slice
- * @param show called with the number of queries that have a value
+ * @param valuesIn computes the values of the queries in one slice
+ * @param show callback that receives the number of queries that already have a value
  */
 async function valuesOf(
   queries: Matrix,

@@ -167,7 +167,7 @@ export function densityContent(density: DensityAnswer): Content {
 }
 
 function outgrownText(pipeline: string): string {
-  return `Coverage has been better than in the baseline for two weeks. If coverage loses this gain, comparisons with the current baseline will not show it. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+  return `Coverage has been better than in the baseline for two weeks. If coverage loses this gain, comparisons with the current baseline will not show the loss. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
 }
 
 function events({ events: all }: DensityAnswer): Content {
@@ -190,7 +190,7 @@ function state({ phase, baseline, progress, closed_until: closedUntil }: Density
       fact('Baseline', `version ${baseline.version}`, [
         `${plural(baseline.sessions, 'session')} of ${Math.round(baseline.days)} days until `,
         time(new Date(baseline.until)),
-        baseline.grade !== 'page' && '; provisional: too little traffic for pages',
+        baseline.grade !== 'page' && '; provisional: too little traffic for alerts to page',
       ]),
     progress !== null &&
       fact(

@@ -16,10 +16,10 @@ import { DENSITY_THRESHOLD, MIN_SESSIONS } from '../rules/query-density.ts';
 
 /**
  * Command `recalld drift`: compares three vector files without a database. Reports whether the store covers current
- * queries worse than reference queries, and sets exit code 1 if so.
+ * queries less well than reference queries, and sets exit code 1 if so.
  *
- * The action throws RecalldError: `usage` for the command line, `file_unreadable` and `file_malformed` for the files,
- * `interrupted`.
+ * The action throws RecalldError: `usage` for an invalid command line, `file_unreadable` or `file_malformed` for a
+ * file, or `interrupted`.
  *
  * @param output stream for the report
  */

@@ -101,7 +101,7 @@ const complaintsQuery = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Explain why queries of a topic did not return documents that users with similar queries liked. The request takes up to a minute and requires scope admin.',
+      'Explain why queries of a topic did not return documents that users with similar queries liked. The request takes up to a minute and requires the `admin` scope.',
     ),
 });
 
@@ -132,7 +132,7 @@ const reportSchema = z.object({
       others_share: z.number(),
       adjusted_p: z.number().describe('p-value, adjusted for all tested clusters.'),
       failed: z.int().describe('Number of failed queries in the topic.'),
-      empty: z.int().describe('Number of queries with empty results in the topic.'),
+      empty: z.int().describe('Number of queries in the topic that returned no documents.'),
       examples: z.array(z.object({ id: z.string(), text: z.string().nullable() })),
       days: z.array(
         z.object({

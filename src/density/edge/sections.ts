@@ -38,7 +38,7 @@ export function topicsSection(
   return section(
     'topics',
     title,
-    { lead: 'Topics that are more frequent than in the baseline and poorly covered by the store, largest first.' },
+    { lead: 'Topics that the store covers poorly and that are more frequent than in the baseline, largest first.' },
     topics.length > 0
       ? list(
           'topics',
@@ -69,7 +69,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
     ),
     paragraph(
       strong(percentage(topic.trafficShare)),
-      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points above the baseline. Coverage of its queries is ${percentage(topic.density)} of the coverage in the baseline.`,
+      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points above the baseline. The coverage of its queries is ${percentage(topic.density)} of the baseline coverage.`,
     ),
     optional(describeJudgedRelevance(topic)),
     trendLine(windows.map(({ windowEnd: at, trafficShare: value }) => ({ at, value }))),
@@ -211,7 +211,7 @@ function found(report: ComplaintsReport, showsText: boolean): Content {
   if (compared.kind === 'insufficient_data') {
     const whose = compared.of === 'negative' ? 'with negative feedback' : 'without negative feedback';
     return empty(
-      `Not enough data: ${compared.have} sessions ${whose} and a query vector in ${days} days; at least ${compared.need} are required.`,
+      `Not enough data: in the last ${days} days, ${plural(compared.have, 'session')} ${whose} had a query vector; at least ${compared.need} are required.`,
     );
   }
   const sessions = `${plural(compared.negative, 'session')} with negative feedback and ${count(compared.others)} without, in the last ${days} days`;

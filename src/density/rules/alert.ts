@@ -55,8 +55,8 @@ export interface AlertState {
   /** End of the last closed window. */
   readonly closedMs: number;
   /**
-   * For each detector, the end of the last window after which its e-value was below 1. The density that confirms an
-   * alert covers the time since then.
+   * For each detector, the end of the last window after which the detector's e-value was below 1. The density that
+   * confirms an alert covers the time since then.
    */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
@@ -124,8 +124,8 @@ const MIN_RESOLVE_MS = DAY_MS;
 const MIN_EARLY_MS = 2 * HOUR_MS;
 const MIN_EARLY_SESSIONS = 100;
 /**
- * Confidence level of the intervals that can resolve an alert early. It is high because there is one interval for each
- * window and each start of a period.
+ * Confidence level of the intervals that can resolve an alert early. It is high because many intervals are tested: one
+ * for each window and each possible start of the period.
  */
 const EARLY_CONFIDENCE = 0.999;
 /** An alert that fires again within this time after its resolution counts as returned. */
@@ -149,10 +149,10 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
  * Tests one closed window. Windows must come in order, each exactly once, including windows without sessions.
  *
  * The alert fires if the combined e-value reaches its threshold and the 95 % upper bound of a density is below the
- * density threshold. This is the density of all traffic or of the leading region, over the time since its detector was
- * last calm (at least 200 sessions, at most 7 days). A day without tests follows, so that a drop that has been fixed
- * does not fire again; then the test starts over. A recovery (see `resolution`) ends an open incident and the time
- * without tests.
+ * density threshold. That density is measured for all traffic or for the leading region, over the time since the
+ * e-value of this scope was last below 1 (at least 200 sessions, at most 7 days). A day without tests follows, so that
+ * a drop that has been fixed does not fire again; then the test starts over. A recovery (see `resolution`) closes an
+ * open incident and, if tests are suspended, resumes them.
  *
  * @param scores session scores in the window
  * @param history totals of the windows in the last 7 days, in order; the closed window is last
@@ -255,9 +255,9 @@ function sizeSinceCalm(
 }
 
 /**
- * The alert is resolved if the density of a day is above the threshold and its lower bound is above the upper bound at
- * the time when the alert fired. Unless the alert has returned, a few hours suffice if their density shows a recovery
- * with higher confidence.
+ * The alert is resolved if the density of a day is above the threshold and the lower bound of this density is above the
+ * upper bound of the density at which the alert fired. Unless the alert has returned, a few hours suffice if their
+ * density shows a recovery with higher confidence.
  */
 function resolution(
   policy: AlertPolicy,
@@ -268,7 +268,10 @@ function resolution(
   if (incident === null) return null;
   const { scope, raisedHigh, hasReturned } = incident;
   const floor = floorOf(policy, scope);
-  /** Densities of the periods that end now, start after the alert and last `minMs` to `maxMs`; shortest first. */
+  /**
+   * Densities of the periods with a length from `minMs` to `maxMs` that start after the alert and end now; shortest
+   * first.
+   */
   function* sizes(minMs: number, maxMs: number, confidence: number): Generator<PooledDensity> {
     for (const { startMs } of history.toReversed()) {
       if (startMs < Math.max(incident?.raisedMs ?? 0, nowMs - maxMs)) return;
@@ -287,8 +290,8 @@ function resolution(
     break;
   }
   if (hasReturned) return null;
-  // This level is nearer to the threshold than to the density at which the alert fired, so that a partial fix does not
-  // resolve the alert.
+  // The required lower bound is nearer to the threshold than to the density at which the alert fired, so that a partial
+  // fix does not resolve the alert.
   const healthy = raisedHigh ** (1 / 3) * floor ** (2 / 3);
   for (const { sessions, density, low, startMs } of sizes(MIN_EARLY_MS, MIN_RESOLVE_MS, EARLY_CONFIDENCE)) {
     if (sessions < MIN_EARLY_SESSIONS || density <= floor || low <= healthy) continue;

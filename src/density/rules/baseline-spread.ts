@@ -13,7 +13,7 @@ const MIN_FOR_DETECTOR = 200;
 const GLOBAL_Z = normalQuantile(0.99);
 const REGION_Z = 3;
 
-/** @param windows mean surprises of the sessions in each window, with at least one session in total */
+/** @param windows mean surprises of the sessions in each window; at least one window must contain a session */
 export function globalSpread(windows: readonly SessionMeans[]) {
   return spreadOf(
     windows.map(({ all }) => all),

@@ -45,8 +45,8 @@ export function isInTail(ranks: TiedRanks): boolean {
  * baselines, whatever the order of the queries.
  *
  * @param vectors matrix whose rows the queries refer to
- * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of eight hours;
- *   a query is ranked only among queries of the blocks between, which are then empty
+ * @returns `insufficient_data` if the period has no queries, or if only the even or only the odd blocks of eight hours
+ *   contain queries: a query is ranked only among the queries of the other kind of block
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -84,7 +84,7 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
     global: globalSpread(means),
     /** Regions with enough sessions for a separate detector. */
     monitored: regionSpreads(means, regions.count),
-    /** Share of the session weights by region. */
+    /** For each region, its share of the total session weight. */
     regionShares: regionShares(windows, labels, regions.count),
     /**
      * The worst-covered 10 % of the baseline queries, by cross-fitted ranks. They are searched for uncovered topics.
@@ -150,7 +150,10 @@ export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): nu
   return times.length === 0 ? 0 : first - last + 1;
 }
 
-/** @param pageNeeds requirements for both alert levels; tickets alone never require more */
+/**
+ * @param pageNeeds requirements for both alert levels; a baseline that meets them also supports tickets, whatever
+ * tickets alone require
+ */
 export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineNeeds = PAGE_NEEDS): BaselineGrade {
   const has = (needs: BaselineNeeds): boolean => days >= needs.days && sessions >= needs.sessions;
   if (has(pageNeeds)) return 'page';
@@ -230,8 +233,8 @@ function sessionCount(windows: ReturnType<typeof baselineWindows>): number {
 }
 
 /**
- * Share of the session weights by region. The shares may sum to less than 1, because the total includes queries without
- * a region.
+ * For each region, its share of the total session weight. The shares may sum to less than 1, because the total includes
+ * queries without a region.
  */
 function regionShares(windows: ReturnType<typeof baselineWindows>, regions: Int32Array, regionCount: number): number[] {
   const sums = Array.from({ length: regionCount }, () => 0);

@@ -60,8 +60,8 @@ export function readCause(signs: {
 }
 
 /**
- * `new_demand`: users did not ask about the topic during the baseline. `lost_content`: they did, and the store covered
- * it.
+ * `new_demand`: users did not ask about the topic during the baseline. `lost_content`: users asked about the topic
+ * during the baseline, and the store covered it.
  */
 export const topicCauses = ['new_demand', 'lost_content'] as const;
 
@@ -100,8 +100,8 @@ export function novelBelow(baseline: Matrix): number | null {
     const own = similarities.subarray(row * k, (row + 1) * k);
     const itself = indices.subarray(row * k, (row + 1) * k).indexOf(row);
     const sum = own.reduce((total, similarity) => total + similarity, 0);
-    // If a query has many duplicates, the search may return only duplicates and not the query. One duplicate is then
-    // excluded in its place.
+    // If a query has many duplicates, the search may return only the duplicates but not the query itself. One duplicate
+    // is then excluded in place of the query.
     return (sum - (own[Math.max(0, itself)] ?? 0)) / NEIGHBOURS;
   }).toSorted();
   return values[Math.floor(NOVEL_SHARE * values.length)] ?? null;
@@ -111,11 +111,11 @@ export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
  * Tests whether uncovered queries are new. If the store never had the content, queries are both uncovered and novel. If
- * content was lost, old queries become uncovered. Queries that are new only because they come from other hours or other
- * users are covered.
+ * content was lost, old queries become uncovered. Queries can also be new because they come from other hours or other
+ * users, but the store covers such queries.
  *
  * @param values familiarity of one query per session; at least one value
- * @param uncoveredExcess share of traffic uncovered beyond the baseline, see `UncoveredShare`
+ * @param uncoveredExcess share of traffic uncovered beyond the baseline (see `UncoveredShare`)
  */
 export function noveltyOf(values: ArrayLike<number>, threshold: number, uncoveredExcess: number) {
   let novel = 0;

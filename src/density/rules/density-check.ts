@@ -11,7 +11,7 @@ export const DENSITY_CHECK_NAME = 'density drift';
 /** Threshold for the ratio between the e-value and its alert threshold; an alert can fire once this ratio reaches 1. */
 export const DENSITY_CHECK_THRESHOLD = 1;
 
-/** Number of windows that may fail to close before the density is stale. */
+/** Number of consecutive windows that may fail to close; if more fail, the density is stale. */
 const WINDOWS_TO_TRUST = 3;
 
 type WindowTiming = Readonly<Record<'windowMs' | 'graceMs', number>>;
@@ -26,12 +26,13 @@ export function isStale(plan: WindowTiming, windowEndMs: number, now: Date): boo
 }
 
 export function staleSentence(windowEndMs: number): string {
-  return `No window of live queries has closed since ${minute(new Date(windowEndMs))} UTC. Check the jobs measure-query-coverage and evaluate-density.`;
+  return `No window of live queries has closed since ${minute(new Date(windowEndMs))} UTC. Check the measure-query-coverage and evaluate-density jobs.`;
 }
 
 /**
- * Derives the verdict of the check from the density alerts: a firing page yields the severity of the check, a firing
- * ticket a warning. Returns `no_data` if there is no baseline, or while the baseline is being replaced.
+ * Derives the verdict of the check from the density alerts: if a page is firing, the verdict is the severity of the
+ * check; if only a ticket is firing, the verdict is a warning. Returns `no_data` if there is no baseline, or while the
+ * baseline is being replaced.
  *
  * @param current null before the first step
  * @param evidenceRatio e-value of the page alert divided by its alert threshold; null before the first window

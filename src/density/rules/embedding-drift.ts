@@ -16,7 +16,8 @@ import {
 
 /**
  * Squared maximum mean discrepancy (Gretton et al. 2012) for the kernel exp(-gamma |a - b|^2): mean within x + mean
- * within y - 2 mean between. Excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative.
+ * within y - 2 mean between. Self-pairs are excluded, so that the result is 0 on average if there is no drift; the
+ * result may be negative.
  *
  * @param gamma > 0; infinity stands for the kernel that is 1 for equal rows and 0 for different rows
  * @throws RangeError if a sample has fewer than two rows
@@ -53,7 +54,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   const kernel: PairTable = { n, m, values: values.map(mix) };
   const { totals, total } = marginalsOf(kernel);
   const statistic = (playX: Uint32Array): number => {
-    // Sums the pairs of the smaller side; the sums of the larger side follow from the total.
+    // Adds up only the pairs within the smaller sample; the other sums follow from the totals.
     const rows = n <= m ? playX.toSorted() : othersThan(playX, n + m);
     const within = sumWithin(kernel, rows);
     const touching = rows.reduce((sum, row) => sum + (totals[row] ?? 0), 0);
@@ -86,7 +87,7 @@ export function* drawAssignments(n: number, m: number, permutations: number, see
 }
 
 /**
- * Selects `count` of `size` rows without replacement, by a partial Fisher-Yates shuffle; unordered.
+ * Selects `count` of `size` rows without replacement, in no particular order, by a partial Fisher-Yates shuffle.
  *
  * @param count at most `size`
  */
@@ -137,7 +138,7 @@ function marginalsOf({ n, m, values }: PairTable): { totals: Float64Array; total
   return { totals, total };
 }
 
-/** Sum over the pairs of the given rows, ascending. */
+/** Sum of the values over all pairs of the given rows, which must be in ascending order. */
 function sumWithin({ n, m, values }: PairTable, rows: Uint32Array): number {
   let sum = 0;
   for (let a = 0; a < rows.length; a++) {
@@ -157,7 +158,7 @@ const PERMUTATIONS = 199;
  * @param current at least two nonzero rows
  * @param mostPairedRows maximum number of rows per sample in statistics over all pairs of rows; larger samples are
  *   subsampled
- * @throws RangeError if a sample is too small or has a zero vector, or if the columns differ
+ * @throws RangeError if a sample is too small or has a zero vector, or if the numbers of columns differ
  */
 export function compareEmbeddings(
   reference: Matrix,
@@ -190,7 +191,7 @@ export function compareEmbeddings(
 /**
  * Compares the mean directions of two samples, after scaling each row to length 1.
  *
- * @throws RangeError if a sample is empty or has a row of length zero, or if the columns differ
+ * @throws RangeError if a sample is empty or has a row of length zero, or if the numbers of columns differ
  */
 export function centroidShift(x: Vectors, y: Vectors) {
   if (x.columns !== y.columns) throw new RangeError('The rows of both samples must have the same length.');
@@ -224,7 +225,8 @@ function meanDirection({ rows, columns, data }: Vectors): Float64Array {
 
 /**
  * Energy distance between two samples of vectors (Szekely and Rizzo 2013), 2 E|X - Y| - E|X - X'| - E|Y - Y'|, in units
- * of the vectors. Excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative.
+ * of the vectors. Self-pairs are excluded, so that the result is 0 on average if there is no drift; the result may be
+ * negative.
  *
  * @throws RangeError if a sample has fewer than two rows
  */

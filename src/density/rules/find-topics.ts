@@ -79,7 +79,7 @@ function partsOf(members: Matrix, seed: number) {
     });
 }
 
-/** Largest share of queries in parts linked by a mean cosine of at least `least`. */
+/** Share of the queries in the largest group of parts that are linked by mean cosines of at least `least`. */
 function largestLinked(parts: readonly Part[], least: number): number {
   const groups = parts.map((_, part) => part);
   for (const [a, one] of parts.entries()) {
@@ -146,7 +146,7 @@ export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topic
  * cause of each cluster that is significantly more frequent than in the baseline and has one subject. Ignores queries
  * without a vector. The result does not depend on the order of the queries.
  *
- * @throws RangeError if the vectors do not have the dimensions of the baseline
+ * @throws RangeError if the vectors and the baseline have different numbers of dimensions
  */
 export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, baseline: TopicBaseline, seed: number) {
   const { queries: placed, density } = measureWindow(queries, vectors, baseline);

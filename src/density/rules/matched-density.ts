@@ -12,8 +12,8 @@ const MOST_REFERENCE = 10_000;
 const BLOCKS = 20;
 
 /**
- * Divides the reference rows, of which at most 10,000 are used, into twenty blocks, and assigns the blocks alternately
- * to two halves. Consecutive queries, which may come from one user, are therefore not compared with each other.
+ * Uses at most 10,000 of the reference rows, divides them into twenty blocks, and assigns the blocks alternately to two
+ * halves. Consecutive queries, which may come from one user, are therefore not compared with each other.
  */
 export function referenceHalves(rows: number): readonly [readonly number[], readonly number[]] {
   const step = Math.ceil(rows / MOST_REFERENCE);

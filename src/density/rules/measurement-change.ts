@@ -10,8 +10,9 @@ const CHANGED_MINIMUM = 0.98;
 const NOISY_MEDIAN = 0.9995;
 
 /**
- * Compares stored and recomputed embeddings in pairs. `changed`: the median cosine is below 0.995, or the minimum is
- * below 0.98. `noisy`: the median is below 0.9995, which is usual for non-deterministic embedding services.
+ * Compares each stored embedding with the recomputed embedding of the same text. `changed`: the median cosine is below
+ * 0.995, or the minimum is below 0.98. `noisy`: the median is below 0.9995, which is usual for non-deterministic
+ * embedding services.
  *
  * A pair with different dimensions, or with a vector that has no direction, has cosine 0.
  *
@@ -65,7 +66,7 @@ export function searchCanary(
   });
   return {
     queries: searches.length,
-    /** Mean share of the k chunks that both searches returned. */
+    /** Share of the k chunks that both searches returned, averaged over the queries. */
     meanOverlap: mean(overlaps),
     /** Mean score change of the queries: the score after the change minus the score before it. */
     meanScoreChange: mean(searches.map(({ before, after }) => after.score - before.score)),
@@ -167,7 +168,7 @@ export function outgrewBaseline(dailyDensities: readonly (number | null)[], base
 
 type Traits = Readonly<Record<string, string>>;
 
-/** Traits of the content, not of the measurement. */
+/** Traits that describe the content rather than how it is measured. */
 const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
 /** Index traits that have a fingerprint field of their own. */
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);

@@ -40,7 +40,7 @@ const PARTNER_BLOCK = 128;
 /** If a squared distance is below this share of |a|^2 + |b|^2, its computation from products loses too many digits. */
 const CLOSE = 1e-6;
 
-/** A value (distance or kernel) for every pair of the pooled rows of two samples, x first. */
+/** A value (distance or kernel) for every pair of rows in the pool of two samples; the rows of x come first. */
 export type PairTable = ReturnType<typeof pairDistances>;
 
 /**
@@ -50,7 +50,7 @@ export type PairTable = ReturnType<typeof pairDistances>;
  * Takes (n + m)^2 d / 2 operations and 4 (n + m)^2 bytes: a few seconds and 64 MB for 2,000 + 2,000 rows of 1,536
  * numbers.
  *
- * @throws RangeError if a sample is empty, or if the columns differ
+ * @throws RangeError if a sample is empty, or if the numbers of columns differ
  */
 export function pairDistances(x: Vectors, y: Vectors) {
   if (x.rows === 0 || y.rows === 0 || x.columns !== y.columns) {
@@ -100,7 +100,7 @@ function squaredDifference(rows: Float64Array, i: number, j: number, columns: nu
   return sum;
 }
 
-/** Sums `quantity(value)` over the pairs within x, within y and between them. */
+/** Sums `quantity(value)` separately over the pairs within x, the pairs within y, and the pairs between x and y. */
 export function sumOverPairs({ n, m, values }: PairTable, quantity: (value: number) => number) {
   const size = n + m;
   let withinX = 0;

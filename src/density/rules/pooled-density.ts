@@ -108,7 +108,9 @@ export function pooledDensity(
 
 const MAX_POOL_MS = DAY_MS;
 
-/** Stored coverage totals of one window: sums over its sessions, each of which counts once with its mean. */
+/**
+ * Stored coverage totals of one window: sums over its sessions; each session counts once, with the mean of its queries.
+ */
 export type CoverageTotals = ReturnType<typeof coverageTotals>;
 
 export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered }: QueryDensity) {

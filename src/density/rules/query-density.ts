@@ -100,7 +100,7 @@ export function densityOf(meanX: number): number {
 }
 
 /**
- * Variance of X between sessions if they are covered as in the baseline.
+ * Variance of X between sessions that are covered as well as the sessions in the baseline.
  *
  * @param phi overdispersion of the baseline, >= 1
  */
@@ -127,7 +127,10 @@ export function densityInterval(
   return { low: density * Math.exp(-reach), high: density * Math.exp(reach) };
 }
 
-/** Weighted share of queries with a percentile <= `threshold`; ties count in part. */
+/**
+ * Weighted share of queries with a percentile <= `threshold`; a query whose tied ranks span the threshold counts in
+ * part.
+ */
 function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sessions: number, threshold: number) {
   let total = 0;
   let uncovered = 0;
@@ -177,8 +180,8 @@ export function tooFewSessions(have: number) {
 }
 
 /**
- * Lowest acceptable density, both in a single comparison and for tickets. Densities from this value up are acceptable,
- * even if the drop is certain.
+ * Lowest acceptable density, both in a single comparison and for tickets. A density at or above this value is
+ * acceptable, even if the drop is certain.
  */
 export const DENSITY_THRESHOLD = 0.97;
 
@@ -210,7 +213,10 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
   };
 }
 
-/** Lists of scores among which the window was ranked: their sizes, and the share of the window ranked among each. */
+/**
+ * Lists of scores among which the window's queries were ranked: the size of each list, and the share of the traffic
+ * that was ranked in it.
+ */
 function listsOf(
   { regions }: QueryDensity,
   baseline: BaselineScores,

@@ -32,7 +32,10 @@ export function coverageScore(similarity: number, vector: ArrayLike<number>, sto
   return length === 0 ? similarity : similarity - (MEAN_WEIGHT * dotProduct(vector, storeMean)) / length;
 }
 
-/** Scores of queries from the similarities of their nearest chunks. In an empty store, the similarity is -1. */
+/**
+ * Computes the score of each query from the similarities of its nearest chunks. In an empty store, the similarity is
+ * -1.
+ */
 export function coverageScores(
   { k, similarities }: Neighbours,
   queries: Matrix,
@@ -105,7 +108,8 @@ export const MAX_SURPRISE = Math.log(100);
 export type BaselineScores = ReturnType<typeof baselineScores>;
 
 /**
- * Builds the score lists of a baseline, all ascending: of all queries, and by region number.
+ * Builds the score lists of a baseline, each in ascending order: one list of all scores, and one list per region,
+ * indexed by region number.
  *
  * @param regions region of each score; `NO_REGION` if it has none
  */
@@ -128,13 +132,13 @@ export function baselineScores(scores: ArrayLike<number>, regions: ArrayLike<num
   return { all, regions: lists.map((list): Float64Array => list.toSorted()) };
 }
 
-/** Ranks of a score among the baseline scores and the score itself: all ranks that it shares with equal scores. */
+/** Ranks of a score in a list of the baseline scores and this score; equal scores share all their ranks. */
 export type TiedRanks = ReturnType<typeof tiedRanks>;
 
 /**
  * Ranks of a score within the query's region, or within the whole baseline if the region has fewer than `fewest`
  * scores. The first rank is one more than the number of baseline scores below the score; the last rank is one more than
- * the number of those not above it.
+ * the number of baseline scores that do not exceed the score.
  *
  * @param score finite
  */
@@ -147,7 +151,7 @@ export function tiedRanks(score: number, region: number, baseline: BaselineScore
     /** First of the tied ranks; rank 1 is the worst-covered query. */
     first: below + 1,
     last: notAbove + 1,
-    /** Number of ranks: the number of baseline scores plus one. A rank r is the percentile u = r / of. */
+    /** Number of ranks: the number of baseline scores plus one. Rank r corresponds to the percentile u = r / `of`. */
     of: scores.length + 1,
   };
 }

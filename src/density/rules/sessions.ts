@@ -174,7 +174,7 @@ export interface ChanceGroup {
   readonly sessions: number;
 }
 
-/** Maximum share of all traffic that may be underweighted so that more of the other traffic is used. */
+/** Maximum share of all traffic that may be underweighted in order to use more of the other traffic. */
 const TRIMMED_SHARE = 0.05;
 /** Maximum ratio between the weights of two sessions. */
 const MAX_WEIGHT = 16;
@@ -185,10 +185,10 @@ const MAX_WEIGHT = 16;
  * have been sampled if all traffic had been sampled at that rate. Their unweighted means estimate the means of all
  * traffic, as inverse-probability weighting would, and each session is an independent vote.
  *
- * The common probability is the smallest among the groups. Groups with tiny probabilities are skipped if together they
- * make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if they would weigh more than 16 times as much as
- * the rest. Otherwise a short burst at a tiny rate would discard the data of the hours around it. Skipped groups are
- * underweighted.
+ * The common probability is the smallest probability of any group that is not skipped. Groups with tiny probabilities
+ * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if they would weigh
+ * more than 16 times as much as the rest. Otherwise a short burst at a tiny rate would discard the data of the hours
+ * around it. Skipped groups are underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until they fit
  * @returns null if there are no groups

@@ -20,7 +20,7 @@ export type StoreSnapshot = NonNullable<ReturnType<typeof takeStoreSnapshot>>;
 /**
  * Clusters a sample by direction into K = min(32, rows / 30) clusters, but at least one.
  *
- * @param sample uniform over the store
+ * @param sample vectors drawn uniformly at random from the store
  * @returns null if every vector of the sample is zero or not finite
  */
 export function takeStoreSnapshot(sample: Matrix, seed: number) {
@@ -49,7 +49,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
 
 type StoreCenter = { readonly centroid: Float64Array; readonly meanLength: number };
 
-/** @returns null if the dimensions differ, because another embedding model is not a shift of the content */
+/** @returns null if the dimensions differ, because a change of the embedding model is not a shift of the content */
 export function storeShift(before: StoreCenter, after: StoreCenter) {
   if (before.centroid.length !== after.centroid.length) return null;
   const lengths = lengthOf(before.centroid) * lengthOf(after.centroid);
@@ -135,7 +135,7 @@ function head(vectors: Matrix): Matrix {
 }
 
 /**
- * Precision and coverage of y (the compared sample) with respect to x (the sample to be covered), by Naeem et al. 2020.
+ * Precision and coverage (Naeem et al. 2020) of y (the compared sample) with respect to x (the sample to be covered).
  * Each row of x has a ball whose radius is the distance to its k-th neighbor in x; rows on the surface of a ball are
  * outside it. With k rows or fewer, the radius is the distance to the last neighbor.
  *
@@ -162,7 +162,7 @@ export function manifoldCoverage(distances: PairTable, k: number) {
   return {
     /** Share of y inside at least one ball of x. */
     precision: isInside.reduce((sum, inside) => sum + inside, 0) / m,
-    /** Share of x whose ball contains a row of y. */
+    /** Share of the rows of x whose balls contain at least one row of y. */
     coverage: covered / n,
   };
 }

@@ -44,10 +44,10 @@ const NEAREST_EXAMPLES = 4;
 const RANDOM_EXAMPLES = 2;
 
 /**
- * Clusters the tails of the window and the baseline together, without using the side of a query. Returns the clusters
- * whose excess in the window is significant (p-value below 0.01, Holm-adjusted over all clusters) and at least one
- * percentage point of the traffic. A large topic splits into several clusters, so clusters are merged if their
- * centroids are as similar to each other as to their members.
+ * Clusters the tails of the window and the baseline together, ignoring which side a query comes from. Returns the
+ * clusters whose excess in the window is significant (p-value below 0.01, Holm-adjusted over all clusters) and at least
+ * one percentage point of the traffic. A large topic splits into several clusters, so two clusters are merged if their
+ * centroids are as similar to each other as centroids are to the members of their own clusters.
  *
  * Each session has one vote: its worst-covered query. If a side has more than 2,000 votes, 2,000 of them are selected
  * at random, and the number of sessions is reduced in proportion. The result does not depend on the order of the
@@ -183,7 +183,7 @@ function merged(
     excessPoints: 100 * (trafficShare - baselineShare),
     /** p-value of the merged cluster, tested like a single cluster. */
     p: hypergeometricUpperTail(current, { ...urn, marked: current + baseline }),
-    /** Smallest Holm-adjusted p-value of the clusters merged into it. */
+    /** Smallest Holm-adjusted p-value of the clusters that were merged. */
     adjustedP: Math.min(...parts.map((part) => part.holm)),
   };
 }
@@ -216,7 +216,8 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
       current,
       baseline,
       /**
-       * Probability of at least as many members from the window if all members were assigned to the sides at random.
+       * Probability that the cluster would have at least this many members from the window if members were assigned to
+       * the sides at random.
        */
       p: p[i] ?? 1,
       holm: stepDown[i] ?? 1,

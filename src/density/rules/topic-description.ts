@@ -103,10 +103,10 @@ const stopWords = new Set(
 );
 
 /**
- * Returns at most three terms, the most specific to the topic first, by the z-score of the log-odds ratio against the
- * background with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"). Counts each term
- * once per query. Redaction placeholders such as [EMAIL] are not terms. The result is empty if there are no
- * texts or if they contain no specific terms.
+ * Returns at most three terms that are specific to the topic, most specific first. A term's specificity is the z-score
+ * of its log-odds ratio against the background, with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008,
+ * "Fightin' Words"). Counts each term once per query. Redaction placeholders such as [EMAIL] are not terms. The result
+ * is empty if there are no texts or if they contain no specific terms.
  */
 export function labelTopic(topic: readonly string[], background: readonly string[]): string[] {
   const own = documentFrequencies(topic);

@@ -123,7 +123,8 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
   requireSamples(x, y);
   const n = x.length;
   const m = y.length;
-  // Distances are integers, as multiples of 1 / (n m), so that equal distances compare equal whatever the sample sizes.
+  // Distances are expressed as integer multiples of 1 / (n m), so that equal distances compare equal for all sample
+  // sizes.
   let above = 0;
   let below = 0;
   visitOrdered(x, y, (_value, atOrBelowX, atOrBelowY) => {

@@ -1,4 +1,4 @@
-/** A topic that users ask about and the store does not cover, tracked over time. */
+/** A topic that users ask about but that the store does not cover, tracked over time. */
 
 import { interval, percentage } from '../../core/format.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
@@ -14,7 +14,7 @@ export interface TopicWindow {
   readonly sessions: number;
   /** Share of the traffic, 0 to 1. */
   readonly trafficShare: number;
-  /** Percentage points of traffic above the baseline. */
+  /** Share of the traffic minus its share in the baseline, in percentage points. */
   readonly excessPoints: number;
   readonly density: number;
 }
@@ -39,7 +39,10 @@ export interface SeenTopic extends TopicWindow {
   readonly segments: readonly (readonly [string, number])[];
   /** Ids of chunks that similar baseline queries found and that are now missing from the store. */
   readonly lostChunks: readonly string[];
-  /** Number of judged queries, and share of relevant documents in their results; null if no query is judged. */
+  /**
+   * Number of judged queries, and share of relevant documents in their results; the share is null if no query is
+   * judged.
+   */
   readonly judgedQueries: number;
   readonly relevantShare: number | null;
 }
@@ -121,9 +124,9 @@ function minSimilarity({ cohesion }: FoundTopic): number {
 }
 
 /**
- * Matches found topics with known topics, best pairs first, each topic at most once. The cosine must be at least 0.8,
- * or the cohesion of the found topic if that is lower. Centroids with different dimensions never match, because they
- * come from different models. The result does not depend on the order of either side.
+ * Matches found topics with known topics, best pairs first, each topic at most once. The cosine must be at least 0.8
+ * or, if the found topic's cohesion is below 0.8, at least that cohesion. Centroids with different dimensions never
+ * match, because they come from different models. The result does not depend on the order of either side.
  */
 export function matchTopics<Found extends FoundTopic>(
   found: readonly Found[],

@@ -23,8 +23,8 @@ export interface LostChunks {
 const MAX_REGIONS = 3;
 
 /**
- * @param uncovered uncovered share of all traffic in the period of the alert
- * @param regions largest contribution to the drop first
+ * @param uncovered share of all traffic that is uncovered in the period of the alert
+ * @param regions regions that contribute to the drop, largest contribution first
  * @param lost chunks that are missing from the store; null if unknown
  */
 export function raisedEvent(
@@ -134,7 +134,7 @@ export function changeEvent(
   return {
     kind: 'reset',
     occurredAt: at,
-    sentence: `The ${namesOf(changed)} of ${pipeline} changed, which is not drift. ${consequenceSentence(isLearning, consequence)}`,
+    sentence: `The ${namesOf(changed)} of ${pipeline} changed; this is not drift. ${consequenceSentence(isLearning, consequence)}`,
     details: { changed, ...consequenceDetails(consequence) },
   };
 }

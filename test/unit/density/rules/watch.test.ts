@@ -208,10 +208,10 @@ describe('the density monitor', () => {
 
   it('states that a change is not drift, and what happens to the baseline', () => {
     expect(sentences(transition(settings, watching, changedTo(replay)))).toEqual([
-      'The embedding model of docs changed, which is not drift. 40 baseline queries are being replayed; density alerts are paused until the replay has finished.',
+      'The embedding model of docs changed; this is not drift. 40 baseline queries are being replayed; density alerts are paused until the replay has finished.',
     ]);
     expect(sentences(transition(settings, learning, changedTo({ kind: 'learn' })))).toEqual([
-      'The embedding model of docs changed, which is not drift. recalld now learns a new baseline.',
+      'The embedding model of docs changed; this is not drift. recalld now learns a new baseline.',
     ]);
   });
 });
