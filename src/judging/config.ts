@@ -107,7 +107,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.4)
       .describe(
-        'Minimum for the lower bound of the weighted kappa between the judge and people. The bound is tested once both have graded at least 40 sessions in the window.',
+        'Minimum for the lower bound of the weighted kappa between the judge and people. An alert fires if the bound is below this value and at least 40 sessions in the window have been graded by both the judge and people, or if the whole 95 % CI of kappa is below this value.',
       ),
   })
   .describe(

@@ -1,4 +1,4 @@
-/** Tables and plans that judging adds to the context. */
+/** Database tables and plans for judging, which are part of the context. */
 import type { Pool } from 'pg';
 import { createEvaluationTable } from './graded-queries.ts';
 import { createJudgePanelTable } from './judge-panel-table.ts';

@@ -1,4 +1,4 @@
-/** Expected daily cost of grading, from the prices and limits of the config. */
+/** Expected daily cost of grading, computed from the prices and limits in the config. */
 import { dollars } from '../core/format.ts';
 import type { Judge } from './judge.ts';
 import type { JudgingPlan } from './plan.ts';
@@ -18,8 +18,8 @@ export function assumedCost(judge: Judge): number {
 export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
 
 /**
- * Mean number of documents graded per selected query. It is an upper estimate: it assumes that shadows and pools return
- * only documents that users did not get.
+ * Upper estimate of the mean number of documents graded per selected query. Assumes that shadows and pools return only
+ * documents that users did not get.
  */
 export function gradesPerQuery({ depth, shadowLists, pooling }: JudgingPlan): number {
   return depth * (1 + shadowLists) + (pooling === null ? 0 : pooling.share * pooling.documents);
@@ -38,7 +38,7 @@ export function expectedCost(plan: JudgingPlan) {
     gradesPerDay: grades,
     /** Drift panel pairs graded again per day. */
     panelPairsPerDay: pairs,
-    /** Expected cost per day in US dollars, without the daily limit. */
+    /** Expected cost per day in US dollars, before the daily limit is applied. */
     dollarsPerDay,
     maxCostPerDay,
   };

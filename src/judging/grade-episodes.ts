@@ -31,7 +31,7 @@ export async function gradeEpisodes(
 ): Promise<void> {
   const { episodes } = context.db.judging;
   const { pipeline, depth: k } = plan;
-  // Opened for the first episode, because most pipelines have none.
+  // Opened only when the first episode is graded, because most pipelines have no episodes.
   let throttle: Throttle | null = null;
   const retriever: Retriever = {
     async retrieve(request, asked) {
@@ -82,7 +82,7 @@ type Grader = (
 /**
  * Scores an episode.
  *
- * @returns null if it was erased, or if the judge cannot grade one of its documents
+ * @returns null if the episode was erased, or if the judge cannot grade one of its documents
  * @throws DeferralError
  */
 async function scoreEpisode(

@@ -133,7 +133,7 @@ const EXPIRY_MS = 24 * HOUR_MS;
 /** Number of consecutive items for which a service was unreachable, after which the round ends. */
 const MAX_FAILURES = 3;
 
-/** Queries, pools or episodes that wait for grades. */
+/** Queries, pools or episodes that are waiting to be graded. */
 interface WorkQueue<Item> {
   expire(pipeline: string, before: Date): Promise<number>;
   claim(pipeline: string, due: Date, leaseUntil: Date): Promise<Item | null>;
@@ -144,7 +144,7 @@ interface WorkQueue<Item> {
  * Expires work after a day. Then processes items one by one until none is waiting, the budget is spent or a service is
  * unreachable. Each grade is stored immediately, so that none is paid for twice.
  *
- * @param work processes one item; null if items are only to be expired
+ * @param work processes one item; if null, items expire but are not processed
  * @throws the reason of `signal`, and RecalldError database_unreachable
  */
 export async function processQueue<Item extends { readonly id: string }>(
@@ -181,8 +181,8 @@ export async function processQueue<Item extends { readonly id: string }>(
 }
 
 /**
- * Grades open queries, starting with queries selected for people. A document that the judge cannot grade counts as
- * failed, with grade 0, so that the estimate does not omit it silently. A killed worker loses only the grade of its
+ * Grades open queries, starting with queries selected for human grading. A document that the judge cannot grade counts
+ * as failed, with grade 0, so that the estimate does not omit it silently. A killed worker loses only the grade of its
  * current call; the cost of the call still counts.
  *
  * @throws the errors of processQueue
@@ -252,7 +252,7 @@ async function gradeText(
 }
 
 /**
- * Grades a document that users did not get against `text`; null if the judge cannot grade it.
+ * Grades how well a document that users did not get answers `text`; null if the judge cannot grade it.
  *
  * @throws DeferralError
  */

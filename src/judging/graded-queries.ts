@@ -87,8 +87,8 @@ export async function readWorstGraded(
 export function createEvaluationTable(pool: Pool) {
   return {
     /**
-     * Returns, oldest first, the queries with a trace id whose scores have not been sent yet: those graded by the
-     * model, and those with nothing to grade.
+     * Returns the queries whose scores have not been sent yet, oldest first. Includes only queries that have a trace id
+     * and that either were graded by the model or had nothing to grade.
      *
      * @param since earliest time of receipt
      */

@@ -12,7 +12,7 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** The current judge. No change of its grades has been detected since `since`. */
+/** The current judge. recalld has detected no change in its grades since the time `since`. */
 export interface CurrentJudge {
   readonly judge: Judge;
   readonly since: Date;
@@ -23,7 +23,7 @@ export interface CurrentJudge {
  * changed judge is recorded as a deployment, and its grades are stored separately from earlier ones. Deferred pairs
  * wait for the next round. A killed worker loses at most one call.
  *
- * @returns null without a model judge
+ * @returns null if there is no model judge
  * @throws the reason of `signal`, and RecalldError database_unreachable
  */
 export async function checkJudgeDrift(

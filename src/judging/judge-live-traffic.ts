@@ -60,23 +60,25 @@ export async function judgePipeline(
  */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /**
- * Minimum time between rounds. It is shorter than the hourly schedule, because a job that starts on time may follow one
- * that started late.
+ * Minimum time between rounds. This is less than the hour between scheduled jobs, because a job that starts on time may
+ * follow one that started late.
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Maximum number of failed and empty queries per round. Their scores are 0 without any grade. */
+/**
+ * Maximum number of failed and empty queries per round. Such queries need no grades, because their scores are always 0.
+ */
 const KNOWN_PER_ROUND = 200;
 /**
- * Number of empty queries compared with shadows, per query with documents. They are expensive: every document that a
- * shadow returns for them must be graded, because users got none.
+ * Number of empty queries to compare with shadows, as a share of the number of selected queries with documents. Empty
+ * queries are expensive: every document that a shadow returns for them must be graded, because users got none.
  */
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
  * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. Their number is
  * prorated to the length of the round and limited by the rest of the daily budget. Also selects failed and empty
- * queries, whose scores are 0 without any grade. If there is a model judge, a query with results cannot be selected if
- * its text is not stored.
+ * queries, which need no grades because their scores are always 0. If there is a model judge, a query with results
+ * cannot be selected if its text is not stored.
  *
  * @param minRoundMs minimum length of a round
  * @returns the number of selected queries; null if no round is due
@@ -104,7 +106,9 @@ async function drawQueries(
   return drawn;
 }
 
-/** Number of queries that the round's share of the remaining daily budget (in US dollars) pays for. */
+/**
+ * Number of queries that can be graded within the round's share of `budget`, the remaining daily budget in US dollars.
+ */
 function affordable(budget: number, costOfQuery: number, roundMs: number, now: Date): number {
   if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
   const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));

@@ -106,7 +106,10 @@ export function createJudgePanelTable(pool: Pool) {
         [pipeline, now, leaseUntil],
       ),
 
-    /** Stores today's grade of a pair (0 if the judge gave none) and ends the lease. Null only ends the lease. */
+    /**
+     * Stores today's grade of a pair (0 if the judge gave none) and ends the lease. If the grade is null, only ends the
+     * lease.
+     */
     async record(pipeline: string, pair: DuePair, grade: number | null, now: Date): Promise<void> {
       await pool.query(
         `update judge_panel_pairs

@@ -5,7 +5,7 @@ export function createJudgeSpending(pool: Pool) {
   return {
     /**
      * Reserves `dollars` of the day's budget before a call. If the process dies before it records the actual cost, the
-     * reserved amount remains spent.
+     * reserved amount still counts as spent.
      *
      * @returns false if the day's total would exceed `maxPerDay`
      */
@@ -31,8 +31,8 @@ export function createJudgeSpending(pool: Pool) {
     },
 
     /**
-     * Cost of the day (UTC), and mean cost of a graded query over the last 7 days (null if there is none), in US
-     * dollars.
+     * Cost of the day (UTC), and mean cost per graded query over the last 7 days, in US dollars. The mean is null if no
+     * query was graded in these days.
      */
     async spent(pipeline: string, now: Date): Promise<{ today: number; perQuery: number | null }> {
       const { rows } = await pool.query<{ today: number; week: number; graded: number }>(

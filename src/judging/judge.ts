@@ -99,7 +99,7 @@ function readAnswer(answer: Exclude<ChatAnswer, { kind: 'failed' }>, isFlagged: 
 
 const inputTokens = ({ messages }: ChatRequest): number => estimateTokens(messages.map(({ content }) => content));
 
-/** Returns the token counts that the service reported or, without a report, an estimate. */
+/** Returns the token counts that the service reported; if it reported none, returns an estimate. */
 function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'failed' }>): Tokens {
   if (answer.usage !== null) return answer.usage;
   const input = inputTokens(request);

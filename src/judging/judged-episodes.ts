@@ -64,7 +64,7 @@ export function createJudgedEpisodes(pool: Pool) {
 
     release: releaseIn(pool, 'judged_episodes'),
 
-    /** Finishes an episode: as graded if it has scores, as ungraded for null. */
+    /** Finishes an episode. Its state becomes `graded` if it has scores, and `ungraded` if `scores` is null. */
     async close(pipeline: string, id: string, scores: EpisodeScores | null, by: EpisodeGrading): Promise<void> {
       await pool.query(
         `update judged_episodes
@@ -83,7 +83,9 @@ export function createJudgedEpisodes(pool: Pool) {
       );
     },
 
-    /** Expires open episodes whose selected query was received before `before`. @returns their number */
+    /**
+     * Expires open episodes whose selected query was received before `before`. @returns the number of expired episodes
+     */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rowCount } = await pool.query(
         `update judged_episodes e set state = 'expired' from judged_queries j

@@ -17,7 +17,10 @@ export interface SampledQuery {
   readonly id: string;
   readonly receivedOn: string;
   readonly receivedAt: Date;
-  /** Random number of its session, which decides whether the session is sampled. It identifies the cluster. */
+  /**
+   * Random number that belongs to the query's session and decides whether the session is sampled. It identifies the
+   * cluster.
+   */
   readonly cluster: number;
   readonly sessionHash: string;
   readonly outcome: QueryOutcome;
@@ -315,8 +318,8 @@ export function createJudgedTable(pool: Pool) {
     worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
     /**
-     * Deletes selected queries received before `before`, document texts last seen before then, and grades of pooled
-     * documents from before then.
+     * Deletes what is older than `before`: selected queries by time of receipt, document texts by the time when they
+     * were last seen, and grades of pooled documents by time of grading.
      */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [

@@ -33,7 +33,7 @@ export interface PoolKind {
   readonly searched: number;
 }
 
-/** Queues each selected query whose probability is not null, in the transaction that selects the queries. */
+/** Queues the selected queries, except those with a null `probability`, in the transaction that selects them. */
 export async function insertSelected(
   client: PoolClient,
   table: 'judgment_pools' | 'judged_episodes',
@@ -100,7 +100,7 @@ export function createJudgmentPools(pool: Pool) {
 
     release: releaseIn(pool, 'judgment_pools'),
 
-    /** Finishes a query: as graded if it has scores, as ungraded for null. */
+    /** Finishes a query. Its state becomes `graded` if it has scores, and `ungraded` if `found` is null. */
     async close(pipeline: string, id: string, found: (ReturnType<typeof poolScores> & PoolKind) | null): Promise<void> {
       await pool.query(
         `update judgment_pools

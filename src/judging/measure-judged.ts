@@ -1,4 +1,4 @@
-/** Measures all live traffic from graded queries: scores of the trailing window, and drops of nDCG in recent days. */
+/** Measures all live traffic from graded queries: scores over the trailing window, and drops in nDCG in recent days. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -144,7 +144,7 @@ export const LIVE_DROP = 'live_ndcg_drop';
 
 /** Number of days that are measured again each time, because grades may have arrived late. */
 const LATE_DAYS = 2;
-/** Number of days read for the baseline: more than a baseline uses, because days may be missing. */
+/** Number of days to read for the baseline. A baseline uses fewer days, but some of those read may be missing. */
 const BASELINE_DAYS = 70;
 
 /**

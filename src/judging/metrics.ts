@@ -29,7 +29,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
-    'State of the latest drop in judged live nDCG; the current state is 1. A drop is detected by the model, and confirmed or rejected by human judgments.',
+    'State of the latest drop in judged live nDCG: 1 for the current state, 0 for all other states. A drop is detected by the model, and confirmed or rejected by human judgments.',
     ['pipeline', 'state'],
   ),
   recalld_live_ndcg_pool_gap_queries: storedGauge(
@@ -57,7 +57,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_info: storedGauge(
-    'Information about the current judge; the value is always 1. `fingerprint` identifies its model and prompt, followed by the number of detected changes if there are any.',
+    'Information about the current judge; the value is always 1. `fingerprint` identifies its model and prompt; if changes were detected, it ends with their number.',
     ['pipeline', 'fingerprint'],
   ),
   recalld_judge_panel_pairs: storedGauge(
@@ -65,7 +65,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_changed_timestamp_seconds: storedGauge(
-    'Time when recalld last detected a change in the judge without a config change.',
+    'Time when recalld last detected that the judge had changed although its config had not.',
     pipeline,
   ),
   recalld_judge_cost_dollars_total: {

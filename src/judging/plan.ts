@@ -45,7 +45,9 @@ export function createJudgingPlans(config: Config, pipelines: readonly WatchedPi
         humanShare: judge === null ? 1 : judged.human_share,
         /** Share of human-graded queries that a second person also grades. */
         secondReviewerShare: judged.second_reviewer_share,
-        /** An alert fires when the lower bound of the weighted kappa between judge and people is below this value. */
+        /**
+         * An alert fires when the lower bound of the weighted kappa between the judge and people is below this value.
+         */
         minAgreement: judged.min_agreement,
         segmentKeys: segments.keys,
         maxSegments: segments.max,

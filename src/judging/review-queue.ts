@@ -12,7 +12,8 @@ export interface ReviewedDocument {
   /** Text of the document; null if it was deleted, or if its text is unknown. */
   readonly text: string | null;
   /**
-   * Grade that someone gave before; if the query needs two people, only this person's own grade. Null if there is none.
+   * Grade that a person has already given; if the query needs two people, only the grade of the current person. Null if
+   * there is no such grade.
    */
   readonly grade: number | null;
   readonly isOpen: boolean;
@@ -42,8 +43,8 @@ export interface ListedJudgment {
 }
 
 /**
- * Readable queries for people: `j` is the selected query and `q` its live query. Queries received before $3, the start
- * of the longest window, no longer count in any score.
+ * Readable queries that were selected for human grading: `j` is the selected query and `q` its live query. Queries
+ * received before $3, the start of the longest window, no longer count in any score.
  */
 const readable = `
   judged_queries j
@@ -113,7 +114,7 @@ export function createReviewQueue(pool: Pool) {
         [skipped, limit],
       ),
 
-    /** Finds a query that was selected for people, whether graded or not; null if it was not selected. */
+    /** Finds a query that was selected for human grading, whether graded or not; null if it was not selected. */
     async find(pipeline: string, person: string, now: Date, id: string): Promise<ReviewedQuery | null> {
       const [found] = await read(pipeline, person, now, 'and j.query_id = $4::text', [id]);
       return found ?? null;
@@ -130,7 +131,7 @@ export function createReviewQueue(pool: Pool) {
       );
       const { drawn = 0, open = 0, lately = 0 } = rows[0] ?? {};
       return {
-        /** Number of queries with a readable document that were selected for people. */
+        /** Number of queries that were selected for human grading and have a readable document. */
         drawn,
         /** Number of these queries with no document left for this person to grade. */
         graded: drawn - open,

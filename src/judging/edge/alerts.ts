@@ -104,7 +104,7 @@ function agreementText(groupLabels: readonly string[]): string {
   const kappa = read('recalld_judge_agreement', 2);
   const interval = `95 % CI ${read('recalld_judge_agreement_ci_low', 2)}-${read('recalld_judge_agreement_ci_high', 2)}`;
   const sessions = `n = ${read('recalld_judge_agreement_sessions', 0)} sessions`;
-  return `${selectorVariable('$of', groupLabels, pipeline)}The judge of ${name} agrees with people at a weighted kappa of ${kappa} (${interval}, ${sessions}); the lower bound is below the minimum of ${read('recalld_judge_min_agreement', 2)}. Corrected scores remain valid, but their confidence intervals are wider than necessary.`;
+  return `${selectorVariable('$of', groupLabels, pipeline)}The agreement (weighted kappa) between the judge of ${name} and people is ${kappa} (${interval}, ${sessions}); the lower bound is below the minimum of ${read('recalld_judge_min_agreement', 2)}. Corrected scores remain valid, but their confidence intervals are wider than necessary.`;
 }
 
 export function judgingGroup({ groupLabels }: RuleSettings): RuleGroup {

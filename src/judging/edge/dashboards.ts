@@ -21,7 +21,7 @@ const scores: readonly MeasurePanel[] = [
 const drop: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
-  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries in the recent days (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries in recent days (n)', unit: 'short', min: 0 },
 ];
 
 const behind: readonly MeasurePanel[] = [
@@ -46,7 +46,7 @@ const agreement: readonly MeasurePanel[] = [
   'recalld_judge_agreement',
   {
     metric: 'recalld_judge_agreement_sessions',
-    title: 'Sessions graded by judge and people (n)',
+    title: 'Sessions graded by both the judge and people (n)',
     unit: 'short',
     min: 0,
   },

@@ -110,7 +110,7 @@ function statusFacts({ status, progress, maxCostPerDay }: JudgePageData): Conten
         : fact(`${measureRow(measure).title} @${found.k}`, bounded(found, measureRow(measure).scale));
     }),
     fact(
-      'Agreement between judge and people',
+      'Agreement between the judge and people',
       agreement === null ? missing('too few documents graded by both') : decimal(agreement.kappa),
       agreement !== null && `weighted kappa, ${interval(agreement.low, agreement.high)}`,
     ),
@@ -130,10 +130,10 @@ function nothing({ isJudged, progress, skipped }: JudgePageData): Content {
     return empty('No judge is configured for this pipeline.', 'Add `judged` to the pipeline in the config.');
   return empty(
     progress.drawn === 0
-      ? 'No live query has been selected for people yet.'
+      ? 'No live query has been selected for human grading yet.'
       : skipped.length > 0
         ? 'You have postponed all remaining queries.'
-        : 'All queries selected for people are graded.',
+        : 'All queries selected for human grading have been graded.',
     'New queries are selected every hour.',
   );
 }

@@ -89,7 +89,9 @@ export function judgeScores(status: JudgeStatus): Content {
   return [
     flagged.graded > 0 && paragraph(flaggedSentence(pipeline, flagged)),
     scores.length === 0
-      ? paragraph('No scores yet. The first round selects no queries; scores follow within two hours of the start.')
+      ? paragraph(
+          'No scores yet. The first round selects no queries; the first scores appear within two hours after recalld starts.',
+        )
       : table('Scores of live traffic', scores, [
           ['Score', ({ measure, k }) => `${measureRow(measure).title} @${k}`],
           ['Value (95 % CI)', (one) => bounded(one, measureRow(one.measure).scale), 'number'],
@@ -109,7 +111,7 @@ export function judgeReport(status: JudgeStatus): Content {
   return [
     judgeScores(status),
     agreement !== null &&
-      paragraph(`Agreement between judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
+      paragraph(`Agreement between the judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
     paragraph(
       `People have graded ${people.graded} of the ${people.drawn} queries selected for them. Judge cost today: ${dollars(costToday)}.`,
     ),

@@ -32,9 +32,9 @@ const TAIL = 0.025;
 const MIN_SESSIONS = 2;
 
 /**
- * Cohen's kappa with quadratic weights (Cohen 1968) for weighted pairs: 1 minus the weighted squared differences
- * divided by the differences expected from the margins by chance; null if the expected differences are 0, because both
- * graders always gave the same grade.
+ * Cohen's kappa with quadratic weights (Cohen 1968) for weighted pairs. Kappa is 1 minus the ratio of the observed
+ * weighted squared differences to those expected by chance from the margins. Null if the expected differences are 0,
+ * because both graders always gave the same grade.
  */
 export function weightedKappa(pairs: readonly GradedPair[]): number | null {
   return kappaOf(momentsOf(pairs));
@@ -76,7 +76,7 @@ export function formatAgreement({ kappa, low, high, sessions }: Agreement): stri
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
-/** Sums that determine kappa, and from which a session can be subtracted. */
+/** Sums that determine kappa. To omit a session, subtract its sums. */
 interface Moments {
   weight: number;
   /** Sum of weight times squared difference. */
@@ -144,7 +144,7 @@ function zOf(moments: Moments): number {
 /** Grades of one pair, 0 to 3; a missing grade counts as 0, as in the scores. Each pair is from a different query. */
 export interface PanelPair {
   readonly first: number;
-  /** Grade when the pair was first graded again; null if it has not been graded again before. */
+  /** Grade from the first time that the pair was graded again; null if there is no such grade. */
   readonly repeat: number | null;
   readonly now: number;
 }
@@ -175,10 +175,11 @@ export type JudgeDrift = NonNullable<ReturnType<typeof judgeDrift>>;
 
 /**
  * Tests a judge for drift with two sign-flip tests over the pairs. The tests are exact in finite samples: while the
- * judge is unchanged, the grades of a pair come from one distribution and are therefore exchangeable. The test of `now`
- * against `first` detects a judge that grades higher or lower; the test of the distances of `now` and `repeat` from
- * `first` detects a judge that grades differently, even if not higher or lower on average. The significance level
- * limits the expected number of false detections by all tests of a year to 0.2 (union bound).
+ * judge is unchanged, the grades of a pair come from one distribution and are therefore exchangeable. The first test
+ * compares `now` with `first` and detects a judge that grades higher or lower. The second test compares the distance of
+ * `now` from `first` with the distance of `repeat` from `first`, and detects a judge that grades differently, even if
+ * not higher or lower on average. The significance level limits the expected number of false detections by all tests of
+ * a year to 0.2 (union bound).
  *
  * The bounds use Student's t and a pseudo-pair whose grades differ by one, because identical grades in the whole panel
  * do not prove that the judge is unchanged.

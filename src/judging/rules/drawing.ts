@@ -2,7 +2,7 @@
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 
 export interface Drawable {
-  /** Number of live queries that it represents: 1 / its inclusion probability. */
+  /** Number of live queries that the query represents: 1 / its inclusion probability. */
   readonly represents: number;
   /** Segment of the query. Small segments are oversampled. */
   readonly segment: string;

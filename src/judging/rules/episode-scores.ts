@@ -25,7 +25,7 @@ export interface ScoredEpisode extends EpisodeScores {
  * nDCG at k of the results of a rewritten text and of the original text. Both use the same ideal order, that of all
  * documents together, so that the scores can be subtracted.
  *
- * @param gradeOf 0 for a document without a grade
+ * @param gradeOf returns 0 for a document without a grade
  */
 export function rewritingScores(
   rewritten: readonly string[],
@@ -41,7 +41,8 @@ export function rewritingScores(
 
 /**
  * Means over all episodes, and over each segment, weighted by inverse probabilities. The jackknife of `judgedMean` runs
- * over sessions (or episodes without a session). The scores use model grades without correction by people.
+ * over sessions (or episodes without a session). The scores come from model grades, which are not corrected by human
+ * judgments.
  *
  * - `episode_hit_rate`: share of episodes with a hit
  * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first

@@ -43,7 +43,7 @@ Answer with JSON: {"grade": 0, 1, 2 or 3}.`;
 
 export interface StoredText {
   readonly hash: string;
-  /** Text that the judge receives, well-formed for PostgreSQL. */
+  /** Text that the judge receives, without characters that PostgreSQL cannot store. */
   readonly content: string;
 }
 

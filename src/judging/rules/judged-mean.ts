@@ -1,4 +1,4 @@
-/** Mean live relevance, estimated from a few graded sessions, and the detection of drops. */
+/** Estimates mean live relevance from a few graded sessions, and detects drops in it. */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
@@ -7,13 +7,13 @@ export interface JudgedQuery {
   /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
   /**
-   * Probability that the query is sampled and graded by the model, pi p1. It can exceed 1 if weights are calibrated to
-   * known counts.
+   * Probability that the query is sampled and graded by the model, pi p1. After its inverse is calibrated to known
+   * counts, the value can exceed 1.
    */
   readonly modelProbability: number;
   /**
-   * Probability that the query is sampled and graded by the model and then by people, pi p1 p2. It can exceed 1 if
-   * weights are calibrated to known counts.
+   * Probability that the query is sampled and graded by the model and then by people, pi p1 p2. After its inverse is
+   * calibrated to known counts, the value can exceed 1.
    */
   readonly humanProbability: number;
   /** Score from model grades; null if the model gave none. */
@@ -42,10 +42,10 @@ const MIN_SESSIONS = 2;
  * Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda (Angelopoulos,
  * Duchi and Zrnic, PPI++, 2023).
  *
- * lambda minimizes the linearized variance, clipped to [0, 1]. The standard error comes from a jackknife that omits one
- * human-graded session at a time, and the model-only sessions in up to 30 groups, and **tunes lambda again each time**:
- * with a lambda tuned once on the same few judgments, intervals would be too narrow. Degrees of freedom are Kish's
- * effective number of human-graded sessions minus 1, and at least 2.
+ * lambda minimizes the linearized variance, clipped to [0, 1]. The standard error comes from a jackknife that omits the
+ * human-graded sessions one at a time and the model-only sessions in up to 30 groups. It **tunes lambda again each
+ * time**, because intervals would be too narrow if lambda were tuned only once on the same few judgments. Degrees of
+ * freedom are Kish's effective number of human-graded sessions minus 1, and at least 2.
  *
  * @param queries their order determines the groups of model-only sessions
  * @returns null for fewer than 2 human-graded sessions
@@ -68,7 +68,8 @@ export function judgedMean(queries: readonly JudgedQuery[]) {
     standardError,
     degreesOfFreedom,
     /**
-     * Third moment of the estimate, from the jackknife, divided by the cube of its standard error; 0 without spread.
+     * Third moment of the estimate, from the jackknife, divided by the cube of its standard error; 0 if the standard
+     * error is only due to rounding.
      */
     skewness,
     humanSessions: graded.length,
@@ -145,8 +146,9 @@ function untransformed(t: number, skewness: number): number {
 }
 
 /**
- * Weighted sums over the queries of one session: the weights and the weighted scores, for human judgments, for all
- * model grades, and (with human weights) for model grades of queries that both graded.
+ * Weighted sums over the queries of one session. There are three pairs of sums, each of the weights and of the weighted
+ * scores: for human judgments, for all model grades, and for the model grades of queries that people graded too. The
+ * last pair uses the weights of the human judgments.
  */
 type SessionSums = [
   people: number,
@@ -216,7 +218,7 @@ function estimateOf({ total, products }: Moments) {
   const modelOnly = model === 0 ? null : modelTimes / model;
   if (modelOnly === null || both <= 0) return { value: humanOnly, lambda: 0, humanOnly, modelOnly };
   const modelOnBoth = bothTimes / both;
-  // Coefficients of u and v over the sums of a session.
+  // Coefficients of a session's sums in its linearized contribution to Y (`u`) and to F1 - F2 (`v`).
   const u = [-humanOnly / people, 1 / people, 0, 0, 0, 0];
   const v = [0, 0, -modelOnly / model, 1 / model, modelOnBoth / both, -1 / both];
   const product = form(u, products, v);
@@ -266,7 +268,7 @@ export interface JudgedDay {
   readonly n: number;
 }
 
-/** Drop of recent days below the days before; negative for a rise. */
+/** Drop in relevance from the days of the baseline to the most recent days; negative for a rise. */
 export interface RelevanceDrop {
   readonly drop: number;
   readonly low: number;
@@ -310,7 +312,7 @@ const MIN_CONFIRMED_SHARE = 0.5;
  * (union bound), with 0.5 false detections per year.
  *
  * @param days ascending, all from one judge
- * @returns null with fewer than two weeks of baseline days
+ * @returns null if there are fewer than two weeks of baseline days
  */
 export function largestDrop(days: readonly JudgedDay[]): RelevanceDrop | null {
   const drops = spans.flatMap((span) => dropOf(days, span) ?? []);
@@ -342,7 +344,7 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
  * both sides (Zou and Donner 2008). The intervals of both sides allow for scores that cluster at one end of the scale,
  * because a small sample of such scores may miss a fault that affects few queries.
  *
- * @returns null with fewer than 8 human-graded sessions on either side
+ * @returns null if there are fewer than 8 human-graded sessions on either side of the drop
  */
 export function humanDrop(before: readonly JudgedQuery[], after: readonly JudgedQuery[]) {
   const [was, is] = [judgedMean(before), judgedMean(after)];

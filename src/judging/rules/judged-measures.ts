@@ -29,7 +29,8 @@ export interface GradedQuery {
   /** Probability that the query is sampled and selected. */
   readonly probability: number;
   /**
-   * True if the query was selected for people. Human judgments of other queries are not a random sample of the traffic.
+   * True if the query was selected for human grading. Human judgments of other queries are not a random sample of the
+   * traffic.
    */
   readonly needsHuman: boolean;
   /** Judges that graded the documents of the query. There are several if the judge changed during grading. */
@@ -69,8 +70,8 @@ type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
  */
 const MIN_HUMAN_SESSIONS = 8;
 /**
- * Maximum share of queries on which the judge failed. Above it, the model's mean reflects the judge more than the
- * retriever.
+ * Maximum share of queries on which the judge failed. Above this share, the model's mean reflects the judge more than
+ * the retriever.
  */
 const MAX_FAILED_SHARE = 0.2;
 
@@ -99,7 +100,10 @@ export function modelMean(
   return mean && { ...mean, n: own.length };
 }
 
-/** A query with its scores from the model and from people, each null if some documents have no such grade. */
+/**
+ * A query with its scores from model grades and from human judgments. A set of scores is null if some of its grades are
+ * missing.
+ */
 interface ScoredQuery extends GradedQuery {
   readonly model: Readonly<Record<ScoredMeasure, number>> | null;
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
@@ -115,7 +119,7 @@ interface ScoredQuery extends GradedQuery {
  * judge failed on has grade 0.
  *
  * Corrected scores are valid however biased the judges are, so they use the grades of every judge in the window.
- * Uncorrected scores use the current judge only, so that a change of the judge does not look like a change of the
+ * Uncorrected scores use the current judge only, so that a change in the judge does not look like a change in the
  * score.
  */
 export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWindow): JudgedOutcome[] {
@@ -250,7 +254,7 @@ export function humanAgreement(queries: readonly GradedQuery[]): Agreement | nul
 
 type Grades = readonly [first: number | null, second: number | null];
 
-/** Pairs the two grades of each document. Uses only queries selected for people, which are a random sample. */
+/** Pairs the two grades of each document. Uses only queries selected for human grading, which are a random sample. */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
   return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
@@ -268,7 +272,7 @@ function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDoc
  * @param shown grades, best document first
  * @param pooled grades of documents that are not among `shown`
  * @param depth >= 1
- * @returns `pooled` <= `shown`, both 0 to 1, and both 0 if all shown documents have grade 0
+ * @returns two scores from 0 to 1; `pooled` is at most `shown`, and both are 0 if all shown documents have grade 0
  */
 export function poolScores(shown: readonly number[], pooled: readonly number[], depth: number) {
   const ranking = shown.slice(0, depth).map((_, rank) => `${rank}`);
@@ -295,7 +299,7 @@ export interface PooledQuery {
  * model grades only. Weights are inverse probabilities, calibrated to the counted arrivals of each outcome.
  *
  * @param counted live queries in the window by outcome, whether sampled or not
- * @returns null with fewer than 2 pooled sessions; `n` is the number of pooled queries
+ * @returns null if there are fewer than 2 pooled sessions; `n` is the number of pooled queries
  */
 export function poolGap(
   queries: readonly PooledQuery[],

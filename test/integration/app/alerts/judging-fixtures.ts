@@ -37,7 +37,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     // Equally low, but with too few sessions.
     healthy: agreement(0.31, 0.65, 39),
     minutes: 240,
-    says: 'The judge of docs agrees with people at a weighted kappa of 0.48 (95 % CI 0.31-0.65, n = 40 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',
+    says: 'The agreement (weighted kappa) between the judge of docs and people is 0.48 (95 % CI 0.31-0.65, n = 40 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',
   },
   {
     alert: 'RecalldJudgeDisagrees',
@@ -46,7 +46,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: agreement(0.1, 0.38, 12),
     healthy: agreement(0.42, 0.9, 60),
     minutes: 240,
-    says: 'The judge of docs agrees with people at a weighted kappa of 0.24 (95 % CI 0.10-0.38, n = 12 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',
+    says: 'The agreement (weighted kappa) between the judge of docs and people is 0.24 (95 % CI 0.10-0.38, n = 12 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',
   },
   {
     alert: 'RecalldLiveRelevanceFell',
