@@ -116,7 +116,7 @@ export const privacySchema = z
   })
   .superRefine(({ text, presidio }, context) => {
     if (presidio === undefined || text === 'redact') return;
-    const message = `has no effect with text: ${text}; set text: redact, or remove this field`;
+    const message = `has no effect if text is ${text}; set text to redact, or remove this field`;
     context.addIssue({ code: 'custom', message, path: ['presidio'], input: presidio });
   })
   .prefault({})
@@ -209,7 +209,7 @@ export const retrievalToolsSchema = z
         .nullable()
         .default(null)
         .describe(
-          'JMESPath expression that returns the query text from the arguments of the call; null uses the usual names, such as `query`.',
+          'JMESPath expression that returns the query text from the arguments of the call; if null, recalld uses the usual names, such as `query`.',
         ),
       results: z
         .strictObject({
@@ -224,7 +224,9 @@ export const retrievalToolsSchema = z
         })
         .nullable()
         .default(null)
-        .describe('Location of the documents in the result; null uses the usual places, such as `documents`.'),
+        .describe(
+          'Location of the documents in the result; if null, recalld uses the usual places, such as `documents`.',
+        ),
     }),
   )
   .max(50)
@@ -243,7 +245,7 @@ export const liveSchema = z
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the baseline before the window. Once a day, recalld learns the click-through rate at each rank and the share of positive feedback from the baseline.',
+        'Length of the baseline before the window. Once a day, recalld uses the baseline to learn the click-through rate at each rank and the share of positive feedback.',
       ),
   })
   .prefault({})

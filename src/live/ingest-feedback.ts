@@ -1,6 +1,6 @@
 /**
- * Ingests feedback: validates, anonymizes, applies caps and stores it. The query that the feedback is about may be
- * stored, may not have been sampled, or may arrive later.
+ * Ingests feedback: validates and anonymizes it, applies the caps, and stores it. The query that the feedback is about
+ * may be stored, may not have been sampled, or may arrive later.
  */
 
 import type { Context } from '../core/context.ts';

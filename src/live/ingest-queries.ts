@@ -135,7 +135,7 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
 }
 
 /**
- * Removes the text, the vector and most results from the buffered copy of a stored sample, because a later change of
+ * Removes the text, the vector and most results from the buffered copy of a stored sample, because a later change to
  * the sample's probability does not need them.
  */
 function outlineOf(query: LiveQuery): LiveQuery {

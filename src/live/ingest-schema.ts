@@ -155,7 +155,8 @@ const listSchema = z.array(resultSchema).max(MAX_RESULTS);
 
 /**
  * Results make up most of a live query, so they are first validated by hand-written checks: zod would take as long for
- * them as for all other fields combined. Only results that fail are validated by the schema, which explains the error.
+ * them as for all other fields combined. Only results that fail these checks are validated by the schema, which
+ * explains the error.
  */
 export const resultsSchema = z
   .custom<readonly Result[]>()

@@ -6,7 +6,7 @@ import type { Feedback, LiveQuery } from './rules/live-query.ts';
 export const ITEM_WEIGHT = 20;
 /** Number of text characters with the same weight as one retrieved document. */
 const CHARACTERS_PER_DOCUMENT = 500;
-/** Maximum weight of a batch, which limits the time to copy and ingest a batch to milliseconds. */
+/** Maximum weight of a batch. The limit ensures that copying and ingesting a batch takes only milliseconds. */
 const MAX_BATCH_WEIGHT = 6000;
 
 export function weightOfQuery({ results, stages, text, episode }: LiveQuery): number {
@@ -36,7 +36,7 @@ export function splitByWeight<Item>(items: readonly Item[], weightOf: (item: Ite
   return batches;
 }
 
-/** Serializes a batch. Bytes cost the receiving thread almost nothing until they are unpacked. */
+/** Serializes a batch. Until the receiving thread unpacks the bytes, it spends almost no time on them. */
 export function pack(batch: unknown): Uint8Array {
   return serialize(batch);
 }

@@ -46,7 +46,7 @@ export function createJsonBodyReader() {
     threads: 1,
     // The queue is not limited here, because the reader of request bodies limits the total bytes.
     maxWaiting: Number.POSITIVE_INFINITY,
-    refusal: 'Too many large bodies are waiting to be parsed; send this one again later.',
+    refusal: 'Too many large request bodies are waiting to be parsed; send this request again later.',
   });
   const read = async <Item>(
     name: keyof typeof tasks,

@@ -23,7 +23,10 @@ import {
 
 export const POSITIVE_RATIO = 'feedback_positive_ratio';
 export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
-/** Measure of the positive share before the window, stored with the counts that later comparisons need. */
+/**
+ * Name of the measure that stores the positive share from before the window, with the counts that later comparisons
+ * need.
+ */
 export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
 
 /** Numbers of explicit and implicit opinions, stored with the combined ratio. */

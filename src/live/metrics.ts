@@ -1,4 +1,7 @@
-/** Catalogue entries for metrics of live traffic and of how well golden sets represent live traffic. */
+/**
+ * Catalog entries for metrics of two kinds: measures of live traffic, and measures of how well golden sets represent
+ * it.
+ */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 export const liveMeasurementMetrics = {
@@ -11,7 +14,7 @@ export const liveMeasurementMetrics = {
     ['pipeline', 'segment', 'measure', 'reason'],
   ),
   recalld_feedback_drop_evidence_ratio: storedGauge(
-    'E-value for a drop of more than 5 percentage points in the share of positive feedback within the trailing window, divided by the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, the value reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
+    'E-value for a drop of more than 5 percentage points in the share of positive feedback within the trailing window, divided by the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, the value reaches 1 no more often than alerts.false_pages.per_pipeline allows.',
     ['pipeline'],
   ),
   recalld_feedback_latest_positive_ratio: storedGauge(
@@ -81,11 +84,11 @@ export const liveStageMetrics = {
       recalld_live_stage_latency_p95_seconds:
         'Weighted 95th percentile of the time spent in a stage, over live queries in the trailing window; absent if there are fewer than 20 queries.',
       recalld_live_stage_documents:
-        'Weighted mean number of distinct documents that a stage returns, over the live queries that report them.',
+        'Weighted mean number of distinct documents that a stage returns, over the live queries that report this number.',
       recalld_live_stage_emptied_ratio:
-        'Weighted share of live queries for which a stage returns nothing although the previous stage returned documents. For the first stage: all queries for which it returns nothing.',
+        'Weighted share of live queries for which a stage returns nothing although the previous stage returned documents. For the first stage, this is the share of all queries for which it returns nothing.',
       recalld_live_stage_answered_ratio:
-        'Weighted mean overlap of the final results of a live query with the same number of top documents of the stage; 1 if later stages change nothing. Only judgments show whether a change is an improvement.',
+        'Weighted mean share of the n final results of a live query that are among the top n documents of the stage; 1 if later stages change nothing. Only judgments show whether a change is an improvement.',
     },
     staged,
   ),

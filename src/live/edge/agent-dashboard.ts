@@ -1,4 +1,4 @@
-/** Grafana dashboard for agents: the retrievals of each turn, and grades of their combined results. */
+/** Grafana dashboard for agents: the retrievals of each turn, and grades of the combined results of a turn. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';

@@ -1,4 +1,4 @@
-/** The Grafana dashboards of one pipeline on live traffic, and on feedback and experiments. */
+/** Two Grafana dashboards of one pipeline: one for live traffic, and one for feedback and experiments. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { experimentPanels } from '../../experiments/edge/panels.ts';
@@ -110,7 +110,7 @@ const feedback: readonly MeasurePanel[] = [
     metric: 'recalld_feedback_opinions',
     title: 'Feedback items (n)',
     ...samples,
-    note: 'The less feedback there is, the wider are the confidence intervals.',
+    note: 'The less feedback there is, the wider the confidence intervals are.',
   },
   {
     metric: 'recalld_feedback_latest_positive_ratio',
@@ -234,7 +234,7 @@ function changes(): Builder<Panel>[] {
     graph({
       title: 'Latest value and normal range',
       description:
-        'Latest value of each measure without an alert of its own, its normal value, and the limits of its normal range as dotted lines. Select a measure in the legend.',
+        'Latest and normal value of each measure that has no alert of its own. Dotted lines show the limits of the normal range. Select a measure in the legend.',
       unit: 'short',
       width: 16,
       queries: [

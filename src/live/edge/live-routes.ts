@@ -252,7 +252,7 @@ export async function summarizeFeedback({ live }: Context['db'], plan: LivePlan,
   };
 }
 
-/** `feedback` counts all feedback, including replaced feedback and feedback beyond the caps of its users. */
+/** `feedback` counts all feedback, including feedback that was replaced or that exceeded a user's cap. */
 function kindCounts(tallies: readonly OpinionTally[]) {
   return kindsOf('all').flatMap((kind) => {
     const own = tallies.filter((tally) => tally.kind === kind);

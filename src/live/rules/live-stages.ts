@@ -90,12 +90,12 @@ export function measureStages(queries: readonly StagedQuery[]) {
       documents: boundedOf(meanCount(listed)),
       /**
        * Share of queries for which the stage returns nothing although the previous stage returned documents. For the
-       * first stage: share of all queries for which it returns nothing.
+       * first stage, this is the share of all queries for which it returns nothing.
        */
       emptied: boundedOf(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
       /**
-       * Mean overlap of the final results with the same number of top documents of the stage; 1 if later stages change
-       * nothing. Only judgments show whether a change is an improvement.
+       * Mean share of the n final results of a query that are among the top n documents of the stage; 1 if later stages
+       * change nothing. Only judgments show whether a change is an improvement.
        */
       answered: boundedOf(meanShare(answered, ({ stage: { ranks } }) => amongFirst(ranks))),
     };

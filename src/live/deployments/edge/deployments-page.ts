@@ -58,7 +58,7 @@ const kindNames: Readonly<Record<DeploymentKind, string>> = {
 };
 
 /**
- * Returns a sentence such as "Index v8 was deployed: ef 40." or "recalld detected a change of the index: metric from l2
+ * Returns a sentence such as "Index v8 was deployed: ef 40." or "recalld detected a change in the index: metric from l2
  * to cosine."
  */
 function changeSentence({ kind, version, source, note, changes }: Deployment): Content {
@@ -77,7 +77,7 @@ function changeSentence({ kind, version, source, note, changes }: Deployment): C
   const reason = note !== null && [shown.length > 0 ? '; ' : ': ', verbatim(note)];
   if (source === 'annotated') return [strong(`${capitalized(name)} `, code(version)), ' was deployed', reason, '.'];
   return [
-    'recalld detected a change of the ',
+    'recalld detected a change in the ',
     strong(name),
     shown.length > 0 ? [': ', shown] : [' (fingerprint ', code(version), ')'],
     reason,

@@ -189,8 +189,8 @@ const MAX_SENTENCES = 5;
 const MAX_MESSAGE = 2000;
 
 function notOfKey(spans: number): string {
-  const subject = spans === 1 ? '1 retriever span names' : `${spans} retriever spans name`;
-  return `${subject} no pipeline of the API key: set the resource attribute recalld.pipeline, or service_names in the config.`;
+  const subject = spans === 1 ? '1 retriever span does' : `${spans} retriever spans do`;
+  return `${subject} not name a pipeline that the API key may use: set the resource attribute recalld.pipeline, or service_names in the config.`;
 }
 
 function flawText(code: RejectionCode, times: number): string {

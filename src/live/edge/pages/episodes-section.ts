@@ -37,7 +37,7 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
     'episodes',
     'Agent turns',
     {
-      lead: 'The retrievals of one turn are an episode. Values are measured over a trailing window and shown with their 95 % CI.',
+      lead: 'The retrievals of one turn form an episode. Values are measured over a trailing window and shown with their 95 % CI.',
     },
     measured.length > 0 &&
       table('Measures of episodes', measured, [

@@ -169,7 +169,7 @@ describe('the config of a redaction service', () => {
   it.each(['hash', 'keep'])('is rejected in the mode %s, where it has no effect', (mode) => {
     const parsed = privacySchema.safeParse({ text: mode, presidio: { url: 'http://presidio' } });
     expect(parsed.error?.issues).toMatchObject([
-      { path: ['presidio'], message: `has no effect with text: ${mode}; set text: redact, or remove this field` },
+      { path: ['presidio'], message: `has no effect if text is ${mode}; set text to redact, or remove this field` },
     ]);
   });
 });
