@@ -18,7 +18,7 @@ export function jobsPage(): Page {
     ['src/app/jobs.ts'],
     [
       '# Jobs',
-      'Each job has a BullMQ queue with the same name, in PostgreSQL or Redis. Delivery is at least once: if a worker dies, another runs its job again, so jobs are idempotent. Payloads contain ids, never query text.',
+      'Each job has a BullMQ queue with the same name, in PostgreSQL or Redis. Delivery is at least once: if a worker dies, another worker runs the job again, so jobs are idempotent. Payloads contain ids, never query text.',
       'If a scheduled start cannot be enqueued, recalld retries until the next start is due, then counts the missed start in `recalld_ticks_given_up_total`. After an outage, each job starts once.',
       'Golden sets are scheduled by `cron` in the config: each tick creates a golden run and a `run-golden-set` job.',
       table(

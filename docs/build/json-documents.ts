@@ -87,7 +87,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'store-test': {
     is: 'object',
     keys: ['recalld', 'node', 'tested_at', 'stores', 'verdict'],
-    more: 'Each of `stores` has `description` and `findings` with `test`, `verdict` (passed, failed, unsupported, not_tried, unreachable) and `message`. The report contains no text of stored documents.',
+    more: 'Each element of `stores` has `description` and `findings`; each finding has `test`, `verdict` (passed, failed, unsupported, not_tried, unreachable) and `message`. The report contains no text of stored documents.',
   },
   'index check': {
     is: 'object',
@@ -97,12 +97,12 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   export: {
     is: 'object',
     keys: ['folder', 'schema_version', 'format', 'pipeline', 'from', 'until', 'started_at', 'finished_at', 'tables'],
-    more: 'Each of `tables` has `table`, `rows`, `files`, `days_written`, `days_unchanged` and `days_removed`.',
+    more: 'Each element of `tables` has `table`, `rows`, `files`, `days_written`, `days_unchanged` and `days_removed`.',
   },
   'isolation check': {
     is: 'object',
     keys: ['from', 'until', 'violated', 'pipelines'],
-    more: 'Each pipeline has `queries` (samples) and `rules`, with `violated`, `allowed`, `unchecked` by reason, and the first `violations`. Exit code 1 if `violated` is not 0.',
+    more: 'Each pipeline has `queries` (number of sampled queries) and `rules`; each rule has `violated`, `allowed`, `unchecked` (by reason) and `violations` (only the first). Exit code 1 if `violated` is not 0.',
   },
   'index hubs': {
     is: 'object',
@@ -126,7 +126,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'topics complaints': {
     is: 'object',
     keys: ['pipeline', 'days', 'negative_sessions', 'other_sessions', 'lacking', 'topics'],
-    more: '`why` of a topic is null without `--why`; `lacking` names the side (`negative`, `others`) with too few sessions.',
+    more: 'In each topic, `why` is null unless `--why` is set; `lacking` names the side (`negative`, `others`) with too few sessions.',
   },
   'golden import': {
     is: 'object',
@@ -228,7 +228,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'too_old',
       'quiet',
     ],
-    more: 'With `--history`, a list of changes of verdicts.',
+    more: 'With `--history`, a list of verdict changes.',
   },
   status: { is: 'list', keys: ['pipeline', 'state', 'reasons', 'unknowns', 'diagnosis', 'golden_sets'] },
   diagnose: { is: 'list', keys: ['pipeline', 'latest', 'now'] },

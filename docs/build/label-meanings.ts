@@ -6,17 +6,18 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   golden_set: 'Name of an imported golden set.',
   segment:
     '`all`, `key=value` of a tag in `segments.keys`, or `other` beyond `segments.max`; for index truth, segments of the manifest; for monitored measures of golden runs, `golden_set=NAME`.',
-  k: 'Cut-off: one of `cutoffs` of the golden set, or `judged.depth` for judged live scores.',
+  k: 'Cut-off: one of `cutoffs` of the golden set, or `judged.depth` for the scores of judged live queries.',
   stage:
-    'Stage of the retriever as named in the config, `words and vectors` for parallel stages, `answer` for the final results, or `failed`. For live queries: the name that the service sends, or `retrieval` and `rerank` for spans; at most 12 names.',
+    'Stage of the retriever as named in the config, `words and vectors` for parallel stages, `answer` for the final results, or `failed`. For live queries: the name that the service sends (OpenTelemetry spans have `retrieval` or `rerank`); at most 12 names.',
   bound: '`low` or `high`: the lower or the upper limit of a range.',
   direction: '`in` or `out`: queries that gained or lost a relevant document in the top k.',
   shadow: 'Name of a shadow of the pipeline.',
   candidate: 'Name of a shadow, or of a variant arm other than the first.',
-  source: 'Data of the comparison: `golden:SET`, `judged` live queries, or `traffic` for feedback and clicks of users.',
+  source:
+    'Data that is compared: `golden:SET` for a golden set, `judged` for judged live queries, or `traffic` for feedback and clicks of users.',
   arm: 'Name of an arm in `variants.arms`.',
   verdict:
-    '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`; for the split of variants `as_declared`, `mismatch` or `no_data`.',
+    '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`. For the traffic split between variants: `as_declared`, `mismatch` or `no_data`.',
   judge: '`model` or `person`.',
   rule: 'Name of an isolation rule in the config.',
   check:
@@ -27,7 +28,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   fingerprint:
     'Short hash of the properties of a store, embedder or judge. The hash changes when the properties change.',
   measure:
-    'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map`, `f1`, `union_recall` or `all_found`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
+    'A golden measure (`hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map`, `f1`, `union_recall` or `all_found`), a measure of live traffic such as `zero_results_ratio`, or a measure of a probe such as `ann_recall`.',
   severity: '`critical` or `warning`.',
   level: '`page` or `ticket` of a density alert.',
   grade: '`page` for a full baseline, `provisional` for a baseline that only opens tickets.',
@@ -35,7 +36,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
     '`ok`, `warning`, `critical` or `no_data` for a check; `ok`, `failed` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `detected`, `confirmed` or `rejected` for a drop of judged live nDCG.',
   purpose: '`full` for a run of the whole golden set, `sentinel` for a run of a few queries.',
   outcome:
-    'Result of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',
+    'Result of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of the redaction of a text (`ok`, `failed`, `timeout`, `malformed`).',
   status: 'Status of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
   task: 'Name of a job; see [jobs.md](jobs.md).',
   queue: 'Name of the job queue, which is also the name of its job.',

@@ -29,7 +29,8 @@ const groups: readonly Group[] = [
   },
   {
     title: 'Golden runs',
-    about: 'State of the golden runs. Alert on their age first, because a withheld score violates no threshold.',
+    about:
+      'State of the golden runs. Alert on the age of the runs first, because a withheld score violates no threshold.',
     holds: /^recalld_golden_/,
   },
   {
@@ -61,7 +62,7 @@ const reading = `How to read the metrics:
   10 seconds, so a scrape never waits for the database. \`recalld_snapshot_age_seconds\` is their age.
 - **Replicas.** Every replica exports the same *stored* values: aggregate with
   \`max by (pipeline, golden_set, segment, k) (...)\`, never \`sum\`. For metrics marked *process*, use \`sum\` over \`rate\`.
-- **OTLP.** With \`metrics.otlp: {url: ...}\`, every process also sends metrics by OTLP over HTTP as JSON, every \`interval_seconds\` and before it exits. Names and labels are the same and units are omitted, so the rules also work in a Prometheus with \`--web.enable-otlp-receiver\`; \`job\` is the \`service.name\`, \`recalld\`. \`send\` selects metrics
+- **OTLP.** With \`metrics.otlp: {url: ...}\`, every process also sends metrics via OTLP over HTTP as JSON, every \`interval_seconds\` and before it exits. Names and labels are the same and units are omitted, so the rules also work in a Prometheus with \`--web.enable-otlp-receiver\`; \`job\` is the \`service.name\`, \`recalld\`. \`send\` selects metrics
   and [scores of live queries](../how-to/judging.md#send-scores-to-your-tracing-platform).
 - **Scraping.** No metric has a label that Prometheus assigns to targets (\`job\`, \`instance\`, \`namespace\`), so
   \`honor_labels\` is not needed.

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 export interface Page {
-  /** From the root of the repository, with slashes. */
+  /** Path from the root of the repository, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -14,7 +14,7 @@ export function generatedPage(file: string, sources: readonly string[], paragrap
   return { path: file, text: `${[comment, ...paragraphs].join('\n\n')}\n` };
 }
 
-/** Returns a Markdown table. Bars in cells are escaped, line breaks become spaces. */
+/** Returns a Markdown table. Bars in cells are escaped, and line breaks become spaces. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [tableRow(head), tableRow(head.map(() => '---')), ...rows.map(tableRow)].join('\n');
 }
@@ -23,7 +23,7 @@ function tableRow(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`).replaceAll('\n', ' ')).join(' | ')} |`;
 }
 
-/** Returns Markdown code whose fence the text does not contain. */
+/** Returns the text as Markdown code, between double backticks if it contains a backtick. */
 export function code(text: string): string {
   return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``;
 }

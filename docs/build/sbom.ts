@@ -21,7 +21,7 @@ const bom = JSON.parse(
 ) as Bom;
 const { packages } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as Lock;
 
-// `--omit=dev` of npm 11 also omits packages, such as zod, that both recalld and a development tool use.
+// In npm 11, `--omit=dev` also omits packages, such as zod, that both recalld and a development tool use.
 const refs = new Set(
   Object.entries(packages)
     .filter(([, { dev }]) => dev !== true)
@@ -29,7 +29,7 @@ const refs = new Set(
 );
 const shipped = {
   ...bom,
-  // npm uses the name of the build folder.
+  // Without this line, the application would be named after the build folder.
   metadata: { ...bom.metadata, component: { ...bom.metadata.component, name: packages['']?.name } },
   components: bom.components.filter((component) => refs.has(component['bom-ref'])),
   dependencies: bom.dependencies

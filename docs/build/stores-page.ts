@@ -51,7 +51,7 @@ export function storesPage(): Page {
       '# Tested vector stores',
       'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The suite passed against the stores in this table, which were installed and run. For stores with an HTTP API, `npm test` replays their responses.',
       table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
-      'For rows marked *monitoring*, the tests change documents in the store, and then check what `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary report.',
+      'For rows marked *monitoring*, the tests change documents in the store, and then check the reports of `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary.',
       ...courseParagraphs(),
       '## Not yet tested',
       'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. The store itself has not been run. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',

@@ -13,8 +13,8 @@ const INTERVAL_MS = 120_000;
 /** The interval is shorter while the clock is wrong, because scheduled starts wait until the clock is correct. */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
 /**
- * If the deviation from the monotonic clock changes by more than this between comparisons, the clock was set. NTP slews
- * it far less.
+ * The clock was set if its deviation from the monotonic clock has changed by more than this since the last comparison.
+ * When NTP slews the clock, the deviation changes far less.
  */
 const SET_MS = 5000;
 

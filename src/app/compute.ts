@@ -1,4 +1,4 @@
-/** Tasks for the compute threads, and the thread pool. */
+/** The thread pool for long computations, and the tasks that its threads run. */
 import { densityTasks } from '../density/compute.ts';
 import { goldenTasks } from '../golden/golden-statistics.ts';
 import { createThreadPool, type ThreadPool, type ThreadPoolSettings } from '../platform/threads/thread-pool.ts';

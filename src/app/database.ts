@@ -1,4 +1,4 @@
-/** Opens the configured database, its tables (grouped by subject) and the store of the job queue. */
+/** Opens the configured database, and provides its tables (grouped by subject) and the store of the job queue. */
 
 import { hostname } from 'node:os';
 import type pg from 'pg';
@@ -125,9 +125,12 @@ export interface Storage {
   readonly replicaProblem: () => Promise<RecalldError | null>;
   readonly connection: pg.PoolConfig;
   readonly name: string;
-  /** True if this process started the embedded database, which means that no daemon is using it. */
+  /** True if this process started the embedded database; false if the database of a running daemon is used. */
   readonly startedHere: boolean;
-  /** Returns why a daemon's embedded database is down; null while it is running, and for any other server. */
+  /**
+   * Returns why the daemon's embedded database is down; null while it is running, and always null outside a daemon or
+   * if the database is not embedded.
+   */
   readonly problem: () => string | null;
 }
 
@@ -135,8 +138,8 @@ export interface Storage {
  * Opens the database, and migrates it in embedded mode.
  *
  * @throws RecalldError config_invalid for an invalid URL, database_unreachable, database_read_only, pooler_unsuitable,
- * search_path_wrong, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new, and schema_too_old
- * if a database that is not embedded needs `recalld migrate`
+ * search_path_wrong, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new; schema_too_old if
+ * the database is not embedded and needs `recalld migrate`
  */
 export async function openStorage(settings: StorageRequest): Promise<Storage> {
   const storage = await connect(settings);

@@ -74,7 +74,7 @@ interface DaemonRequest extends Omit<StorageRequest, 'purpose'> {
   readonly clock?: Clock;
 }
 
-/** @throws RecalldError like openStorage and openJobQueue, and config_invalid if a retriever cannot be created */
+/** @throws the errors of openStorage and openJobQueue; RecalldError config_invalid if a retriever cannot be created */
 export async function openDependencies(settings: DaemonRequest): Promise<Daemon> {
   const { config, logger, cleanups, clock = systemClock } = settings;
   const built = buildFromConfig(config, logger, clock.now());

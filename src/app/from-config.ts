@@ -25,7 +25,11 @@ import { createLogger } from './logger.ts';
 import { closePipelines, createPipelines, naming } from './pipelines.ts';
 import { version } from './version.ts';
 
-/** Connections open and processes start on first use; `close` ends both. @throws RecalldError config_invalid */
+/**
+ * Services open connections and start processes on first use; `close` closes the connections and ends the processes.
+ *
+ * @throws RecalldError config_invalid
+ */
 export function buildFromConfig(config: Config, logger: Logger, now: Date) {
   checkServices(config);
   const pipelines = createPipelines(config, logger);
@@ -58,7 +62,7 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date) {
   };
 }
 
-/** Checks the parts that are created later, when the database is open or on first use. */
+/** Checks the parts that are created later: after the database is opened, or on first use. */
 function checkServices(config: Config): void {
   const { storage, queue, llm } = config;
   if (storage.url !== 'embedded') readDatabaseUrl(storage.url, 'storage.url');

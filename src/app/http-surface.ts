@@ -199,8 +199,8 @@ async function dependenciesReady(
 }
 
 /**
- * Shares a running read between its callers. A caller may get a state that predates its call, so use this only for
- * snapshots such as readiness, not for reads after a write.
+ * Returns a function whose concurrent callers share one read. A caller may get a state that predates its call, so use
+ * this only for snapshots such as readiness, not for reads after a write.
  */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | null = null;

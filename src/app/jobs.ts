@@ -131,7 +131,7 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** True if the latest tick, when missed, is run later: at startup, or when a wrong clock becomes correct. */
+  /** If true, the latest tick is run later if it was missed: at startup, or when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
   /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;

@@ -23,7 +23,8 @@ import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 
 /**
- * Services open connections and start processes on first use; closePipelines ends both.
+ * Services open connections and start processes on first use; closePipelines closes the connections and ends the
+ * processes.
  *
  * @throws RecalldError config_invalid, with the config path and the pipeline name
  */
@@ -78,7 +79,10 @@ function createParts(pipeline: PipelineConfig, at: string, logger: Logger) {
   return { retriever, store, embedder, close };
 }
 
-/** A shadow's store does not determine stale judgments: documents missing from it are the shadow's fault. */
+/**
+ * Does not look for stale judgments in a shadow's store: if a document is missing there, the shadow is at fault, not
+ * the judgment.
+ */
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
   const { chunk_separator: chunkSeparator } = shadow;

@@ -39,7 +39,7 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
     const { clock, storage, exporter, meter, otlp: endpoint } = context;
     const { otlp } = config.metrics;
     if (endpoint !== null && otlp?.send.includes('metrics') === true)
-      cleanups.defer('metrics by OTLP', sendMetrics(otlp.interval_seconds, { endpoint, exporter, clock, logger }));
+      cleanups.defer('metrics via OTLP', sendMetrics(otlp.interval_seconds, { endpoint, exporter, clock, logger }));
     const stopWatching = watchEventLoop(meter, (seconds) =>
       // On Windows the load average is always 0.
       context.ownLag.record(seconds, (loadavg()[0] ?? 0) / availableParallelism()),
@@ -87,8 +87,8 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
 const FIRST_READING_MS = 2000;
 
 /**
- * Waits for the stored gauges, so that firing alerts keep firing after a restart. If the database is slow, the wait
- * ends after `FIRST_READING_MS`.
+ * Waits until the stored gauges have been read, so that firing alerts keep firing after a restart. If the database is
+ * slow, the wait ends after `FIRST_READING_MS`.
  */
 async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
@@ -127,8 +127,8 @@ export function sendMetrics(
       'metrics',
       toOtlpMetrics(await exporter.read(), endpoint.reporter, clock.now()),
     );
-    if (refusal !== null && !isFailing) logger.error('could not send metrics by OTLP', { reason: refusal.reason });
-    if (refusal === null && isFailing) logger.info('metrics are sent by OTLP again');
+    if (refusal !== null && !isFailing) logger.error('could not send metrics via OTLP', { reason: refusal.reason });
+    if (refusal === null && isFailing) logger.info('metrics are being sent via OTLP again');
     isFailing = refusal !== null;
   };
   const running = (async () => {

@@ -25,7 +25,7 @@ export type SimulatedDaemon = Awaited<ReturnType<typeof openSimulatedDaemon>>;
  * different clock.
  *
  * @param onFailedJob called for each failed job; by default, `run` throws
- * @throws RecalldError like openDependencies, port_in_use, demo_failed, and errors of `work`
+ * @throws RecalldError port_in_use, demo_failed, and the errors of openDependencies and `work`
  */
 export async function withSimulatedDaemon<T>(
   settings: CommandSettings,
@@ -84,7 +84,9 @@ async function openSimulatedDaemon(
       importGoldenQueries(db.golden.sets, set, [values], clock.now()),
     ingestQueries: ingest.ingestQueries,
     ingestFeedback: ingest.ingestFeedback,
-    /** Schedules one run of every golden set. These runs start with the next call of `run`, in parallel with its jobs. */
+    /**
+     * Schedules one run of every golden set. The next call to `run` starts these runs in parallel with its own jobs.
+     */
     async tickGoldenSets(plannedAt: Date): Promise<void> {
       for (const pipeline of pipelines) {
         for (const golden of pipeline.golden) {
@@ -93,7 +95,7 @@ async function openSimulatedDaemon(
         }
       }
     },
-    /** Runs jobs in parallel, then runs the jobs that these enqueued. @throws RecalldError demo_failed */
+    /** Runs the named jobs in parallel, and then any jobs that they enqueued. @throws RecalldError demo_failed */
     async run(...names: string[]): Promise<void> {
       for (const name of names) {
         const job = jobCatalogue.find((one) => one.name === name);
@@ -122,9 +124,7 @@ function refuseFailedJob(name: string): never {
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
 
-/**
- * Creates a queue whose jobs wait for `runAll`, which runs them in parallel and then runs the jobs that these enqueued.
- */
+/** Creates a queue whose jobs wait for `runAll`, which runs them in parallel, and then any jobs that they enqueued. */
 function createManualQueue(queue: JobQueue) {
   const waiting: Job[] = [];
   return {

@@ -194,7 +194,7 @@ async function sendEvaluations(context: Context, { pipeline, depth, judge }: Jud
     const refusal = await otlp.send('logs', toOtlpEvents(events, otlp.reporter, clock.now()));
     const outcome = refusal === null ? 'sent' : refusal.isPartial ? 'refused' : 'failed';
     meter.increment('recalld_evaluation_requests_total', { pipeline, outcome });
-    if (refusal !== null) logger.warn('sending scores by OTLP failed', { pipeline, reason: refusal.reason });
+    if (refusal !== null) logger.warn('sending scores via OTLP failed', { pipeline, reason: refusal.reason });
     if (outcome === 'failed') return;
     await db.judging.evaluations.recordSent(
       pipeline,

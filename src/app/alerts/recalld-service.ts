@@ -16,7 +16,7 @@ import { jobCatalogue } from '../jobs.ts';
 type ServiceAlert = Omit<AlertRule, 'dashboard'>;
 
 /**
- * Selects targets by their scrape job. `series` cannot do so, because `up` and `process_*` are not in the metric
+ * Selects targets by their scrape job. `series` cannot select them, because `up` and `process_*` are not in the metric
  * catalogue.
  */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
@@ -27,7 +27,9 @@ const failedIn = (range: string): string => increaseBy(['task'], 'recalld_jobs_t
 const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
-/** Minimum ratio of failed to completed attempts. At a lower ratio, only few of many pipelines fail, and seldom. */
+/**
+ * Minimum ratio of failed to completed attempts. At a lower ratio, only a few of many pipelines fail, and only rarely.
+ */
 const MIN_FAILED_PER_COMPLETED = 0.1;
 /** Window for rare jobs: twice the interval of the least frequent job, which runs every six hours, plus one hour. */
 const RARE_JOBS = '13h';
@@ -37,7 +39,7 @@ const RARE_JOBS = '13h';
  */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);
 
-/** Time for which a deployment that has disappeared counts as missing. */
+/** Time for which a deployment is reported as missing after it has disappeared. */
 const MISSED = '1d';
 
 function exporterAlerts(settings: RuleSettings): readonly ServiceAlert[] {
@@ -45,8 +47,8 @@ function exporterAlerts(settings: RuleSettings): readonly ServiceAlert[] {
     {
       alert: 'RecalldAbsent',
       severity: 'critical',
-      // Matches deployments that Prometheus scraped within the last day. A deployment that it never scraped is detected
-      // by the name of its scrape job.
+      // Matches deployments that Prometheus scraped within the last day. A deployment that Prometheus has never scraped
+      // is detected by the name of its scrape job.
       expr: `group by () (last_over_time(${series('recalld_build_info')}[${MISSED}]))
 unless on () group by () (${series('recalld_build_info')})
 or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}}[${MISSED}])`,

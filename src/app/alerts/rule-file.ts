@@ -50,7 +50,10 @@ export function prometheusRule(settings: RuleSettings): object {
   };
 }
 
-/** A failed scrape ends every series immediately, so alerts keep firing for this long, which covers a restart. */
+/**
+ * Time for which alerts keep firing after their series have ended, long enough for a restart: a failed scrape ends
+ * every series immediately.
+ */
 const RESTART = '5m';
 
 function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {
@@ -85,7 +88,7 @@ function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
 
-/** Template for the likely cause at the time when the alert fires or is sent again. */
+/** Template that shows the likely cause, as known when the alert fires or is sent again. */
 function diagnosis({ groupLabels }: RuleSettings): string {
   const cause =
     'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';
@@ -119,7 +122,7 @@ function withoutSlash(url: string | null): string | null {
   return url === null ? null : url.replace(/\/+$/, '');
 }
 
-/** Settings for rules that are not generated for a config. */
+/** Settings for rules that are generated without a config. */
 export const defaultRuleSettings: RuleSettings = {
   runbookBaseUrl: null,
   dashboardBaseUrl: null,

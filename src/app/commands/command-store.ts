@@ -31,10 +31,10 @@ export interface CommandStore extends Context {
 }
 
 /**
- * Opens the database for the duration of `work`: the database of a daemon, if one uses the data folder, or a separate
- * one.
+ * Opens the database for the duration of `work`. If a daemon is using the embedded database, connects to it instead of
+ * starting another server.
  *
- * @throws RecalldError like openStorage, and errors of `work`
+ * @throws the errors of openStorage and `work`
  */
 export async function withCommandStore<T>(
   settings: CommandSettings,

@@ -1,4 +1,7 @@
-/** The config section `alerts` (alert links, accepted false pages), and objectives for live traffic. */
+/**
+ * Config schemas for the section `alerts` (alert links and accepted false pages) and for the objectives of live
+ * traffic.
+ */
 import { z } from 'zod';
 import { durationMs } from '../../platform/config/times.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
@@ -53,7 +56,7 @@ export const alertsSchema = z
       .strictObject({
         drift: periodBudgetSchema
           .default('1 per 365d')
-          .describe('Accepted rate of false pages from the density drift checks of all pipelines together.'),
+          .describe('Accepted total rate of false pages from density drift checks, over all pipelines.'),
         per_pipeline: periodBudgetSchema
           .default('1 per 90d')
           .describe(

@@ -48,7 +48,7 @@ function redactCommand(value: unknown): unknown {
   return value.map((part: unknown, index) => (index === 0 ? part : redactAll(part)));
 }
 
-/** Redacts fields in a request body whose names suggest a secret, such as `api_key`. */
+/** In a request body, redacts each field whose name suggests a secret, such as `api_key`. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== 'object' || value === null) return value;
@@ -108,7 +108,10 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, redact(child, descend(schemas, key))]));
 }
 
-/** Returns the schemas of a child value: each union and its branches, because either may be marked as secret. */
+/**
+ * Returns the schemas of a child value. Includes unions as well as their branches, because both may be marked as
+ * secret.
+ */
 function descend(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
   return childSchemas(schemas.flatMap(branches), part).flatMap((child) => [child, ...branches(child)]);
 }

@@ -31,7 +31,7 @@ const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'R
 
 /**
  * Like loadConfig, but for commands that open a database. Refuses to use the defaults alone, because the command would
- * then create a database in the current directory, whichever that is.
+ * then create a database in the current directory, which could be any directory.
  *
  * @throws RecalldError config_not_found, config_invalid
  */

@@ -90,7 +90,7 @@ function refuseBarePlaceholders(document: Document, lines: LineCounter, source: 
   });
 }
 
-/** Resolves aliases. The yaml package throws plain errors for aliases that have no anchor or too many uses. */
+/** Resolves aliases. The yaml package throws plain errors for aliases that have no anchor or are used too often. */
 function toTree(resolve: () => unknown, source: string): unknown {
   try {
     return resolve();
@@ -119,8 +119,7 @@ function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
       const value = env[name];
       const refused = (why: string) =>
         new RecalldError('config_invalid', `${source}: ${formatPath(path)} uses \${${name}}, ${why}.`);
-      if (more !== undefined)
-        throw refused(`but with a default value, which is not supported; write \${${name}} alone`);
+      if (more !== undefined) throw refused(`but default values are not supported; write \${${name}} alone`);
       if (value === undefined) throw refused('which is not set; set it in the environment');
       return value;
     });
@@ -201,7 +200,9 @@ function readAs(types: readonly string[], text: string): unknown {
   }
 }
 
-/** Sets a value. Returns false if a value on the path in the file is not a mapping; validation reports that problem. */
+/**
+ * Sets a value. Returns false if the path leads through a value that is not a mapping; validation reports that problem.
+ */
 function setAt(tree: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   const [key, ...rest] = path;
   if (key === undefined) return false;

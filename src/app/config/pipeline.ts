@@ -72,7 +72,7 @@ const goldenSchema = z.strictObject({
     .max(50)
     .default(3)
     .describe(
-      'Number of completed scheduled runs in which both versions run before a new version replaces the old one; 0 replaces the old version immediately.',
+      'Number of scheduled times at which both the old and the new version must complete a run before the new version replaces the old one; 0 replaces the old version immediately.',
     ),
   cutoffs: z
     .array(z.int().min(1).max(1000))
@@ -103,7 +103,7 @@ const goldenSchema = z.strictObject({
         .min(0)
         .max(1000)
         .default(0)
-        .describe('Maximum number of counted documents in a correct result list.'),
+        .describe('A result list is correct if it has at most this many documents that count under `max_score`.'),
     })
     .prefault({})
     .describe(
@@ -148,7 +148,7 @@ export const pipelineSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'Number of live queries per hour for which recalld also runs an exact search of the store. Exact searches are expensive; 0 disables them.',
+            'Number of live queries per hour that recalld also runs as an exact search of the store. Exact searches are expensive; 0 disables them.',
           ),
         k: z.int().min(1).max(100).default(10).describe('Number of neighbors per search.'),
       })

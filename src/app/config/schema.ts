@@ -76,7 +76,7 @@ const serverSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'True if /metrics requires an API key with scope read. Set it to true if clients whose keys are limited to certain pipelines can reach the port of /metrics.',
+      'True if /metrics requires an API key with scope read. Set it to true if clients whose keys are restricted to specific pipelines can reach the port that serves /metrics.',
     ),
 });
 
@@ -110,7 +110,7 @@ const storageSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'URL of a replica that serves reads for pages and reports; the replica may lag. While it is unreachable, recalld reads from `url` instead. Null: recalld always reads from `url`.',
+      'URL of a replica that serves reads for pages and reports; the replica may lag. While it is unreachable, recalld reads from `url` instead. If null, recalld always reads from `url`.',
     )
     .meta({ secret: 'url' }),
   measurement_retention_days: z
@@ -173,7 +173,7 @@ const metricsSchema = z
         interval_seconds: z.number().min(1).max(3600).default(60).describe('Interval at which metrics are sent.'),
       })
       .optional()
-      .describe('Sends metrics and live query scores by OTLP over HTTP. By default, recalld sends nothing.'),
+      .describe('Sends metrics and live query scores via OTLP over HTTP. By default, recalld sends nothing.'),
   })
   .prefault({})
   .describe('Export of metrics.');
@@ -204,7 +204,7 @@ function refuseSharedPort(
 ): void {
   const { port, metrics_port: own } = server;
   if (own === null || own === 0 || own !== port) return;
-  const message = 'equals server.port; use another port, or remove it to share the port';
+  const message = 'equals server.port; use another port, or remove this key to share the port';
   context.addIssue({ code: 'custom', path: ['server', 'metrics_port'], message });
 }
 

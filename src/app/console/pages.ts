@@ -103,7 +103,7 @@ function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config 
       if (visitor.user !== null)
         throw new RecalldError(
           'role_missing',
-          `${visitor.user.name} has the role read; this action needs the role admin.`,
+          `${visitor.user.name} has the "read" role; this action needs the "admin" role.`,
         );
       throw new RecalldError(
         'key_lacks_scope',
@@ -238,7 +238,7 @@ function readAcceptance(text: string): Acceptance {
     if (typeof queryId === 'string' && typeof from === 'string' && Array.isArray(to))
       return { queryId, from, to: to.map(String) };
   } catch {
-    // An invalid proposal is reported below.
+    // The error below reports an invalid proposal.
   }
   throw new RecalldError('body_unreadable', 'A selected proposal is not valid; search for proposals again.');
 }
@@ -310,7 +310,7 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
 };
 
 /**
- * Charges the explanation budget for queries of a run. An unknown run costs nothing.
+ * Charges the visitor's explanation budget for explaining `queries` queries of a run. An unknown run costs nothing.
  *
  * @throws RecalldError run_unknown, explanations_limited
  */

@@ -49,7 +49,7 @@ function glance(): Builder<Panel>[] {
     snapshotAge(5),
     stat({
       title: 'Failed snapshots',
-      description: 'Failed database reads for /metrics within the time range.',
+      description: 'Database reads for /metrics that failed within the time range.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -58,7 +58,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Dropped samples',
       description:
-        'Metric values within the time range that were not finite numbers. Each such value indicates a bug in recalld.',
+        'Metric values that were dropped within the time range because they were not finite numbers. Each such value indicates a bug in recalld.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -111,14 +111,14 @@ function jobs(): Builder<Panel>[] {
       ...usual,
       title: 'Skipped starts',
       description:
-        'Number of scheduled starts that were skipped, per second. A start is skipped if the database or the queue is unavailable until the next scheduled time.',
+        'Skipped scheduled starts per second. A start is skipped if the database or the queue is unavailable until the next scheduled time.',
       width: 5,
       queries: [{ expr: orNone(rateBy(['task'], 'recalld_ticks_given_up_total'), 'task'), legend: '{{task}}' }],
     }),
     graph({
       ...usual,
       title: 'Notifications',
-      description: 'Incident notifications sent to the receivers in `notify` per second, by outcome.',
+      description: 'Incident notifications per second to the receivers in `notify`, by outcome.',
       width: 4,
       queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_notifications_total'), 'outcome'), legend: '{{outcome}}' }],
     }),
@@ -130,7 +130,7 @@ function ingest(): Builder<Panel>[] {
     graph({
       ...usual,
       title: 'Shed requests',
-      description: 'Ingest requests per second that were rejected with status 429 or 503, by reason.',
+      description: 'Rejected ingest requests per second (status 429 or 503), by reason.',
       unit: 'reqps',
       queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
     }),

@@ -183,7 +183,7 @@ async function findingOf(
   const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
     return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
-  const sent = `Judging sends the stored texts of up to ${plural(queriesPerDay, 'live query', 'live queries')} a day, with ${plural(depth, 'document')} each, to ${address}, and costs at most $${maxCostPerDay} a day.`;
+  const sent = `Judging sends the stored texts of up to ${plural(queriesPerDay, 'live query', 'live queries')} a day, and of ${plural(depth, 'document')} for each query, to ${address}, and costs at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
     return {
       status: 'wrong',
@@ -231,7 +231,7 @@ export async function examineManifests(
 function lastRead(status: RoundStatus | null, now: Date): string {
   if (status === null || status.readAt === null) return 'The whole manifest has not been read yet.';
   const ago = duration((now.getTime() - status.readAt.getTime()) / 1000);
-  return `The whole manifest was last read ${ago} ago: ${plural(status.documents ?? 0, 'document')} should be in the store.`;
+  return `The whole manifest was last read ${ago} ago; it lists ${plural(status.documents ?? 0, 'document')} that should be in the store.`;
 }
 
 async function firstLines(manifest: ReturnType<typeof createManifestSource>, signal: AbortSignal): Promise<Result> {

@@ -1,4 +1,7 @@
-/** `recalld doctor` checks of a pipeline: its retriever, embedder and store, and whether they fit together. */
+/**
+ * The checks that `recalld doctor` runs on a pipeline: its retriever, embedder and store, and whether these fit
+ * together.
+ */
 
 import { isAway } from '../../connectors/stores/store-rows.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -187,7 +190,7 @@ async function examineSearch(
   say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
 }
 
-/** If document ids differ from the store's ids, every judgment would be stale. */
+/** If the retriever's document ids differ from the store's ids, recalld would report every judgment as stale. */
 async function examineIds(
   store: VectorStore,
   retrieved: readonly string[] | null,

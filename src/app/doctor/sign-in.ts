@@ -14,9 +14,9 @@ export async function examineSignIn(config: Config, report: Report): Promise<voi
     const ms = performance.now() - startedMs;
     const signOut =
       metadata.end_session_endpoint === undefined
-        ? 'The provider offers no sign-out, so sign-out ends only the recalld session.'
-        : `Register ${provider.signedOutUri} there as a post-sign-out redirect URI.`;
-    const message = `The discovery document of ${oidc.issuer} is valid. Register ${provider.redirectUri} there as a redirect URI. ${signOut}`;
+        ? 'The provider does not support sign-out, so signing out ends only the recalld session.'
+        : `Register ${provider.signedOutUri} with the provider as a post-sign-out redirect URI.`;
+    const message = `The discovery document of ${oidc.issuer} is valid. Register ${provider.redirectUri} with the provider as a redirect URI. ${signOut}`;
     report({ service, status: 'ok', ms, message });
     const missing = oidc.scopes.filter((scope) => metadata.scopes_supported?.includes(scope) === false);
     if (missing.length > 0) {

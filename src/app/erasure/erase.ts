@@ -25,7 +25,7 @@ export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date
   });
 }
 
-/** A density baseline retains queries that were deleted elsewhere, so its queries are erased separately. */
+/** A density baseline keeps its queries even after they are deleted elsewhere, so they must be erased from it too. */
 async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
   const [column, value] = subject.kind === 'user' ? ['user_hash', subject.userHash] : ['id', subject.id];
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);

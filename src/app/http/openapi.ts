@@ -142,7 +142,7 @@ function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
     io,
     reused: 'inline',
     unrepresentable: 'any',
-    // A hand-written schema has its JSON Schema under `wire`.
+    // A hand-written schema contains its JSON Schema in the key `wire`.
     override: ({ jsonSchema }) => {
       const { wire, ...rest } = jsonSchema as Record<string, unknown>;
       if (wire === undefined) return;

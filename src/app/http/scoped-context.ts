@@ -13,8 +13,8 @@ const MAX_SCOPES = 1000;
 
 /**
  * Returns a function that limits the context of a request to the pipelines of its key. The function rejects requests to
- * routes that affect all pipelines, and requests that name, in the path, query string or body, a pipeline that the key
- * may not see.
+ * routes that affect all pipelines, and requests whose path, query string or body names a pipeline that the key may not
+ * see.
  *
  * @throws RecalldError key_limited, pipeline_unknown
  */

@@ -122,7 +122,8 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress): Pr
     addOtlp(app, otlpReceiver, authentication, deps.onShed, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
-      // Creates the context even for routes that do not use it, because doing so rejects requests for other pipelines.
+      // Creates the context even for routes that do not use it, because `contextOf` rejects requests for other
+      // pipelines.
       scope.addHook('preHandler', (request, _reply, done) => {
         contextOf(request);
         done();
@@ -247,7 +248,7 @@ function pathOf(url: string): string {
   return url.split('?')[0] ?? url;
 }
 
-/** Makes a start fail early if the address is in use, before slower steps begin. @throws RecalldError port_in_use */
+/** If the address is in use, fails before the slower steps of a start. @throws RecalldError port_in_use */
 export async function assertCanListen(address: HttpAddress): Promise<void> {
   const server = createServer();
   try {

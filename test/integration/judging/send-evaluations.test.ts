@@ -107,7 +107,7 @@ it('are retried in the next round after a failure, but not after a refusal', asy
   expect(receiver.bodies).toHaveLength(2);
   const outcomes = world.counted.filter(({ name }) => name === 'recalld_evaluation_requests_total');
   expect(outcomes.map(({ labels }) => labels['outcome'])).toEqual(['failed', 'refused']);
-  const said = world.log.entries.filter(({ message }) => message === 'sending scores by OTLP failed');
+  const said = world.log.entries.filter(({ message }) => message === 'sending scores via OTLP failed');
   expect(said.map(({ fields }) => fields['reason'])).toEqual([
     expect.stringContaining('503'),
     'the receiver rejected 4 items: no such trace',

@@ -57,7 +57,7 @@ it('the doctor reports when a round last read the whole manifest, with its numbe
   const readAt = new Date('2026-03-02T11:48:00Z');
   const [known] = await examined('{"id": "a"}\n', [{ pipeline: 'docs', endedAt: readAt, readAt, documents: 412 }]);
   expect(known?.message).toMatch(
-    /The whole manifest was last read 12 min ago: 412 documents should be in the store\.$/,
+    /The whole manifest was last read 12 min ago; it lists 412 documents that should be in the store\.$/,
   );
   const [fresh] = await examined('{"id": "a"}\n', []);
   expect(fresh?.message).toMatch(/The whole manifest has not been read yet\.$/);

@@ -40,7 +40,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ['server: {trusted_proxies: 10.0.0.1}', 'server.trusted_proxies must be a list.'],
     [
       'server: {port: 8400, metrics_port: 8400}',
-      'server.metrics_port equals server.port; use another port, or remove it to share the port.',
+      'server.metrics_port equals server.port; use another port, or remove this key to share the port.',
     ],
     ['notify: [{kind: webhook, url: "https://[pager"}]', 'notify[0].url is not a valid URL; check its host and port.'],
     [

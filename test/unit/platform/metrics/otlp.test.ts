@@ -36,7 +36,7 @@ function anEndpoint(url: string) {
   return endpoint;
 }
 
-it('exports by OTLP what /metrics shows, with the same names, labels and values', async () => {
+it('exports via OTLP what /metrics shows, with the same names, labels and values', async () => {
   const exporter = anExporter();
   await exporter.refresh();
   exporter.meter.increment('recalld_queries_total', { pipeline: 'faq', outcome: 'ok' }, 7);
@@ -97,7 +97,7 @@ it('logs a failed export once, and logs when exports succeed again', async () =>
   await expect.poll(() => entries.length).toBe(2);
   await stop();
   expect(entries.map(({ message: said }) => said)).toEqual([
-    'could not send metrics by OTLP',
-    'metrics are sent by OTLP again',
+    'could not send metrics via OTLP',
+    'metrics are being sent via OTLP again',
   ]);
 });
