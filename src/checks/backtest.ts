@@ -29,7 +29,7 @@ interface Backtested {
  * sentinel runs, and runs of a new golden set version that started while the verdicts of the old version applied. Omits
  * checks without runs.
  *
- * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
+ * @throws RecalldError database_unreachable; the abort reason of `signal` as soon as `signal` aborts
  */
 export async function backtestGoldenChecks(
   pool: Pool,
@@ -146,7 +146,7 @@ function labelsOf({ probed, stale, lost, gap }: RunLabels): RunEvidence['labels'
  * hysteresis and confirmation. Only the latest reason for a missing value is stored, so missing data appears only as a
  * gap between two measurements. Omits thresholds on ages, which are not stored, and thresholds without measurements.
  *
- * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
+ * @throws RecalldError database_unreachable; the abort reason of `signal` as soon as `signal` aborts
  */
 export async function backtestThresholds(
   pool: Pool,

@@ -152,7 +152,7 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
   };
 }
 
-/** The parts of the config from which checks are listed. */
+/** The configured pipelines and density plans, which define the checks. */
 export interface WatchedChecks {
   readonly pipelines: readonly WatchedPipeline[];
   readonly densityPlans: readonly DensityPlan[];
@@ -185,7 +185,7 @@ export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }
 
-/** Returns a key of a check that is unique across all pipelines. */
+/** Returns a key that identifies a check among the checks of all pipelines. */
 export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly name: string }): string {
   return JSON.stringify([pipeline, name]);
 }

@@ -27,7 +27,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name of the check in metrics, alerts and history. Set it to keep the name when the threshold changes. For a check on golden runs, ` on SET` is appended. Default: measure and threshold.',
+    'Name of the check in metrics, alerts and history. Set a name if it should stay the same when the threshold changes. For a check on golden runs, ` on SET` is appended. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -74,7 +74,9 @@ const floorCheck = z
   })
   .describe('A minimum for a golden measure, on every golden set of the pipeline.');
 
-/** Judged live scores and the stability of results have a cut-off, such as `live_ndcg@5`. */
+/**
+ * Matches a judged live score, or rbo (the stability of results), with its cut-off, such as `live_ndcg@5` or `rbo@10`.
+ */
 const scoreAtCutoff = /^(live_[a-z_]+|rbo)@([1-9]\d*)$/;
 const hasCutoff = (name: string): boolean => name.startsWith('live_') || name === 'rbo';
 
@@ -130,14 +132,14 @@ const belowCheck = z
       .describe('The check fails below this value, such as 0.6. Must be above 0, except for `rewrite_gain`.'),
     ...thresholdShape,
   })
-  .describe('A minimum for a measure of live traffic, query density, the index or golden judgments.');
+  .describe('A minimum for a measure of live traffic, of query density, of the index or of golden judgments.');
 
 const scoreAtCutoffCheck = z
   .strictObject({
     measure: z
       .string()
       .refine((text) => scoreAtCutoff.test(text) && thresholdMeasure(text) !== null, {
-        error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${thresholdMeasureNames.filter(hasCutoff).join(', ')}`,
+        error: `must be a judged live score or rbo (${thresholdMeasureNames.filter(hasCutoff).join(', ')}), followed by @ and a cut-off, such as live_ndcg@5 or rbo@10`,
       })
       .describe(
         'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Alternatively rbo@k, the similarity of golden run results to those of the pinned run; k is the largest cut-off of the golden sets.',
@@ -153,7 +155,7 @@ const aboveCheck = z
     above: z.number().min(0).describe('The check fails above this value: a share such as 0.05, or a time in seconds.'),
     ...thresholdShape,
   })
-  .describe('A maximum for a measure of live traffic, the retriever or coverage, or for an age.');
+  .describe('A maximum for an age, or for a measure of live traffic, of the retriever or of coverage.');
 
 const regressionCheck = z
   .strictObject({
@@ -182,7 +184,7 @@ const regressionCheck = z
 const densityCheck = z
   .strictObject({ name, density_drift: z.literal(true).describe('Monitors query density for drift.'), severity })
   .describe(
-    'Fails if the documents in the store cover live queries worse than they covered the baseline queries. A smaller drift is a warning.',
+    'Fails if the documents in the store cover live queries less well than they covered the baseline queries. A smaller drift is a warning.',
   );
 
 const staleLabelsCheck = z
@@ -234,8 +236,8 @@ interface CheckedPipeline {
 }
 
 /**
- * Rejects checks that could never be evaluated, and suggests a fix. For example, a check at a cut-off at which its
- * golden set is not scored would stay at `no_data` forever.
+ * Rejects checks that could never be evaluated, and suggests a fix. For example, if a golden set is not scored at the
+ * cut-off of a check, the check would stay at `no_data` forever.
  */
 export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();
@@ -335,7 +337,7 @@ function cutoffProblem(measure: string, golden: CheckedPipeline['golden']): stri
   if (k === null) return null;
   if (golden.length === 0) {
     if (defaultCutoffs.includes(k)) return null;
-    return `is ${measure}, but a golden set that is not under \`golden\` is scored at ${list(defaultCutoffs)} only; add the set under \`golden\` with ${k} among its cutoffs, or use one of these cut-offs`;
+    return `is ${measure}, but golden sets that are not listed under \`golden\` are scored only at ${list(defaultCutoffs)}; list the set under \`golden\` with ${k} in its cutoffs, or use one of these cut-offs`;
   }
   const lacking = golden.find(({ cutoffs }) => !cutoffs.includes(k));
   if (lacking === undefined) return null;

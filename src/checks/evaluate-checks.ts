@@ -162,7 +162,7 @@ const MAX_ROUNDS = 5;
  * Computes retriever measures from finished golden runs, and evaluates checks: all checks every minute, and the checks
  * of one pipeline as soon as a golden run or density window ends. Idempotent and safe on several replicas; if an
  * evaluation is killed, the next one replaces it. If another worker stored a step first, this evaluation starts again
- * from that worker's status, because it may be based on newer facts.
+ * from the status that the other worker stored, because that status may be based on newer facts.
  *
  * @param only names of the pipelines to evaluate; all if omitted
  */
@@ -237,7 +237,7 @@ export function evaluateAll(
     return [
       ...pipeline.isolation.map((rule) => {
         const found = stored.isolation.find((one) => one.pipeline === name && one.rule === rule.name) ?? null;
-        // Passes no outage: a violation by live queries counts even while golden queries fail.
+        // The outage is null, because a violation by live queries counts even while golden queries fail.
         return step(isolationCheckOf(name, rule.name), factsOfIsolation(rule.name, found, now), null);
       }),
       ...thresholds.map((rule) => {

@@ -1,4 +1,4 @@
-/** `recalld demo`: runs all of recalld on real data on this machine. Nothing else needs to be installed. */
+/** `recalld demo`: runs a complete recalld with real data on this machine. Nothing else needs to be installed. */
 import { type Command, type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { assertCanListen } from '../app/http/server.ts';
 import { RecalldError } from '../core/errors.ts';

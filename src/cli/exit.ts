@@ -67,7 +67,7 @@ export function reportError(thrown: unknown): number {
   const detail =
     error instanceof Error ? (process.env['RECALLD_DEBUG'] === undefined ? error.message : error.stack) : String(error);
   const shown = visibleText(String(detail));
-  process.stderr.write(`recalld: this is a bug in recalld, please report it: ${shown} (RECALLD_DEBUG=1 shows more)\n`);
+  process.stderr.write(`recalld: this is a bug in recalld; please report it: ${shown} (RECALLD_DEBUG=1 shows more)\n`);
   return EXIT_BUG;
 }
 

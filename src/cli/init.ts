@@ -153,7 +153,7 @@ function notUnderstood(
       `${place} has a rate limit (429), and init sends up to 44 requests.`,
       'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand (docs/how-to/retrievers.md).',
     ],
-    redirect: ['retriever_not_understood', reason, 'Run init with the URL that it redirects to.'],
+    redirect: ['retriever_not_understood', reason, 'Run init with the URL to which the service redirects.'],
     html: [
       'retriever_not_understood',
       `${place} returned an HTML page instead of JSON: it is a website, a sign-in page or a proxy.`,

@@ -21,7 +21,7 @@ export function migrateCommand(command: Command, signal: AbortSignal): CommandUn
  * Migrates the database, and the schema of the job queue if it is in the same database. The daemon's role may lack the
  * privileges for both.
  *
- * @throws RecalldError like migrateStorage and grantRights, and queue_unreachable
+ * @throws RecalldError queue_unreachable, and the errors of migrateStorage and grantRights
  */
 async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {
   const { config, logger } = settings;

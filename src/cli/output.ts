@@ -84,7 +84,7 @@ export function note(text: string): void {
   process.stderr.write(`${forTerminal(text)}\n`);
 }
 
-/** Formats a table like formatAligned, with numbers in column `firstNumber` and all later columns. */
+/** Formats a table like formatAligned; column `firstNumber` and all later columns contain numbers. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

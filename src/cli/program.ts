@@ -30,7 +30,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./config.ts')).configCommand,
   },
   status: {
-    does: 'Show the status of every pipeline, with its reasons and the age of its data; exit 1 unless all are ok.',
+    does: 'Show the status of every pipeline, the reasons for the status, and the age of the data; exit 1 unless all are ok.',
     load: async () => (await import('../report/status/status-command.ts')).statusCommand,
   },
   diagnose: {
@@ -46,7 +46,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../incidents/notifications/edge/silence-command.ts')).silenceCommand,
   },
   notify: {
-    does: 'Send both messages of a test incident to each receiver of `notify`; exit 3 if one is not delivered.',
+    does: 'Send the opening and closing messages of a test incident to each receiver in `notify`; exit 3 if one is not delivered.',
     load: async () => (await import('../incidents/notifications/edge/notify-command.ts')).notifyCommand,
   },
   doctor: {

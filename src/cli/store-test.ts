@@ -19,12 +19,7 @@ import { formatTable, printJson, printLine, verdictText, withConfig } from './ou
 export function storeTestCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld store-test --config recalld.yaml --filter language=en')
     .option('--pipeline <name>', "only test this pipeline's store")
-    .option(
-      '--filter <field=value>',
-      'name and value of a field that occur in the store, for the test of filters',
-      parseFilter,
-      null,
-    )
+    .option('--filter <field=value>', 'name and value of a field in the store, used to test filters', parseFilter, null)
     .addHelpText(
       'after',
       '\nThis command only needs read access. Exit codes: 0 all supported features work, 1 a test failed, 3 a store does not respond.',
@@ -59,7 +54,7 @@ function pipelinesWithStore({ config }: CommandSettings, only: string | undefine
   const withStore = named.filter(({ vector_store: store }) => store !== undefined).map(({ name }) => name);
   if (withStore.length > 0) return withStore;
   const whose = only === undefined ? 'No pipeline in the config has a' : `The pipeline "${only}" has no`;
-  throw new RecalldError('config_invalid', `${whose} \`vector_store\` to test; add it to the config.`);
+  throw new RecalldError('config_invalid', `${whose} \`vector_store\` to test; add one to the config.`);
 }
 
 type TestedPipeline = Awaited<ReturnType<typeof testPipeline>>;

@@ -74,7 +74,7 @@ class Channel {
     try {
       record = make();
     } catch (error) {
-      // The message of any other error comes from the host, so it may quote personal data.
+      // Only the message of an InvalidField is used; any other message comes from the host and may quote personal data.
       this.#tally.drop('invalid', 1, error instanceof InvalidField ? error.message : 'the item is malformed');
       return;
     }
@@ -88,7 +88,10 @@ class Channel {
     }
   }
 
-  /** Sends all queued records. Calls `done` when they have been sent. Returns a function that cancels the wait. */
+  /**
+   * Sends all queued records. Calls `done` when each of them has been delivered or dropped. Returns a function that
+   * cancels the wait.
+   */
   flush(done: () => void): () => void {
     if (this.#delivery !== null) return this.#delivery.flush(done);
     done();

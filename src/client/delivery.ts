@@ -60,8 +60,8 @@ export function classifyReply(reply: Reply, items: number): Verdict {
 }
 
 /**
- * Returns the result for a batch that is rejected as a whole. Counts its items by code as far as the response lists
- * them.
+ * Returns the result for a batch that is rejected as a whole. Counts items by the code that the response gives for
+ * them, and all other items by the status.
  */
 function refused(items: number, status: number, named: ReadonlyMap<string, number> = new Map()): Processed {
   const unnamed = items - [...named.values()].reduce((sum, count) => sum + count, 0);
@@ -120,7 +120,7 @@ export function retryDelayMs(attempt: number, retryAfter: string | null, random:
   return Math.min(MAX_RETRY_DELAY_MS, retryAfterMs(retryAfter, now) + jitterMs);
 }
 
-/** Converts seconds or an HTTP date into milliseconds from `now`; 0 if it is missing or invalid. */
+/** Converts seconds or an HTTP date into milliseconds from `now`; 0 if Retry-After is missing or invalid. */
 export function retryAfterMs(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   const text = retryAfter.trim();

@@ -1,6 +1,6 @@
 /**
  * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until then, nothing
- * in this file keeps the process alive unless a comment says so.
+ * in this file keeps the process alive, except functions whose comments say that they do.
  */
 import process from 'node:process';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';

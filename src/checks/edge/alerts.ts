@@ -136,7 +136,9 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
   return { name: 'recalld-checks', recordings: [], alerts };
 }
 
-/** Share of baseline queries that count as poorly covered: 5 % of them exceed the limit by definition. */
+/**
+ * Share of baseline queries that count as poorly covered. By definition, 5 % of the baseline queries exceed the limit.
+ */
 const BASELINE_UNCOVERED = '5%';
 
 function coverageTemplate(groupLabels: readonly string[]): string {
@@ -152,10 +154,10 @@ const written = '{{ template "n" (args $unit (. | first | value)) }}';
 const since = (word: string): string => ifSeries('$of', 'recalld_check_since_timestamp_seconds', `${word} ${utcTime}`);
 
 /**
- * Builds the template that writes the sentence of `alertText` from metrics, for the check in the labels `pipeline` and
- * `check`. Uses metrics only from replicas that report the check as failing, so that the text never contains the value
- * of a replica that has already seen the recovery. The past tense keeps the text true if Alertmanager sends it again
- * after the recovery.
+ * Builds a template that fills the sentence of `alertText` with values from metrics. The labels `pipeline` and `check`
+ * identify the check. Uses metrics only from replicas that report the check as failing, so that the text never contains
+ * the value of a replica that has already seen the recovery. The past tense keeps the text true if Alertmanager sends
+ * it again after the recovery.
  */
 function numbersTemplate(groupLabels: readonly string[]): string {
   const count = ifSeries('$of', 'recalld_check_n', 'n = {{ . | first | value | printf "%.0f" }}');

@@ -33,7 +33,7 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
       (check) => {
         const { value: last, kind, threshold, isTooOld } = check;
         if (last === null) return missing(isTooOld ? 'withheld' : 'none');
-        // An e-value has no unit that a reader knows.
+        // Does not show the e-value, because a number without a known unit tells a reader nothing.
         if (kind === 'density_drift') return last >= threshold ? 'drift confirmed' : 'not confirmed';
         return value(last, unitOf(check));
       },

@@ -45,14 +45,14 @@ export function checksCommand(command: Command, signal: AbortSignal): CommandUnk
       const found = await listChecks(settings, options.pipeline ?? null);
       const now = systemClock.now();
       if (options.json === true) printJson(found.map((state) => checkStateJson(state, now)));
-      else if (found.length === 0) printLine('No checks are configured; add some under `checks` of a pipeline.');
+      else if (found.length === 0) printLine('No checks are configured; add one under `checks` in a pipeline.');
       else printLine(terminalText(checkTable('Checks', found, true), now));
       if (found.some(({ verdict }) => verdict === 'critical')) process.exitCode = EXIT_CHECK_FAILED;
     });
 }
 
 /**
- * Returns the state of every check, or of those of a pipeline, in config order.
+ * Returns the states of all checks, or of one pipeline's checks, in config order.
  *
  * @throws RecalldError pipeline_unknown, and the errors of withCommandStore
  */

@@ -1,4 +1,4 @@
-/** Page of all checks: failing checks, checks without data, passing checks, and the changes of each check. */
+/** Page that shows all checks: failing checks, checks without data, passing checks, and the changes of each check. */
 import { type Context, onReplica } from '../../core/context.ts';
 import { duration, minute, plural } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
@@ -93,7 +93,7 @@ function noCheck(check: string | null): Content {
   if (check !== null) return empty(`The check "${check}" is no longer configured; its history is below.`);
   return empty(
     'No checks are configured, so a drop in retrieval quality would not be reported.',
-    'Add some under `checks` of a pipeline, such as `{measure: ndcg@10, below: 0.8, severity: critical}`.',
+    'Add one under `checks` in a pipeline, such as `{measure: ndcg@10, below: 0.8, severity: critical}`.',
   );
 }
 
@@ -222,8 +222,8 @@ function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now 
 
 /**
  * Returns the verdict intervals of one check from `from` to `until` in chronological order. The first change also
- * states the verdict before it, which applies from `from` on. If there are no changes, the current verdict applies to
- * the whole time. There is no interval before the first evaluation.
+ * states the previous verdict, which applies from `from` until that change. If there are no changes, the current
+ * verdict applies to the whole time. There is no interval before the first evaluation.
  *
  * @param transitions changes of the check within that time, in any order
  * @param now current state of the check

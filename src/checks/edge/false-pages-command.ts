@@ -69,7 +69,8 @@ export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipel
         name,
         evaluations: null,
         expected: acceptedFalsePages(budget, COUNTED_MS) / monitors,
-        assumption: monitors > 1 ? `as its share of alerts.false_pages.drift, which ${monitors} pipelines share` : '',
+        assumption:
+          monitors > 1 ? `because alerts.false_pages.drift is divided equally among ${monitors} pipelines` : '',
         fix: 'lower `alerts.false_pages.drift`',
       })),
   ];
@@ -186,7 +187,7 @@ function intervalSeconds(
   return measurementTrustSeconds({ measure, ...window }, liveIntervalSeconds) / INTERVALS_TO_TRUST;
 }
 
-/** If more runs per week are scheduled than this (more than one an hour), one week represents all others. */
+/** If more runs than this are scheduled in a week (more than one an hour), the count for one week is extrapolated. */
 const DENSE = 200;
 
 /**
@@ -204,7 +205,7 @@ function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: G
 /**
  * Computes the expected false pages of each configured pipeline.
  *
- * @param useRuns true to read the latest runs from the database, which show how far each score is from its threshold
+ * @param useRuns true to read from the database the latest runs, which show how far each score is from its threshold
  * @throws the errors of withCommandStore, if `useRuns` is true
  */
 export async function expectFalsePagesOf(

@@ -6,7 +6,7 @@ import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type Thres
 
 /** Threshold status after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
 export interface ThresholdStatus extends ConfirmedVerdict {
-  /** The explanation of the finding and, if the verdict differs from that of the finding, the reason. */
+  /** Explains the finding and, if its verdict is not the confirmed verdict, why the two differ. */
   readonly explanation: string;
 }
 
@@ -281,8 +281,8 @@ export interface Evaluation {
  * that is within the threshold and has the verdict OK.
  *
  * A breach belongs to an outage while each of its measurements beyond the threshold overlaps a retriever outage: the
- * outage has its own alert, and the check must not add a second one. The first such measurement entirely after the
- * outage makes it an independent breach.
+ * outage has its own alert, and the check must not add a second one. The first measurement that is beyond the threshold
+ * and entirely after the outage makes the breach independent.
  */
 export function updateBreach(previous: Breach | null, evaluation: Evaluation): Breach {
   const { before, breachedSince, outageUntil } = previous ?? NO_BREACH;

@@ -28,7 +28,7 @@ export interface PipelineExpectation {
   readonly pipeline: string;
   /** Critical checks, the only ones that page. */
   readonly checks: readonly CheckExpectation[];
-  /** Sum over the checks with a known number. */
+  /** Sum of the expected false pages of all checks; an unknown number counts as 0. */
   readonly expected: number;
   readonly accepted: number;
 }
@@ -63,8 +63,8 @@ export function falseRegressions(
 
 /** Expected number of times that the verdict becomes critical, if each evaluation is significant with probability p. */
 function expectedPages(p: number, runs: number, evaluations: number): number {
-  // Probabilities of each number of consecutive significant runs while the verdict is OK, and of consecutive
-  // insignificant runs while it is critical.
+  // `ok[i]` is the probability that the verdict is OK and the last i runs are significant; `critical[i]`, that the
+  // verdict is critical and the last i runs are not significant.
   const ok = new Float64Array(runs);
   const critical = new Float64Array(runs);
   ok[0] = 1;
@@ -83,7 +83,7 @@ function expectedPages(p: number, runs: number, evaluations: number): number {
 /**
  * Moves every probability up by one place and multiplies it by `likely`.
  *
- * @returns the probability that leaves the last place
+ * @returns the probability that is moved out of the last place
  */
 function shift(shares: Float64Array, likely: number): number {
   const out = (shares.at(-1) ?? 0) * likely;
@@ -103,8 +103,8 @@ export interface BoundedEvaluations {
 }
 
 /**
- * Maximum number of times that a check on a confidence bound becomes critical while nothing is wrong: the usual value
- * is on the good side of the threshold by `margin` half-widths of its 95 % interval. One evaluation is beyond the
+ * Maximum number of times that a check on a confidence bound becomes critical although nothing is wrong. The usual
+ * value is better than the threshold by `margin` half-widths of its 95 % interval. One evaluation is beyond the
  * threshold with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
  *
  * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). No two pages share

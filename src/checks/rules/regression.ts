@@ -34,7 +34,7 @@ export interface RegressionCheck extends AnyCheck {
   readonly runs: number;
 }
 
-/** A check that cannot detect a drop of this many times its configured drop is blind: a pass says little. */
+/** A check is blind if it cannot even detect a drop of this many times the configured size; a pass then says little. */
 const BLIND_FROM = 2;
 
 /**
@@ -82,7 +82,7 @@ export interface ComparedWithBaseline {
  * without queries to compare, the verdict is `no_data`.
  *
  * @param current the evaluated run, or a sentence that explains why it could not be compared
- * @param history completed runs before it, oldest first
+ * @param history completed runs before `current`, oldest first
  * @param shift correction of the minimum drop for new versions of the golden set
  * @param previous verdict of the check on the latest run in `history`; null if there is none
  */

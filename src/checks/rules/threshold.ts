@@ -9,7 +9,10 @@ import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../
 
 /** Correction of a check's threshold after its golden set got a new version. */
 export interface CheckShift {
-  /** Added to the threshold for the mean; for a regression check, subtracted from the minimum drop (then at most 0). */
+  /**
+   * Added to the threshold for the mean. For a regression check, the shift is at most 0, and is subtracted from the
+   * minimum drop.
+   */
   readonly mean: number;
   /** Added to the threshold for the upper bound; never above `mean`. Not used by regression checks. */
   readonly upper: number;
@@ -30,7 +33,7 @@ export function addShifts(rotations: readonly CheckShifts[]): CheckShifts {
   return sums;
 }
 
-/** Returns the shift of a check; no shift for a check that was added after the rotation. */
+/** Returns the shift of a check; `NO_SHIFT` for a check that was added after the rotation. */
 export function shiftOf(shifts: CheckShifts, name: string): CheckShift {
   return shifts[name] ?? NO_SHIFT;
 }
@@ -96,7 +99,7 @@ export type Reading =
   | ValueReading
   /** Value that was measured, but with too little data; the reason is a sentence. */
   | { readonly kind: 'quiet'; readonly segment: string; readonly reason: string }
-  /** Value that was not measured, or whose measurement failed; the reason is a sentence. */
+  /** No value, because it was not measured or the measurement failed; the reason is a sentence. */
   | { readonly kind: 'unknown'; readonly segment: string; readonly reason: string };
 
 interface ValueReading extends MeasuredValue {
@@ -132,11 +135,11 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
 /**
  * Evaluates a threshold on the latest readings.
  *
- * A check with severity critical becomes critical only if the whole 95 % confidence interval is beyond the threshold,
- * so that chance does not page. If only the value is beyond it, the verdict is `warning`. With several segments, the
- * intervals hold for all of them together (Bonferroni), so that the worst of m healthy segments does not page m times
- * as often. A value without a confidence interval is compared as if it were its own bound. Values from fewer than
- * `minN` samples are not evaluated.
+ * With severity `critical`, the verdict is `critical` only if the whole 95 % confidence interval is beyond the
+ * threshold, so that chance does not page. If only the value is beyond it, the verdict is `warning`. With several
+ * segments, the intervals hold for all of them together (Bonferroni), so that the worst of m healthy segments does not
+ * page m times as often. A value without a confidence interval is compared as if it were its own bound. Values from
+ * fewer than `minN` samples are not evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
  */
@@ -175,7 +178,7 @@ function evaluateValue({ measure, threshold, severity }: ThresholdCheck, reading
   const bound = watched.worse === 'below' ? high : low;
   const excess = sign * (value - threshold);
   const isProven = sign * (bound - threshold) > 0;
-  // Distance by which the worse confidence bound is still better than the threshold.
+  // Distance from the worse confidence bound to the threshold; positive if the bound is better than the threshold.
   const spare = watched.worse === 'below' ? low - threshold : threshold - high;
   const numbers = `${measureTable[measure].subject}${whereOf(segment)} is ${formatBeside(value, threshold, unitOf(measure))}${spread(reading, measure, { low, high }, family)}`;
   const isBounded = reading.ciLow !== null;
@@ -214,7 +217,7 @@ function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
-/** Returns the bounds of one of `family` values. The bounds of all these values hold together with 95 % confidence. */
+/** Returns the bounds of one value. The bounds of all `family` values hold together with 95 % confidence. */
 function boundsOf({ value, ciLow, ciHigh }: ValueReading, { unit }: ThresholdPolicy, family: number): Bounds {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
   const bounds = { low: ciLow, high: ciHigh };
@@ -242,9 +245,9 @@ function withoutValue(
 const DIFFERENCE_SCALE = 0.1;
 
 /**
- * Returns the number of which `MARGIN` is a share. For a share, it is the smaller of the threshold and its complement,
- * so the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because the
- * threshold may be 0.
+ * Returns the number that is multiplied by `MARGIN`. For a share, it is the smaller of the threshold and its
+ * complement, so the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because
+ * the threshold may be 0.
  */
 function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   if (unit === 'difference') return DIFFERENCE_SCALE;

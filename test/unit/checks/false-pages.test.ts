@@ -132,7 +132,7 @@ describe('the false page budget', () => {
     expect(checks).toMatchObject([
       {
         expected: expect.closeTo((6 * 90) / 360 / 2, 9),
-        assumption: 'as its share of alerts.false_pages.drift, which 2 pipelines share',
+        assumption: 'because alerts.false_pages.drift is divided equally among 2 pipelines',
         fix: 'lower `alerts.false_pages.drift`',
       },
     ]);

@@ -62,7 +62,7 @@ describe('a check', () => {
       'such a cut-off for a set that runs only by hand',
       '',
       aFloor('recall@100'),
-      'checks[0].measure is recall@100, but a golden set that is not under `golden` is scored at 1, 3, 5, 10 only; add the set under `golden` with 100 among its cutoffs, or use one of these cut-offs.',
+      'checks[0].measure is recall@100, but golden sets that are not listed under `golden` are scored only at 1, 3, 5, 10; list the set under `golden` with 100 in its cutoffs, or use one of these cut-offs.',
     ],
     [
       'a regression at such a cut-off',
