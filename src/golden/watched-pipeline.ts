@@ -12,7 +12,7 @@ import type { QuietHours } from './rules/schedule.ts';
 
 export interface WatchedPipeline extends ProbedPipeline {
   readonly retriever: Retriever;
-  /** Time limit for one attempt to query the retriever. */
+  /** Time limit for each attempt of a retriever call. */
   readonly timeoutMs: number;
   readonly golden: readonly GoldenSchedule[];
   readonly checks: readonly GoldenCheck[];
@@ -48,8 +48,8 @@ export interface Shadow {
    */
   readonly judgedDepth: number | null;
   /**
-   * The shadow as its own pipeline, so that its runs, rate limit and failures are separate. It has no schedule or
-   * checks.
+   * A separate pipeline for the shadow, so that the shadow has its own runs, rate limit and failures. This pipeline has
+   * no schedule and no checks.
    */
   readonly asked: WatchedPipeline;
 }
@@ -78,8 +78,8 @@ export interface GoldenSchedule {
   /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
   /**
-   * Number of ticks at which both the old and a new version of the set run before the new version takes over. If the
-   * number is 0, the new version takes over immediately.
+   * Number of scheduled times at which the old and the new version of the set both run before the new version takes
+   * over. If the number is 0, the new version takes over immediately.
    */
   readonly rotationRuns: number;
   /** How long the query results of the set's runs are kept. */

@@ -209,7 +209,7 @@ export function describePages(watched: () => WatchedService): void {
       const { page } = await browser.page(host);
       await page.goto(`${service.daemon.url}/incidents/${incident}`);
       expect(await page.locator('h1').textContent()).toMatch(/^A faulty deployment: /);
-      const shown = page.getByRole('region', { name: 'Golden queries that show the incident' });
+      const shown = page.getByRole('region', { name: 'Golden queries affected by the incident' });
       expect(await shown.getByRole('row').count()).toBe(4);
       expect(await shown.textContent()).toContain('1 \u2192 ');
       await page.getByRole('button', { name: 'Acknowledge' }).click();

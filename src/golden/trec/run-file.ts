@@ -17,19 +17,22 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/** Maximum number of lines from which the layout is detected; they are in the first block that contains lines. */
+/** The layout is detected from at most this many lines of the first block that contains lines. */
 const SAMPLE_LINES = 200;
 /** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;
 
-/** Assumed line length in bytes, for the initial capacity of a batch, which grows if lines are shorter. */
+/**
+ * Assumed line length in bytes. It determines the initial capacity of a batch; the capacity grows if lines are shorter.
+ */
 const ROOM_BYTES = 60;
 
 interface RunSink {
   readonly length: number;
   add(block: Block, ids: LineIds, score: number, rank: number): void;
   /**
-   * From `start` on, adds lines by a faster method, as long as it can read them. Returns the start of the next line.
+   * Adds lines from `start` on by a faster method, and stops at the first line that this method cannot read. Returns
+   * the start of the next line.
    */
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
@@ -56,8 +59,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // From the growth of this length, the caller knows how many lines `goOn` has added. The length drops to 0 when a
-  // batch ends, but never within `goOn`.
+  // The caller derives the number of lines that `goOn` added from the growth of this length. The length drops to 0 when
+  // a batch ends, but never within `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;
@@ -133,7 +136,8 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
     },
     buffers,
   );
-  if (!hasResult) throw new RecalldError('file_malformed', `${path} has no results; it needs lines of "${TREC_LINE}".`);
+  if (!hasResult)
+    throw new RecalldError('file_malformed', `${path} has no results; write each result as "${TREC_LINE}".`);
 }
 
 /** Parses a rank. Reads plain integers from the bytes, because a text slice would require decoding the whole block. */

@@ -57,8 +57,8 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   if (other !== undefined) {
     const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
     if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
-    // If a line has a space next to a tab, both only align the columns. Otherwise, tabs separate the columns, because
-    // an id on a later line may contain a space.
+    // If any line has a space next to a tab, spaces and tabs only align the columns. Otherwise, tabs separate the
+    // columns, because an id on a later line may contain a space.
     if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
@@ -66,7 +66,9 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   return layout;
 }
 
-/** Rejects lines that look like a run without a tag if a different TREC column may be missing or empty instead. */
+/**
+ * Rejects a run in which only the tag seems to be missing, although a different TREC column may be missing or empty.
+ */
 function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.columns.length !== TREC_COLUMNS.length - 1) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator));
@@ -95,7 +97,9 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   }
   const score = layout.score === null ? null : (cells[layout.score] ?? '');
   if (score === null || isScore(score)) return null;
-  const fix = /^[+-]?nan$/i.test(score) ? 'remove the line' : 'write it as 12.5, 1e-3 or, for the last place, -1e308';
+  const fix = /^[+-]?nan$/i.test(score)
+    ? 'remove the line'
+    : 'write it as 12.5 or 1e-3, or as -1e308 to rank the document last';
   return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
 }
 

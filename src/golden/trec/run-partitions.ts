@@ -204,8 +204,8 @@ class Partition {
   }
 
   /**
-   * Adds the results of the queries `first`, `first + step` and so on to the table. Keeps the file order within each
-   * query.
+   * Adds the results of every `step`-th query, from query number `first` on, to the table. Keeps the file order within
+   * each query.
    */
   addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
     if (this.count === 0) return;

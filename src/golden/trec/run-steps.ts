@@ -38,7 +38,7 @@ export class RunSteps {
     this.#places = places;
   }
 
-  /** Returns the step that an unjudged query id such as `q1#2` means; null if `q1` is not judged either. */
+  /** Returns the query and the step that an unjudged query id such as `q1#2` denotes; null unless `q1` is judged. */
   read(id: string): StepId | null {
     const [, query = '', number] = STEP.exec(id) ?? [];
     return this.#places.has(query) ? { query, step: Number(number) } : null;
@@ -69,8 +69,8 @@ export class RunSteps {
    * a run file; this does not change any score.
    *
    * @param answered 1 for each judged query that has results under its own id
-   * @throws RecalldError file_malformed if a query has both results under its own id and results of steps, or if `q1#2`
-   *   is read as a step although another id of this form, such as `q1#1`, is a judged query
+   * @throws RecalldError file_malformed if a query has results under its own id and also results of steps, or if `q1#2`
+   *   may be a step or an unjudged query because another id of this form, such as `q1#1`, is a judged query
    */
   *queries(answered: Uint8Array, ids: readonly string[], qrelsPath: string): Generator<readonly [number, Ranking[]]> {
     const judgedLikeSteps = new Map(ids.flatMap((id) => (STEP.test(id) ? [[STEP.exec(id)?.[1], id] as const] : [])));
@@ -87,7 +87,7 @@ export class RunSteps {
       if (judged !== undefined)
         throw new RecalldError(
           'file_malformed',
-          `${this.#path}: The query id ${quoted(first)} could be a step of ${quoted(query)} or a query without judgments, because ${qrelsPath} judges ${quoted(judged)} as a query of its own. Rename one of them.`,
+          `${this.#path}: The query id ${quoted(first)} could be a step of ${quoted(query)} or a query without judgments, because ${qrelsPath} has judgments for ${quoted(judged)} as a separate query. Rename one of these ids.`,
         );
       yield [place, ordered.map(([, ranking]) => ranking)];
     }

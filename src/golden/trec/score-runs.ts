@@ -34,7 +34,9 @@ export interface EvaluationCounts {
   readonly queriesWithoutRelevant: number;
   /** Number of judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
-  /** Number of judgments with a grade of 0 or more whose document the run returned for the query. */
+  /**
+   * Number of judgments with a grade of 0 or more whose document is among the results of the run for the judged query.
+   */
   readonly judgedDocumentsFound: number;
   /** Number of unjudged queries in the run; these queries are ignored. */
   readonly ignoredUnjudgedQueries: number;
@@ -43,18 +45,18 @@ export interface EvaluationCounts {
   /** Number of results that repeat a document of the same ranking, summed over all judged queries. */
   readonly duplicateDocuments: number;
   /**
-   * Number of results with the same score as the previous, different document, summed over all judged queries. Their
-   * order was determined by document id, not by the retriever.
+   * Number of results with the same score as the previous, different document, summed over all judged queries. The
+   * order of such results was determined by document id, not by the retriever.
    */
   readonly scoreTies: number;
 }
 
-/** Difference that is reported if documents are returned for a query other than the one for which they are judged. */
+/** Reported difference if judged documents are returned, but only for queries for which they are not judged. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why no result of a run is judged. */
 export interface RunMismatch extends IdDifference {
-  /** Whether query ids or document ids never match. */
+  /** The kind of id that never matches between judgments and run. */
   readonly ids: 'query' | 'document';
 }
 
@@ -63,13 +65,16 @@ export interface TrecScores {
   readonly counts: EvaluationCounts;
   /** Likely cause of a mismatch; null if at least one judged document is found, or if no document is judged. */
   readonly mismatch: RunMismatch | null;
-  /** Numbers of neighbor pairs in score order whose ranks have the same (`agree`) or the reverse order (`disagree`). */
+  /**
+   * Numbers of pairs of neighbors in score order whose ranks are in the same order (`agree`) or in reverse order
+   * (`disagree`).
+   */
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query; null if no document is repeated. */
   readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
   /** Number of steps, and a query id that looks like a step but is not one; null if there is no such id. */
   readonly steps: { readonly count: number; readonly unread: string | null };
-  /** One column per key, one value per judged query. */
+  /** One column per metric key, with one value per judged query. */
   readonly columns: readonly Float64Array[];
 }
 
@@ -217,7 +222,7 @@ type RunScores = ReturnType<typeof noScores>;
 
 function noScores({ ids, places }: JudgedQueries, path: string, { keys }: ScoringSettings) {
   return {
-    /** One column per key, one value per judged query; 0 for queries without results in the run. */
+    /** One column per metric key, with one value per judged query; 0 for queries without results in the run. */
     columns: keys.map(() => new Float64Array(ids.length)),
     /** 1 for each judged query with results. */
     answered: new Uint8Array(ids.length),

@@ -1,8 +1,8 @@
 /**
  * Cleans up after pipelines, golden sets and checks that were removed from the config. Once a minute, each scheduler
- * records the items of its config. If no scheduler has recorded an item for five minutes, the item counts as removed
- * and its incident is closed. During a rolling deployment, two configs are active, and the
- * schedulers of one config do not close or reopen incidents of the other.
+ * records the items (pipelines, golden sets and checks) of its config. If no scheduler has recorded an item for five
+ * minutes, the item counts as removed and its incident is closed. During a rolling deployment, two configs are active,
+ * and the schedulers of one config do not close or reopen incidents of the other.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';
@@ -44,8 +44,8 @@ function partsOfConfig(deps: FollowConfigDeps): readonly ConfiguredItem[] {
 /**
  * Records the configured items, and marks items that are no longer in any config as removed.
  *
- * @param since start of this scheduler. No item is marked as removed until `GRACE_MS` after it: other replicas may
- *   still be restarting and may not have recorded their items yet
+ * @param since time at which this scheduler started. No item is marked as removed within the next `GRACE_MS`, because
+ *   other replicas may still be restarting and may not have recorded their items yet
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;

@@ -153,7 +153,7 @@ function lacksFirstProbe({ store, embedder }: WatchedPipeline, { latest, measure
 interface PipelineFacts extends AlertFacts {
   readonly plan: DensityPlan | null;
   readonly density: StoredDensityState | null;
-  /** Checks and golden sets in active and former configs. */
+  /** The pipeline's checks and golden sets, from active and former configs. */
   readonly parts: readonly KnownItem[];
 }
 
@@ -274,8 +274,8 @@ async function observe(
     judge: observeJudge(measured, deployments),
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // An annotated deployment after the first bad measurement is not the cause. A detected change may be the cause,
-    // because it happened before the probe that recorded it.
+    // A deployment that is annotated with a time after the first bad measurement is not the cause. A detected change
+    // may be the cause, because it happened before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     sentinel:

@@ -1,4 +1,4 @@
-/** Firing alerts of a pipeline: failing checks, and conditions of the other alert rules. */
+/** Firing alerts of a pipeline: failing checks, and other alert rules whose condition is met. */
 import { alertHeadline, alertText, recoveryText } from '../../checks/rules/alert-text.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
@@ -90,8 +90,8 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 
 /**
  * Returns the headline and text of a density alert with the share of poorly covered traffic, which the statistic of the
- * check does not show. Returns nothing if the share is back at the level of the baseline, or if coverage dropped in
- * only one region of the embedding space.
+ * check does not show. Returns an empty object if the share is no higher than in the baseline, because coverage
+ * recovered or dropped in only one region of the embedding space.
  */
 function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
   const share = measurements.find((one) => one.measure === 'query_uncovered_ratio' && one.segment === ALL_SEGMENT)
@@ -171,7 +171,7 @@ function errorIn(failure: RunFailure | null): string {
   return failure === null ? '' : ` (${failure.code.replace(/^http_/, 'HTTP ').replaceAll('_', ' ')})`;
 }
 
-/** Alerts on probes; same conditions as index/probes/alerts.ts. */
+/** Returns the alerts on probes, under the same conditions as the alert rules in index/probes/alerts.ts. */
 function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   const median = trusted(measurements, 'embedding_canary_median');
   const recall = trusted(measurements, 'ann_recall');
@@ -257,9 +257,9 @@ export function closingReasonOf(timeline: readonly AlertTimeline[], parts: reado
 }
 
 /**
- * Returns an incident's alerts whose check or golden set is missing from the config of this process but present in
- * another active config, as during a rolling deployment. Such alerts keep firing until no config contains their check
- * or golden set.
+ * Returns an incident's alerts whose check or golden set is missing from the config of this process, but still present
+ * in another active config. This happens during a rolling deployment. Such alerts keep firing until no config contains
+ * their check or golden set.
  */
 export function carriedOver(
   timeline: readonly AlertTimeline[],
@@ -279,7 +279,7 @@ export function carriedOver(
   });
 }
 
-/** Alert rules of index findings; same mapping as index/truth/edge/alerts.ts. */
+/** Alert rule of each kind of index finding, as in index/truth/edge/alerts.ts. */
 const indexRules: Readonly<Partial<Record<FindingKind, string>>> = {
   missing: 'RecalldIndexMissing',
   orphaned: 'RecalldIndexOrphaned',

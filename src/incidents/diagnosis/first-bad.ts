@@ -17,9 +17,9 @@ import { changedWatched, feedbackDrop } from './live-alerts.ts';
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
- * Returns the time span of the first bad measurement behind the failing thresholds, changed measures, and drops in
- * density or feedback; null if no such alert fires. If several fire, returns the earliest time span. Golden runs are
- * examined separately.
+ * Returns the time span of the first bad measurement behind the firing alerts of four kinds: threshold checks, changed
+ * measures, drops in density, and drops in feedback. Returns the earliest time span if several such alerts fire, and
+ * null if none fires. Golden runs are examined separately.
  */
 export async function firstBadMeasurement(
   { db }: Context,

@@ -22,8 +22,8 @@ export interface Actor {
 }
 
 /**
- * How often users marked causes as right when the diagnosis had this confidence. The share and its 95 % CI are null if
- * none is marked.
+ * Marks on causes that were diagnosed with this confidence: how many causes users marked, and how many of these as
+ * right. The share of right causes and its 95 % CI are null if no cause is marked.
  */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;

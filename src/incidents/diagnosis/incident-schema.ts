@@ -24,12 +24,14 @@ const sign = z.object({
     .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
     .optional()
     .describe('The measured number before and at the time of the alert; absent for a sign without a number.'),
-  weighed: z.boolean().describe('False for evidence from before the onset; such evidence is ignored.'),
+  weighed: z
+    .boolean()
+    .describe('False if the diagnosis ignores this evidence, for example because it is from before the onset.'),
 });
 const cause = z
   .enum(causes)
   .describe(
-    'The cause; `unknown` unless one cause, or one cause and its alternative, is more likely than all others together.',
+    'The likely cause; `unknown` unless one cause, or a pair of alternatives, is more likely than all other causes together.',
   );
 const confidence = z.enum(confidences);
 const summary = z.string().describe('Cause, evidence and first action in one line.');
@@ -38,7 +40,11 @@ const findingsShape = {
   pipeline: z.string(),
   cause,
   confidence,
-  probability: z.number().min(0).max(1).describe('Posterior probability of this cause, excluding its alternatives.'),
+  probability: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe('Posterior probability of this cause alone, without its alternatives.'),
   alternatives: z
     .array(z.object({ cause: z.enum(causes), probability: z.number().min(0).max(1) }))
     .describe('Causes that the evidence cannot distinguish from the first cause.'),
@@ -63,7 +69,7 @@ const findingsShape = {
       }),
     )
     .describe('All causes, most likely first. The probabilities sum to 1.'),
-  signs: z.array(sign).describe('All evidence; excludes signs that were not measured.'),
+  signs: z.array(sign).describe('All measured signs, including those that the diagnosis ignores.'),
   effects: z
     .array(
       z.object({
@@ -75,7 +81,7 @@ const findingsShape = {
           .describe('Queries that contribute to the effect; null if they are unknown.'),
       }),
     )
-    .describe('Effects of the firing alerts; excludes effects that cannot be compared with earlier values.'),
+    .describe('Effects of the firing alerts, except effects that cannot be compared with earlier values.'),
   failed_share: z
     .number()
     .nullable()
@@ -91,7 +97,7 @@ const markSchema = z.object({
   actual_cause: z
     .enum(causes)
     .nullable()
-    .describe('The actual cause; null if the diagnosed cause was right, or if it is unknown.'),
+    .describe('The actual cause; null if the diagnosed cause was right, or if the actual cause is unknown.'),
   marked_at: time,
   marked_by: z.string(),
 });
@@ -135,7 +141,7 @@ export const incidentSchema = z.object({
     .array(
       z.object({
         name: z.string(),
-        rule: z.string().describe('The Prometheus alert rule that fires on the same condition.'),
+        rule: z.string().describe('The Prometheus alert rule with the same condition.'),
         golden_set: z.string().nullable(),
         severity: z.enum(severities).describe('Worst severity that the alert reached.'),
         current_severity: z.enum(severities).nullable().describe('Current severity; null if the alert is resolved.'),

@@ -1,4 +1,7 @@
-/** Incidents and their diagnoses in PostgreSQL, and the metric of their causes, which alert annotations use. */
+/**
+ * Incidents and their diagnoses in PostgreSQL, and the metric `recalld_diagnosis_info`, from which alert annotations
+ * read the cause.
+ */
 
 import type { Pool, PoolClient } from 'pg';
 import type { Context, Scope } from '../../core/context.ts';
@@ -269,7 +272,7 @@ function timelineOf(stored: unknown): AlertTimeline[] {
 }
 
 /**
- * Exports no cause before the second diagnosis. Otherwise, an alert that fires immediately would show the first
+ * Exports no cause before the second diagnosis, because an alert that fires immediately would otherwise show the first
  * guess forever.
  */
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {

@@ -1,5 +1,6 @@
 /**
- * Firing alerts on live traffic and on watched measures without a check, under the same conditions as the alert rules.
+ * Firing alerts of live traffic, and of measures that are monitored for changes without a check. The conditions are
+ * those of the alert rules.
  */
 
 import { capitalized, decimal, formatValue, percentage } from '../../core/format.ts';
@@ -77,7 +78,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
   );
 }
 
-/** How long a measured drop is trusted. The drop is measured every five minutes, over a window of up to a day. */
+/** Maximum age of a trusted drop. The drop is measured every five minutes, over a window of up to a day. */
 const DROP_TRUST_SECONDS = 900;
 
 /** The measured drop in positive feedback that fires an alert; null if there is no such drop. */
@@ -102,7 +103,9 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
   const alerts: Alert[] = [];
   if (drop !== null && (state === 'detected' || state === 'confirmed')) {
     const isConfirmed = state === 'confirmed';
-    const by = isConfirmed ? 'confirmed by human judgments' : 'by the judge model, not confirmed by human judgments';
+    const by = isConfirmed
+      ? 'confirmed by human judgments'
+      : 'according to the judge model; not confirmed by human judgments';
     const rule = isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket';
     const headline = `judged nDCG of live queries down by ${decimal(drop.value)}`;
     const text = `Judged nDCG of live queries is ${decimal(drop.value)} lower than in the preceding weeks (${by}).`;
@@ -130,7 +133,7 @@ export function valueOf(latest: readonly LatestMeasurement[], measure: string): 
   return found === undefined || found.gap !== null ? null : found.newest;
 }
 
-/** Returns a value with its 95 % CI. A value without a CI is its own bound. */
+/** Returns a value with its 95 % CI. If the value has no CI, both bounds equal the value. */
 export function estimateOf({ value, ciLow, ciHigh, n }: NonNullable<LatestMeasurement['newest']>) {
   return { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n };
 }

@@ -19,7 +19,8 @@ import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedValue } from './rules/observed-live.ts';
 
 /**
- * Measurements of a pipeline around its alerts, which have fired since `opened`; `good` is a time before the incident.
+ * Measurements of a pipeline before and during its alerts, which have fired since `opened`; `good` is a time before the
+ * incident.
  */
 export interface Around {
   readonly pipeline: string;
@@ -78,7 +79,7 @@ export async function observeLive(windows: LiveWindows, around: Around, now: Dat
   });
 }
 
-/** Minimum number of latencies, because the 95th percentile of fewer is not meaningful. */
+/** Minimum number of latencies; the 95th percentile of fewer latencies is not meaningful. */
 const MIN_TIMED = 30;
 
 /**
@@ -145,7 +146,7 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
   return { ...estimateOf(newest), state };
 }
 
-/** @param deployments those in the period in which the judge may have changed */
+/** @param deployments deployments in the period in which the judge may have changed */
 export function observeJudge(
   latest: readonly LatestMeasurement[],
   deployments: readonly Deployment[],

@@ -61,8 +61,8 @@ const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
 /**
- * The measures that jobs store for each sign. If a sign has two measures, the earlier start and the smaller sample are
- * used.
+ * The measures that jobs store for each sign. For a sign with two measures, the earlier start and the smaller of the
+ * two samples are used.
  */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
@@ -86,7 +86,10 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   index_models: ['index_other_model_ratio'],
 };
 
-/** Signs that are counts or use fixed texts or pairs. The healthy state of any other sign covers only its sample. */
+/**
+ * Signs that are not based on a sample: they are counts, or are measured with fixed texts or pairs. Any other sign that
+ * is healthy is evidence only for its sample.
+ */
 const unsampled: ReadonlySet<string> = new Set<SignName>([
   'live_relevance',
   'judge',
@@ -115,7 +118,8 @@ function startOf(measure: string, { windowStart, measuredAt }: NonNullable<Lates
 }
 
 /**
- * Returns the newest value of a probe; null if that value was measured before the alert and so cannot show the fault.
+ * Returns the newest value of a probe; null if it was measured before the incident, because such a value cannot show
+ * the fault.
  */
 function probed({ latest, good }: Around, measure: string) {
   const newest = trusted(latest, measure);
@@ -134,7 +138,8 @@ export async function observeRecall(around: Around): Promise<ObservedRecall | nu
 }
 
 /**
- * Returns the agreement of results with the store; null if there is no value for this run, or none before the onset.
+ * Returns how far the results agree with the store; null if this measure has no value for the run, or no value before
+ * the onset.
  */
 export async function observeAgreement(around: Around, runId: string | null): Promise<ObservedAgreement | null> {
   const { newest, earlier } = await ofRun(around, 'store_agreement', runId);
@@ -201,8 +206,8 @@ export async function observeDensity(
 }
 
 /**
- * Classifies the subjects of the poorly covered queries as new or the same as before. If the queries resemble the
- * baseline, the confidence in a content gap is low.
+ * Classifies the subjects of the poorly covered queries as new, or as the same as before the drop. If the queries
+ * resemble the baseline, the confidence in a content gap is low.
  */
 function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
   switch (details['cause']) {

@@ -27,7 +27,7 @@ export async function latestEnded(
 ): Promise<GoldenRun | null> {
   const goldenSet = alerts.find((alert) => alert.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
   if (goldenSet === undefined) return null;
-  // Queries each status separately, so that many waiting runs do not hide the finished ones.
+  // Reads each status separately, so that many waiting runs do not hide the finished ones.
   const found = await Promise.all(
     (['completed', 'void', 'failed'] as const).map((status) =>
       db.golden.runs.list({ pipeline, goldenSet, status, limit: 1 }),
@@ -47,16 +47,16 @@ export interface ReferenceRuns {
 
 interface ReferenceCriteria {
   readonly regressions: readonly RegressionCheck[];
-  /** First bad measurement behind the firing alerts; null if only golden runs show the fault. */
+  /** Time span of the first bad measurement behind the firing alerts; null if only golden runs show the fault. */
   readonly firstBad: TimeSpan | null;
   /** Reference run of the open incident, fixed as long as the incident is open; null for a new incident. */
   readonly known: string | null;
 }
 
 /**
- * Finds the last good run before the first bad measurement. The first failing verdict may come later because it needs
- * confirmation. A run that already shows the regression, or that ended after the first bad measurement, is therefore
- * not a reference run.
+ * Finds the last good run before the first bad measurement. The first failing verdict may come later than this
+ * measurement, because a verdict needs confirmation. Therefore, a run that already shows the regression, or that ended
+ * after the first bad measurement, is not a reference run.
  */
 export async function findReferenceRun(
   context: Context,
@@ -106,8 +106,8 @@ async function isGood({ db }: Context, run: GoldenRun, regressions: readonly Reg
 }
 
 /**
- * Positions of the earlier runs that are also compared: for hourly runs, about an hour, a shift and a day before the
- * reference run.
+ * Positions of the runs before the reference run that are also compared. If runs are hourly, these runs are about one
+ * hour, seven hours and one day older than the reference run.
  */
 const EARLIER_RUNS = [0, 6, 23];
 /** Earlier runs are not compared if at least this share of the documents is unchanged. */

@@ -1,4 +1,7 @@
-/** The chart of an incident: the measure of its worst alert, from before the onset until now or after the recovery. */
+/**
+ * The chart of an incident: the measure of its worst alert, from some time before the incident opened until now or, if
+ * it is closed, until some time after it closed.
+ */
 import type { Context } from '../../../core/context.ts';
 import { formatValue, type Unit } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -14,7 +17,7 @@ import { type AlertTimeline, type Incident, type Measured, worstAlert } from '..
 
 /** Minimum time that is shown before the incident opened. */
 const BEFORE_MS = 6 * HOUR_MS;
-/** Minimum number of scheduled runs that are shown before the incident opened, for a measure of a golden set. */
+/** For a measure of a golden set: minimum number of scheduled runs that are shown before the incident opened. */
 const BEFORE_RUNS = 16;
 const MAX_DEPLOYMENTS = 20;
 
@@ -56,7 +59,10 @@ export async function readIncidentChart(
   };
 }
 
-/** Returns the end of the chart: a quarter of the incident's length after it closed, but at least half an hour. */
+/**
+ * Returns the end of the chart, at most now: after the incident closed, a quarter of its length is shown, but at least
+ * half an hour.
+ */
 function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
   const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;
   return new Date(Math.min(now.getTime(), Math.max(after, closedAt.getTime() + HOUR_MS / 2)));

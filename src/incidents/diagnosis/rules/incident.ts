@@ -104,7 +104,7 @@ export interface Incident extends Diagnosis {
 /** A user's mark on a diagnosed cause. */
 export interface CauseMark extends Pick<Diagnosis, 'cause' | 'confidence'> {
   readonly isRight: boolean;
-  /** The actual cause; null if the diagnosed cause was right, or if it is unknown. */
+  /** The actual cause; null if the diagnosed cause was right, or if the actual cause is unknown. */
   readonly actualCause: Cause | null;
   readonly markedAt: Date;
   readonly markedBy: string;

@@ -102,7 +102,7 @@ it.each([
   await writeFile(run, written.join(''));
   await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toMatchObject({
     code: 'file_malformed',
-    message: `${run}, line ${line}: The score "high" in column 5 is not a finite decimal number; write it as 12.5, 1e-3 or, for the last place, -1e308.`,
+    message: `${run}, line ${line}: The score "high" in column 5 is not a finite decimal number; write it as 12.5 or 1e-3, or as -1e308 to rank the document last.`,
   });
 });
 

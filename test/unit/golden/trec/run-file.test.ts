@@ -65,7 +65,7 @@ describe('readRunInBatches', () => {
     [
       'a word as score',
       'q Q0 a 1 high t\n',
-      'line 1: The score "high" in column 5 is not a finite decimal number; write it as 12.5, 1e-3 or',
+      'line 1: The score "high" in column 5 is not a finite decimal number; write it as 12.5 or 1e-3, or',
     ],
     ['NaN as score', 'q Q0 a 1 nan t\n', 'line 1: The score "nan" in column 5 is not'],
     ['infinity as score', 'q Q0 a 1 -inf t\n', 'line 1: The score "-inf" in column 5 is not'],

@@ -31,7 +31,7 @@ import { isSuperseded, onRun, shownSigns } from './shown-signs.ts';
 type Ranked = Incident['ranked'][number];
 
 /**
- * `card`: shows only the cause and the action; `brief`: omits opposing evidence and other causes; `evidence`: omits the
+ * `card` shows only the cause and the action. `brief` omits opposing evidence and other causes. `evidence` omits the
  * cause and the action, for a page that also shows the card.
  */
 type Extent = 'full' | 'card' | 'brief' | 'evidence';
@@ -86,7 +86,7 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
   ];
 }
 
-/** Names the cause of the alerts that the first cause does not explain. */
+/** Names a further cause, which explains alerts that the first cause does not explain. */
 export function alsoLine(one: Diagnosis['also'][number]): ContentNode {
   return styledParagraph(
     'cause',
@@ -136,7 +136,7 @@ function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagno
   );
 }
 
-/** Link to the queries that show an incident; null if no page lists them. */
+/** Link to the queries, results or topics in which the incident is visible; null if no page lists them. */
 export function shownBy(incident: Incident): Link | null {
   const { id, pipeline, cause, timeline, runId } = incident;
   const worst = worstAlert(incident);
@@ -156,7 +156,10 @@ export function shownBy(incident: Incident): Link | null {
 
 const outdatedJudgments: ReadonlySet<Cause> = new Set(['corpus_changed', 'ids_renamed', 'golden_labels']);
 
-/** The list of queries to show for a failing measure that is not a score. No list shows latencies. */
+/**
+ * For each failing measure that is not a score, the list of queries to which the incident links. No list shows
+ * latencies.
+ */
 const viewsOfMeasures = new Map<string | undefined, QueryView | 'none'>([
   ['retriever_error_ratio', 'failed'],
   ['retriever_latency_p95_seconds', 'none'],

@@ -1,4 +1,6 @@
-/** Page of one incident, and the weekly report's sections on incidents and pages. */
+/**
+ * Web page of one incident, and two sections of the weekly report: incidents, and pages (alerts that became critical).
+ */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
 import { capitalized, count, duration, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
@@ -75,7 +77,7 @@ export function incidentPage(data: IncidentPageData): PageContent {
           'Failing measure',
           {},
           chart === null
-            ? empty('This alert has no chart, because recalld stores no history of a measure for it.')
+            ? empty('This alert has no chart, because recalld has stored no values for it.')
             : { ...chart, marks: [...(chart.marks ?? []), ...messageMarks(data.messages)].toSorted(byTime) },
         ),
       ),
@@ -114,7 +116,7 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
     also.map(alsoLine),
     closedAt === null &&
       confirmedAt === null &&
-      styledParagraph('quiet', 'This is the first diagnosis. The next one follows within a minute and may correct it.'),
+      styledParagraph('quiet', 'This is the first diagnosis. The next diagnosis, within a minute, may correct it.'),
     paragraph(strong('What to do: '), beside === null ? causeTexts[cause].action : tellApart(cause, beside.cause)),
     list(
       'links',
@@ -147,8 +149,8 @@ function evidence(incident: Incident): Section {
     {
       lead:
         incident.closedAt === null
-          ? '"Before" is the value in the last good run or, for measures outside golden runs, the value before the alert.'
-          : 'Recorded when the incident was at its worst. "Before" is the value in the last good run or, for measures outside golden runs, the value before the alert.',
+          ? '"Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.'
+          : 'Recorded when the incident was at its worst. "Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.',
     },
     supporting.length + opposing.length === 0
       ? empty('No evidence points to one cause.')
@@ -175,7 +177,7 @@ function goldenQueries({ golden }: IncidentPageData): Content {
       lead: `${noun} ${viewLeads[view] ?? ''}; the worst first.`,
       aside: runQueries(`All ${count(total)}`, run.id, view, against?.id ?? null),
     },
-    table('Golden queries that show the incident', queries, [
+    table('Golden queries affected by the incident', queries, [
       [
         'Query',
         ({ id, text }) => ({ ...runQuery(run.id, id, query(id, text)), query: { against: against?.id ?? null } }),
@@ -184,7 +186,7 @@ function goldenQueries({ golden }: IncidentPageData): Content {
         ? null
         : [`${measure} before`, ({ before }) => (before === null ? missing('none') : value(before, 'score')), 'number'],
       [against === null ? measure : 'Now', ({ score }) => value(score, 'score'), 'number'],
-      ['Relevant documents, rank before and now', ranksOf],
+      ['Relevant documents: earlier and current rank', ranksOf],
     ]),
   );
 }
@@ -251,7 +253,10 @@ function statusOf({ sentAt, givenUpAt, attempts }: SentMessage): Content {
   return attempts === 0 ? badge('due', 'neutral') : badge(`retried, ${plural(attempts, 'attempt')} failed`, 'warning');
 }
 
-/** Returns one mark for all messages of a kind that were sent in the same minute. */
+/**
+ * Returns the chart marks of sent messages: one mark for all messages of the same kind that were sent in the same
+ * minute.
+ */
 function messageMarks(sent: readonly SentMessage[]): TrendMark[] {
   const marks = sent.flatMap(({ event, sentAt }) =>
     sentAt === null ? [] : [{ at: sentAt, text: `${eventTexts[event]} sent`, kind: 'notification' as const }],
@@ -344,10 +349,10 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
     'pages',
     'Pages against the budget',
     {
-      lead: `Each change of an alert to critical counts as a page. recalld does not know which pages were false. It counts a page as suspect if its cause is unknown or if its alert resolved within ${short}. Review the suspect pages first; other pages may be false too.`,
+      lead: `An alert counts as a page each time it becomes critical. recalld does not know which pages were false. It counts a page as suspect if its cause is unknown or if its alert resolved within ${short}. Review the suspect pages first; other pages may be false too.`,
     },
     facts(
-      fact('Pages', String(pages), 'changes of an alert to critical'),
+      fact('Pages', String(pages), 'times that an alert became critical'),
       fact('Without a known cause', String(unexplained)),
       fact(`Resolved within ${short}`, String(brief)),
       fact('Suspect', String(suspect), `cause unknown, resolved within ${short}, or both`),
@@ -356,7 +361,7 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
         : fact(
             'Density pages',
             String(ofDensity),
-            `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false pages in this period (${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together)`,
+            `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false pages in this period (${plural(budget.count, 'page')} per ${duration(budget.periodMs / 1000)}, for all pipelines together)`,
           ),
     ),
     budget === null && lead('Query density is not monitored for this pipeline, so there is no budget for false pages.'),

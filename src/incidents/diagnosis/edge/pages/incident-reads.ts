@@ -30,9 +30,9 @@ export async function readIncidentPage(context: Context, id: string) {
   return {
     incident,
     chart,
-    /** Golden queries that show the incident, worst first; null if no run shows it. */
+    /** Golden queries affected by the incident, worst first; null if no run shows such queries. */
     golden,
-    /** Live queries that show the incident; null if no live query shows it, or if texts may not be shown. */
+    /** Live queries affected by the incident; null if none are known, or if texts may not be shown. */
     live,
     messages: messages.map(({ receiver, ...message }) => ({
       ...message,
@@ -63,7 +63,7 @@ async function readGoldenQueries(context: Context, { runId, referenceRunId, pipe
     referenceRunId === null ? null : runs.find(referenceRunId),
   ]);
   if (run === null || run.answersDeletedAt !== null) return null;
-  // Golden queries do not show an incident that affects only live queries.
+  // An incident that affects only live queries is not visible in golden queries.
   if (timeline.every(({ goldenSet }) => goldenSet === null)) return null;
   const isComparable = run.status === 'completed' && reference?.status === 'completed';
   const against = isComparable && reference.answersDeletedAt === null ? reference : null;

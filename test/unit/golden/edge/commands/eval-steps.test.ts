@@ -91,7 +91,7 @@ describe('recalld eval of a run with steps', () => {
   it('refuses a step if another step-like id of the query is judged as a query of its own', async () => {
     await expect(evaluate([...QRELS, 'q1#2 0 b 1'], STEPS)).rejects.toMatchObject({
       code: 'file_malformed',
-      message: expect.stringContaining('judges "q1#2" as a query of its own'),
+      message: expect.stringContaining('has judgments for "q1#2" as a separate query'),
     });
   });
 

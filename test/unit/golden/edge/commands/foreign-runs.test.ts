@@ -66,7 +66,7 @@ describe('a run file of another tool', () => {
     ['json', 'line 1: The line is JSON, but each line of a TREC run is', ''],
     ['json-spaced', 'line 1: The line is JSON, but each line of a TREC run is', ''],
     ['three-columns', 'line 1: A line of 3 columns may be', '"query-id document-id rank" (MS MARCO) or'],
-    ['minus-infinity', 'line 5: The score "-inf" in column 5', 'for the last place, -1e308'],
+    ['minus-infinity', 'line 5: The score "-inf" in column 5', 'or as -1e308 to rank the document last'],
   ])('is refused with the line number: %s', async (name, place, fix) => {
     const { report, error } = await evaluate(name);
     expect(report).toBeNull();
