@@ -143,7 +143,7 @@ export function describePages(watched: () => WatchedService): void {
       const told = await card.getByRole('group', { name: 'Diagnosis of docs' }).textContent();
       expect(told).toContain('a faulty deployment');
       expect(told).toMatch(/(high|medium|low) confidence, \d+ %/);
-      expect(told).toContain('What to do: Roll the deployment back');
+      expect(told).toContain('What to do: Roll back the deployment');
       await card.getByRole('link', { name: 'Deployments', exact: true }).click();
       expect(await page.locator('main').textContent()).toContain('ef 40');
       await page.goBack();

@@ -49,7 +49,7 @@ export function describeTasks(watched: () => WatchedService): void {
       expect(text).toMatch(/nDCG@10 on faq down by 0\.\d+, limit 0\.02 since/);
       expect(text).toMatch(/since \d{4}-\d\d-\d\d \d\d:\d\d .* ago/);
       expect(text).toContain('Likely cause: a faulty deployment');
-      expect(text).toContain('What to do: Roll the deployment back');
+      expect(text).toContain('What to do: Roll back the deployment');
       await page.context().close();
     });
 

@@ -1,4 +1,4 @@
-/** Weights of causes that lie in the agent that calls the retriever; see `weights.ts`. */
+/** Weights of causes that are faults of the agent that calls the retriever; see `weights.ts`. */
 import type { NamedCause } from './cause.ts';
 import { answersAsBefore, type SignWeights } from './sign-weights.ts';
 

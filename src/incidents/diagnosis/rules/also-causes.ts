@@ -27,8 +27,8 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
 /**
  * Ranks causes for the effects that the first cause cannot explain, using the signs that it does not account for. First
  * ranks causes for all remaining effects together; if that names no cause, ranks causes for each effect separately. If
- * the main ranking named no cause, perhaps because no single cause explains all firing alerts, ranks causes only for
- * each effect separately.
+ * the main ranking named no cause, for example because no single cause explains all firing alerts, skips the joint
+ * ranking and ranks causes for each effect separately.
  *
  * @param signs the evidence of the main ranking
  */
@@ -66,8 +66,8 @@ function causeOf(
 }
 
 /**
- * Returns true if a sign may come from a second fault: it is healthy, shows a remaining effect, or does not fit the
- * first cause.
+ * Returns true if a sign is used to rank a second fault: it is healthy, it shows a remaining effect, or it does not fit
+ * the first cause.
  */
 function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[]): boolean {
   if (isHealthy(sign) || sign.name === 'own_work') return true;

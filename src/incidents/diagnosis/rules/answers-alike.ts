@@ -5,13 +5,13 @@ import { answeredOf } from './changed-answers.ts';
 export type RepeatedAnswers = NonNullable<ReturnType<typeof repeatedAnswers>>;
 
 /**
- * Counts how results that changed since a good run differ between two consecutive bad runs; null if too few queries
- * succeeded in all three. Also null if all changes happened between the two bad runs, because such a change was only
- * observed once.
+ * Compares two consecutive bad runs: of the queries whose results changed since a good run, counts those with the same
+ * and those with different new results. Returns null if too few queries have results in all three runs. Also returns
+ * null if all changes happened between the two bad runs, because such a change was only observed once.
  */
 export function repeatedAnswers(reference: ComparedSide, previous: ComparedSide, now: ComparedSide) {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
-  // An empty result list is no evidence of another index.
+  // An empty result list is no evidence that another index responded.
   const shared = [...second.keys()].filter((id) =>
     [good, first, second].every((lists) => (lists.get(id) ?? []).length > 0),
   );
@@ -52,8 +52,8 @@ export interface OlderRun {
 }
 
 /**
- * Returns the older run that is most similar to the current run and, for each pair of the three runs, the share of
- * queries with the same results; null if the runs share too few queries.
+ * Returns the older run that is most similar to the current run, and the share of queries with the same results for
+ * each pair of the older, the reference and the current run. Returns null if the runs share too few queries.
  */
 export function olderAnswers(older: readonly OlderRun[], reference: ComparedSide, now: ComparedSide) {
   const [good, current] = [listsOf(reference), listsOf(now)];
@@ -79,7 +79,10 @@ function listsOf({ answers, settings }: ComparedSide): Lists {
   );
 }
 
-/** Returns the share of the common queries with the same results in both runs; null if there are too few. */
+/**
+ * Returns the share of queries with the same results in both runs, among the queries that succeeded in both; null if
+ * there are too few such queries.
+ */
 function likeness(a: Lists, b: Lists): number | null {
   const shared = [...a.keys()].filter((id) => b.has(id));
   if (shared.length < MIN_SHARED) return null;

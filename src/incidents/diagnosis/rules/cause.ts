@@ -29,7 +29,7 @@ export const causeTexts = {
   cold_cache: {
     title: 'the retriever caches are cold',
     action:
-      'Wait for the next golden run. If restarts or evictions are frequent, warm the caches before you send traffic.',
+      'Wait for the next golden run. If restarts or evictions are frequent, warm the caches before traffic arrives.',
     shows: 'the next run is fast again',
   },
   access_denied: {
@@ -50,7 +50,7 @@ export const causeTexts = {
   empty_lists: {
     title: 'the search returns empty lists',
     action: 'Check the search service for an error that it hides, and check which index it queries.',
-    shows: 'a call without any filter returns nothing either',
+    shows: 'a call without any filter also returns no results',
   },
   filter: {
     title: 'a filter drops documents',
@@ -85,12 +85,12 @@ export const causeTexts = {
     title: 'the agent repeats or skips retrieval calls',
     action:
       'Check the agent loop: retries of successful calls, the stop rule, the call limit and the permitted sources. The retriever is not at fault.',
-    shows: 'one episode repeats or lacks calls',
+    shows: 'an episode repeats or skips calls',
   },
   index_parameters: {
     title: 'the index misses near neighbors',
-    action: 'Revert the change to index or search parameters (ef, nprobe, quantization), or rebuild the index.',
-    shows: 'an exact search of the store finds nearer documents',
+    action: 'Restore the earlier index and search parameters (ef, nprobe, quantization), or rebuild the index.',
+    shows: 'an exact search of the store finds closer documents',
   },
   index_lost_documents: {
     title: 'documents missing from the index',
@@ -100,7 +100,7 @@ export const causeTexts = {
   index_behind: {
     title: 'document changes reach the index late',
     action: 'Check the queue and the errors of the indexing job. `recalld index check` lists the missing documents.',
-    shows: 'new versions of documents wait to be indexed',
+    shows: 'new document versions are waiting to be indexed',
   },
   truncated_texts: {
     title: 'chunk texts were truncated at indexing',
@@ -111,8 +111,8 @@ export const causeTexts = {
   duplicate_results: {
     title: 'results repeat the same text',
     action:
-      'Find documents that were indexed twice, or a join or merge that repeats results. Remove duplicates before the result list is cut off.',
-    shows: 'the same text has several ranks in one result list',
+      'Look for documents that were indexed twice, and for a join or merge that repeats results. Remove duplicates before the result list is cut off.',
+    shows: 'one result list contains the same text several times',
   },
   corpus_changed: {
     title: 're-chunked documents, outdated judgments',
@@ -129,7 +129,7 @@ export const causeTexts = {
   old_index: {
     title: 'an old index responds',
     action:
-      'Check which index the retriever queries. Point its alias or setting to the current index, and find out what changed it.',
+      'Check which index the retriever queries. Point its alias or setting to the current index, and find the cause of the change.',
     shows: 'the alias points to an earlier index',
   },
   split_index: {
@@ -174,18 +174,18 @@ export const causeTexts = {
   },
   deployment: {
     title: 'a faulty deployment',
-    action: 'Roll the deployment back, or compare the runs before and after it query by query.',
+    action: 'Roll back the deployment, or compare each query in the golden runs before and after it.',
     shows: 'scores recover after a rollback',
   },
   embedding_model: {
-    title: 'query and document embedding models differ',
+    title: 'embedding models of queries and documents differ',
     action:
       'Compare the model and revision that embed queries with those that embedded the documents, and roll back the one that changed.',
-    shows: 'a stored text gets a different vector when embedded again',
+    shows: 'a re-embedded stored text gets a different vector',
   },
   uncovered_topic: {
     title: 'users ask for content that the store lacks',
-    action: 'Write or index documents for the uncovered topics. `recalld topics list` lists them.',
+    action: 'Write documents on the uncovered topics, or index existing ones; see `recalld topics list`.',
     shows: 'no document answers these queries',
   },
   unlike_golden: {
@@ -195,25 +195,25 @@ export const causeTexts = {
     shows: 'promoted live queries score badly too',
   },
   generator: {
-    title: 'answers got worse, retrieval did not',
+    title: 'answers got worse, but retrieval did not',
     action: 'Check the model, the prompt and the context limit of the generator. The retriever is not at fault.',
     shows: 'the retrieved documents contain the answer',
   },
   judge: {
     title: 'the judge of live queries changed',
     action: 'Pin a version of the judge model. The retriever is not at fault.',
-    shows: 'the judge grades fixed pairs differently than at first',
+    shows: 'the judge grades fixed pairs differently than before',
   },
   forbidden_documents: {
     title: 'forbidden documents are returned',
     action:
       'Check the tenant or permission filter of the search, and the cache key. Delete withdrawn documents from the index. The alert and the golden run list the forbidden documents.',
-    shows: 'a call from another tenant returns them too',
+    shows: 'a call from another tenant also returns the documents',
   },
   golden_labels: {
     title: 'the golden judgments are wrong or outdated',
     action: 'Correct the judgments with `recalld golden check`. The retriever is not at fault.',
-    shows: 'human reviewers find the new results correct',
+    shows: 'human reviewers consider the new results correct',
   },
   recalld: {
     title: 'recalld itself is not working',
@@ -223,7 +223,7 @@ export const causeTexts = {
   unknown: {
     title: 'unknown',
     action:
-      'Check what changed shortly before the first bad value, and compare the golden runs before and after it query by query.',
+      'Check what changed shortly before the first bad value, and compare each query in the golden runs before and after it.',
     shows: 'no listed cause fits',
   },
 } as const satisfies Readonly<Record<string, CauseText>>;
@@ -237,7 +237,7 @@ export type NamedCause = Exclude<Cause, 'unknown'>;
 export const namedCauses: readonly NamedCause[] = causes.filter((cause): cause is NamedCause => cause !== 'unknown');
 
 export function tellApart(first: Cause, second: Cause): string {
-  return `If ${causeTexts[first].shows}, the first cause is right; if ${causeTexts[second].shows}, the second.`;
+  return `If ${causeTexts[first].shows}, the first cause is right; if ${causeTexts[second].shows}, the second is.`;
 }
 
 /** Formats a probability as a whole percentage, at most 99 %: no diagnosis is certain. */

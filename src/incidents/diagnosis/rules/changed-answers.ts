@@ -23,7 +23,8 @@ export type ChangedAnswers = ReturnType<typeof changedAnswers>;
  * Compares two golden runs, using only the queries that succeeded in both. Failures are examined separately, because
  * they would hide other changes.
  *
- * @param stale ids of queries whose judged documents are gone: their scores drop although the retriever works
+ * @param stale ids of queries whose judged documents are gone; the scores of these queries drop although the retriever
+ *   works
  * @param key measure of the score
  */
 export function changedAnswers(
@@ -52,11 +53,13 @@ export function changedAnswers(
     answered: both.length,
     /** Score change of queries whose judged documents still exist. */
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
-    /** Mean share of a query's earlier documents that it still gets, over queries with results in both runs. */
+    /**
+     * Mean share of a query's earlier documents that are still returned for it, over queries with results in both runs.
+     */
     kept: meanOf(full.map(keptOf)),
-    /** Mean share of a query's document pairs in reversed order, among documents that it got before and still gets. */
+    /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
-    /** Share of result lists whose formerly first document moved down, among the lists that still contain it. */
+    /** Among the result lists that still contain their earlier top document, share of those in which it moved down. */
     firstMoved: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
     ),
@@ -65,17 +68,19 @@ export function changedAnswers(
       full.length === 0
         ? null
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
-    /** Like `kept`, but only among documents that at least one query still gets. */
+    /** Like `kept`, but only among documents that are still returned for at least one query. */
     keptOfThere: meanOf(surviving.map(keptOf)),
     /** Share of shortened result lists in which the top documents remain. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
     /** Share of changed ranks at which one new document consistently replaces one old document; null if there are few. */
     renamed: renamedShare(full),
-    /** Numbers of distinct documents: returned before, no longer returned, and returned only now. */
+    /**
+     * Numbers of distinct documents: returned by the earlier run, missing from the later run, and new in the later run.
+     */
     documentsBefore: poolBefore.size,
     vanished: [...poolBefore].filter((id) => !pool.has(id)).length,
     appeared: [...pool].filter((id) => !poolBefore.has(id)).length,
-    /** Queries with empty results, before and now. */
+    /** Numbers of queries with empty results, in the earlier and in the later run. */
     emptyBefore: lists.filter((list) => list.old.length === 0).length,
     empty: lists.filter((list) => list.now.length === 0).length,
     foreign: foreignLists(lists),
@@ -136,9 +141,9 @@ function disorderOf({ old, now }: Lists): number | null {
 const MIN_PLACES = 20;
 
 /**
- * Among ranks whose document changed, returns the share at which the new document is the most common successor of the
- * old one, and the old one is the most common predecessor of the new one. Documents with only one changed rank are
- * ignored.
+ * Returns the share of changed ranks at which the old and the new document match: the new one is the most common
+ * successor of the old one, and the old one is the most common predecessor of the new one. Documents with only one
+ * changed rank are ignored.
  */
 function renamedShare(lists: readonly Lists[]): number | null {
   const pairs = lists
@@ -204,8 +209,8 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, without: Qu
     before: old,
     now,
     /**
-     * Parts of `before - now`, by the reason why a query lost score: the query failed, returned nothing, has stale
-     * judgments, is not in both runs, or has other results (with or without a lost document).
+     * Parts of the drop `before - now`, by the reason why the score of a query dropped: the query failed, returned
+     * nothing, has stale judgments, is not in both runs, or has different results (with or without a lost document).
      */
     parts,
     segment: hurtSegment(losses, after.settings),
@@ -241,8 +246,8 @@ const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
 
 /**
- * Returns the mean shares of relevant documents that are found and of those lost at each stage; null if too few queries
- * with stages succeeded in both runs.
+ * Returns the mean share of relevant documents that are found, and the mean share that is lost at each stage; null if
+ * too few queries with stages succeeded in both runs.
  */
 export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
@@ -258,7 +263,10 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
     k,
     /** Share of the relevant documents that are among the top k results. */
     found: changeOf(foundIn(lostBefore), foundIn(lostNow)),
-    /** Share of the relevant documents lost at each stage, in order; the final results come last. */
+    /**
+     * Share of the relevant documents that is lost at each stage, in the order of the stages; the last entry is for the
+     * final results.
+     */
     steps: names.map((name, step) => ({
       name,
       ...changeOf(
@@ -275,18 +283,21 @@ function changeOf(before: readonly number[], now: readonly number[]) {
   return {
     before: mean(before),
     now: mean(now),
-    /** Bounds of the paired 95 % CI for now - before (Student's t). */
+    /** Bounds of the paired 95 % CI (Student's t) of the difference `now - before`. */
     ciLow: low,
     ciHigh: high,
   };
 }
 
 export type StageAtFault =
-  /** There is no significant loss in the final results. */
+  /** `steady`: there is no significant loss in the final results. */
   | { readonly kind: 'steady' }
   | { readonly kind: 'candidates' | 'filter' | 'later'; readonly step: StageLoss['steps'][number] };
 
-/** Returns the stage that caused at least half of the loss in the results; null if none did so significantly. */
+/**
+ * Returns the stage that caused at least half of the loss in the results; null if no stage did, or if its loss is not
+ * significant.
+ */
 export function stageAtFault({ found, steps }: StageLoss): StageAtFault | null {
   if (found.ciHigh >= 0) return { kind: 'steady' };
   const [step] = steps.toSorted((a, b) => b.now - b.before - (a.now - a.before));

@@ -45,7 +45,10 @@ function readSigns(observed: Observations): Sign[] {
   return oneOfEach([...readRunSigns(observed.run), ...measured]);
 }
 
-/** Keeps the golden sign if golden and live queries both have a sign, unless only the live one shows a difference. */
+/**
+ * If golden and live queries have the same sign, keeps the sign of the golden queries, unless only that of the live
+ * queries shows a difference.
+ */
 function oneOfEach(signs: readonly Sign[]): Sign[] {
   return signs.filter((sign, place) => {
     const same = signs.filter(({ name }) => name === sign.name);
@@ -56,8 +59,8 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
 
 /**
  * Removes signs whose measurements are not evidence. Latencies that were measured while recalld was short of processor
- * time do not count against the retriever, unless the service also reports longer latencies. If results are empty, a
- * failed search for a document's own text is no evidence about its vector.
+ * time do not count against the retriever, unless the service also reports longer latencies. If queries return empty
+ * results, a document that is not found by its own text is no evidence of a wrong vector.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
@@ -81,7 +84,10 @@ const answersHealthy = {
 } as const;
 const countsHealthy = { labels: 'alive', store_size: 'steady' } as const;
 
-/** For each finding about individual documents or queries, the healthy signs that do not contradict it. */
+/**
+ * For each finding about individual documents or queries, the signs that may be healthy without contradicting the
+ * finding.
+ */
 const unaffectedBy: Readonly<
   Partial<Record<SignName, readonly [state: string, healthy: Readonly<Partial<Record<SignName, string>>>]>>
 > = {
@@ -90,20 +96,21 @@ const unaffectedBy: Readonly<
   // Signs about retrieved documents are computed only from non-empty results.
   empty_answers: ['some', { results: 'intact', documents: 'same', order: 'as_before' }],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
-  // Golden queries request their own number of results, so they do not show whether live queries get fewer.
+  // Golden queries request their own number of results, so they do not show whether live queries get fewer results than
+  // before.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
-  // The looked-up documents exist, so counts and judgments still contradict a loss of documents.
+  // Documents of this finding are in the store, so healthy counts and judgments still contradict a loss of documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
   missed_vectors: ['foreign', { ...answersHealthy, canary: 'same', index_models: 'one' }],
-  // The slow calls are the calls that timed out.
+  // Only the calls that timed out are slow, so a steady latency of live queries does not contradict the timeouts.
   failure_kind: ['timeouts', { live_latency: 'steady' }],
 };
 
 /**
- * Removes apparent contradictions. Documents that were looked up by id are known to be missing, late, embedded by
- * another model or not retrieved. Healthy golden queries and counts concern other documents, so they do not contradict
- * such a finding.
+ * Removes apparent contradictions. Some findings concern individual documents, which were looked up by id: the
+ * documents are missing, late, embedded by another model or not retrieved. Healthy golden queries and counts concern
+ * other documents, so they do not contradict such a finding.
  */
 function undenied(signs: readonly Sign[]): readonly Sign[] {
   const found = signs.flatMap(({ name, state }) => {
@@ -131,7 +138,7 @@ function summarise(found: Omit<Findings, 'summary'>): string {
     return joined([`Likely cause: ${either}.`, tellApart(cause, beside.cause), ...others]);
   }
   const evidence = ranked[0]?.supporting.slice(0, 2).map(({ sentence }) => sentence) ?? [];
-  // If the summary is too long, evidence is omitted before the action, which a reader needs most.
+  // If the summary is too long, evidence is omitted first, because a reader needs the action most.
   const texts = [2, 1, 0].map((count) => [
     `Likely cause: ${title} (${trust}).`,
     ...others,
@@ -235,7 +242,10 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   return [{ kind: 'failures', size: failed + timeout, parts: { failed, timed_out: timeout } }];
 }
 
-/** Minimum difference. A smaller difference may be due to chance, because queries differ and results vary. */
+/**
+ * Minimum size of a part that is measured as a difference. A smaller part may be due to chance, because queries differ
+ * and results vary.
+ */
 const MIN_TO_TELL = 0.02;
 
 function significant(part: number): number {

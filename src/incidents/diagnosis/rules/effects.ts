@@ -45,12 +45,12 @@ export const effectTitles: Readonly<Record<EffectKind, string>> = {
   live_empty: 'the live queries without results',
   feedback: 'the negative feedback',
   relevance: 'the lower live relevance',
-  judge: 'the changed grades of the judge',
+  judge: "the judge's changed grades",
   density: 'the lower query density',
   recall: 'the lower index recall',
   canary: 'the changed embedding canary',
   index_missing: 'the documents missing from the index',
-  index_retrieval: 'the documents not returned for their own text',
+  index_retrieval: 'the documents not found by their own text',
   index_orphans: 'the orphaned documents in the index',
   index_late: 'the late index updates',
   index_models: 'the vectors from another model',
@@ -67,14 +67,15 @@ export const effectTitles: Readonly<Record<EffectKind, string>> = {
 };
 
 /**
- * Reasons why queries lost score between two runs. `answers`: the query has other results. `present`: the query has
- * other results, although its judged documents are still present and only those of other queries are lost.
+ * Reasons why the scores of queries dropped between two runs. `answers`: the query has different results. `present`:
+ * the query has different results although its judged documents are still present; only judged documents of other
+ * queries are lost.
  */
 const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers', 'present'] as const;
 
 export type LossPart = (typeof lossParts)[number];
 
-/** Part of a drop or a rise; `level` means that the score was never higher. */
+/** Reason for one part of an effect; `level` means that the score was never higher. */
 export type EffectPart = LossPart | 'level';
 
 /** Size of an effect and, if known, the queries that contribute to it. The parts sum to the size. */
@@ -208,8 +209,8 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
 }
 
 /**
- * The unexplained part of an effect counts if it is at least this share of the effect. For a score, it must also be at
- * least MIN_SCORE_LEFT.
+ * An effect counts as partly unexplained if the unexplained part is at least this share of the effect. The unexplained
+ * part of a score must also be at least MIN_SCORE_LEFT.
  */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;

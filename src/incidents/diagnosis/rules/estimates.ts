@@ -15,7 +15,7 @@ export interface Estimates {
   readonly temperature: number;
 }
 
-/** Prior of `unknown`; the named causes share the rest equally. */
+/** Prior probability of `unknown`; the rest is divided equally among the named causes. */
 const PRIOR_OF_UNKNOWN = 0.2;
 
 /** Estimates that were set by judgment. The fit starts from them. */

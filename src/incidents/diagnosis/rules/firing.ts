@@ -69,7 +69,8 @@ export type FiringSummary = ReturnType<typeof summarizeFiring>;
 
 /**
  * @param checks check states of all pipelines
- * @param changed measures of the pipeline that left their normal range, or whose drop has a separate alert
+ * @param changed names of measures of the pipeline that left their normal range, or that have a separate alert for a
+ *   drop
  */
 export function summarizeFiring(pipeline: string, checks: readonly CheckState[], changed: readonly string[]) {
   const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));

@@ -1,6 +1,6 @@
 /** Detects result lists that belong to another query, as returned by a cache with a wrong key. */
 
-/** Documents of one query before and now, best first, to the depth that both runs requested. */
+/** Documents of one query in the earlier and the later run, best first, down to the depth that both runs requested. */
 export interface Lists {
   readonly old: readonly string[];
   readonly now: readonly string[];
@@ -27,11 +27,14 @@ export function foreignLists(lists: readonly Lists[]) {
     /** Number of result lists that are long enough to compare. */
     compared: compared.length,
     /**
-     * Lists that differ from the query's earlier list and equal another query's earlier list. Excludes new lists that
-     * several queries share, because such lists come from a search that ignores the query, not from a cache.
+     * Number of lists that differ from the query's earlier list, but equal another query's earlier list. Excludes new
+     * lists that several queries share, because such lists come from a search that ignores the query, not from a cache.
      */
     foreign,
-    /** Lists that already equaled another query's list before, because the two queries ask for the same thing. */
+    /**
+     * Number of queries whose earlier list equaled another query's earlier list, because the two queries ask for the
+     * same thing.
+     */
     usual,
   };
 }
@@ -46,14 +49,14 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** If one old document had at least this share of a new document's ranks, the old document was renamed. */
+/** If one vanished document had at least this share of the ranks at which a new document appears, it was renamed. */
 const RENAMED = 0.8;
 
 /**
- * Returns the document that is new in the results of the most queries, and the usual number of queries per document.
- * Queries that already returned the document are subtracted, because a document that many queries return gains more
- * queries when other documents are filtered out. A document is renamed, not new, if it only takes the ranks of one
- * other document that no query returns any more.
+ * Finds the document that is new in the results of the most queries. Returns the number of these queries, and the usual
+ * number for comparison. Subtracts the queries that already returned the document, because a document that many queries
+ * return gains more queries when other documents are filtered out. A document is renamed, not new, if it mostly takes
+ * the ranks of one other document that is no longer returned for any query.
  */
 export function commonNewcomer(lists: readonly Lists[]) {
   const pool = new Set(lists.flatMap(({ now }) => now));
@@ -80,16 +83,19 @@ export function commonNewcomer(lists: readonly Lists[]) {
   }
   return {
     /**
-     * Number of queries for which the document is new, minus those that returned it before; 0 if there is no such
-     * document.
+     * Number of queries for which the document is new, minus the number of queries that returned it before; 0 if there
+     * is no such document.
      */
     queries: largest(counts),
-    /** Mean number of queries per document, over the documents that at least one query got before. */
+    /**
+     * Number of queries that a new document gained, summed over all new documents and divided by the number of distinct
+     * documents that the earlier run returned.
+     */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),
   };
 }
 
-/** Returns the largest count; 0 if there is none. A spread into Math.max fails for very many documents. */
+/** Returns the largest count; 0 if there is none. `Math.max(...counts)` would fail for very many documents. */
 function largest(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((most, count) => Math.max(most, count), 0);
 }

@@ -23,7 +23,7 @@ const MIN_IN_GROUP = 5;
 /** Minimum loss of an affected query; a smaller loss may be normal variation. */
 const HURT = 0.05;
 
-/** Returns null unless at least two segments are large enough. */
+/** Returns null unless a segment has enough queries both inside and outside it. */
 export function hurtSegment(losses: readonly QueryLoss[], { segmentKeys, maxSegments }: RunSettings) {
   const queries = losses.map(({ query }) => query);
   const { segments } = groupBySegment(queries, segmentKeys, maxSegments);
@@ -35,18 +35,25 @@ export function hurtSegment(losses: readonly QueryLoss[], { segmentKeys, maxSegm
 
 export type HurtSegments = NonNullable<ReturnType<typeof hurtSegments>>;
 
-/** A segment is lost if at least this share of its queries is affected; it is intact if at most WHOLE_SEGMENT is. */
+/**
+ * A segment counts as lost if at least this share of its queries is affected, and as intact if at most the share
+ * WHOLE_SEGMENT is affected.
+ */
 const LOST_SEGMENT = 0.7;
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
-/** Maximum probability of such a clear split if the affected queries were spread at random. */
+/**
+ * Maximum probability that affected queries spread at random would divide the segments so clearly into lost and intact
+ * ones.
+ */
 const SPLIT_BY_CHANCE = 0.01;
 
 /**
- * Returns the segments of one key in which nearly all queries are affected, and the number of segments in which almost
- * none are; null unless at least two segments are lost and two are intact.
+ * Returns the lost segments of one key (nearly all of their queries are affected), and the number of intact segments
+ * (almost no queries are affected); null unless the key divides its segments clearly into at least two lost and two
+ * intact ones.
  */
 export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly string[]) {
   for (const key of segmentKeys) {
@@ -71,7 +78,10 @@ export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly
   return null;
 }
 
-/** Probability that nearly all or almost none of n queries are affected, if each is affected with probability p. */
+/**
+ * Returns the probability that a segment of n queries is lost or intact by chance, if each query is affected with
+ * probability p.
+ */
 function chanceOfClear(n: number, p: number): number {
   const atLeast = binomialUpperTail(Math.ceil(LOST_SEGMENT * n), n, p);
   const atMost = 1 - binomialUpperTail(Math.floor(WHOLE_SEGMENT * n) + 1, n, p);
@@ -84,8 +94,8 @@ export function hurtKind(losses: readonly QueryLoss[]) {
 }
 
 /**
- * Returns the group whose loss is least likely by chance. Among equally likely groups, returns the group whose loss most
- * exceeds that of the other queries.
+ * Returns the group whose loss is least likely to be due to chance. Among equally likely groups, returns the one whose
+ * mean loss exceeds that of the other queries the most.
  *
  * @param all names follow "a query" in a sentence: `of tenant=acme`, `in German`
  */
@@ -112,8 +122,8 @@ function worstGroup(
       /** Number of groups that were compared. */
       searched: groups.length,
       /**
-       * Probability of at least this many affected queries in the group by chance: hypergeometric,
-       * Bonferroni-corrected.
+       * Probability that chance puts at least this many affected queries into the group (hypergeometric, with
+       * Bonferroni correction).
        */
       chance: Math.min(1, chance * groups.length),
     };

@@ -8,7 +8,7 @@ import type { Sign } from './signs.ts';
 /** An alert, firing or resolved. */
 export interface NamedAlert {
   readonly name: string;
-  /** The alert rule for the same condition, which has the summary and the runbook. */
+  /** Name of the alert rule with the same condition; the rule contains the summary and the runbook. */
   readonly rule: string;
   readonly severity: Severity;
   /** The golden set whose runs the alert covers; null if it covers none. */
@@ -36,7 +36,9 @@ export interface Alert extends NamedAlert, AlertCondition {
   readonly from?: Date | undefined;
 }
 
-/** Creates a warning without a golden set, value or threshold; `parts` overrides these fields. */
+/**
+ * Creates an alert: by default, a warning without a golden set, value or threshold; `parts` overrides these defaults.
+ */
 export function alertOf(name: string, rule: string, headline: string, text: string, parts: Partial<Alert> = {}): Alert {
   return { name, rule, severity: 'warning', goldenSet: null, headline, text, value: null, threshold: null, ...parts };
 }
@@ -51,7 +53,7 @@ export interface Diagnosis extends Findings {
   readonly pipeline: string;
   /** Names of the alerts that fired. */
   readonly alerts: readonly string[];
-  /** The examined golden run and the good run that it was compared with; null if there was none. */
+  /** The examined golden run, and the good run with which it was compared; each is null if there was no such run. */
   readonly runId: string | null;
   readonly referenceRunId: string | null;
 }
@@ -183,7 +185,10 @@ function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: 
   return { at, headline, text, value, threshold, comparedWith };
 }
 
-/** Returns true if a value is further beyond its threshold than the other; false if their baselines differ. */
+/**
+ * Returns true if the value of an alert is worse than its worst value so far; false if the two were compared with
+ * different baselines.
+ */
 function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
   return than.value < threshold ? value < than.value : value > than.value;
@@ -196,8 +201,8 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 export type Trend = 'worse' | 'steady' | 'recovering';
 
 /**
- * Time after a recovery during which alerts on data from before the recovery are ignored, even if their window is
- * longer.
+ * Time after a recovery during which alerts on data from before the recovery are ignored. Later alerts count even if
+ * their window starts before the recovery.
  */
 const ECHO_MS = 2 * HOUR_MS;
 
@@ -220,9 +225,9 @@ export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
 }
 
 /**
- * Trend of the firing alerts. `worse`: an alert is worse than ever before. `recovering`: all alerts have data and are
- * better than at their worst, so new signs come from the repair, not from the fault. Soon after an earlier alert
- * resolved, alerts on earlier data and known alerts on live traffic are ignored.
+ * Trend of the firing alerts. `worse`: an alert is new, or worse than ever before in the incident. `recovering`: all
+ * alerts have data and are better than at their worst, so new signs come from the repair, not from the fault. Soon
+ * after an alert resolved, ignores alerts on data from before that time, and known alerts without a golden set.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const isKnown = (alert: Alert): boolean => timeline.some(({ name }) => name === alert.name);
@@ -376,7 +381,7 @@ export function pageStatistics(incidents: readonly Incident[], from: Date, until
     ),
   );
   return {
-    /** Number of times that an alert became critical. */
+    /** Number of pages: how often any alert became critical. */
     pages: pages.length,
     /** Pages during incidents whose cause is unknown. */
     unexplained: pages.filter(({ isUnexplained }) => isUnexplained).length,
@@ -387,7 +392,7 @@ export function pageStatistics(incidents: readonly Incident[], from: Date, until
   };
 }
 
-/** Returns the first of the most severe alerts, preferring one that still fires. */
+/** Returns the incident's first alert of the worst severity, preferably one that still fires. */
 export function worstAlert({ timeline, severity }: Incident): AlertTimeline | undefined {
   const severe = timeline.filter((one) => one.severity === severity);
   return severe.find(({ currentSeverity }) => currentSeverity !== null) ?? severe[0] ?? timeline[0];

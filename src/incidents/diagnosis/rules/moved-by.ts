@@ -2,7 +2,7 @@
 import type { EffectKind } from './effects.ts';
 import type { SignName } from './signs.ts';
 
-/** Signs and states that show a change, by effect. */
+/** For each effect, the sign that shows it and the states in which it does. */
 export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
   latency: ['latency', 'rose'],
   labels: ['labels', 'some_gone', 'many_gone'],

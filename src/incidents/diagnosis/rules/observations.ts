@@ -33,13 +33,18 @@ export interface Observations {
   /** The golden run to explain; null if no golden set fails and no run ended. */
   readonly run: ObservedRun | null;
   readonly live: ObservedLive;
-  /** Judged relevance of live queries; null if they are not judged, or if there is no trusted value now. */
+  /** Judged relevance of live queries; null if live queries are not judged, or if there is no trusted value now. */
   readonly relevance: ObservedRelevance | null;
-  /** Whether the judge of live queries grades as before; null if there is no judge, or if this is uncertain. */
+  /**
+   * `same` if the judge of live queries grades as before, otherwise `changed`; null if there is no judge, or if neither
+   * is certain.
+   */
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
-  /** Agreement of results with the store; null if there is no value for this run, or none before the onset. */
+  /**
+   * How far results agree with the store; null if this measure has no value for the run, or no value before the onset.
+   */
   readonly storeAgreement: ObservedAgreement | null;
   /** Share of missed documents whose stored vector does not match their text. */
   readonly missedVectors: ObservedShare | null;
@@ -48,7 +53,7 @@ export interface Observations {
   readonly index: readonly WrongShare[];
   /** Delay until changes in the manifest reach the store; null without index checks, or with too few changes. */
   readonly arrivals: ArrivalLag | null;
-  /** Annotated and detected deployments since the last good evaluation, newest first. */
+  /** Deployments since the last good evaluation, whether annotated or detected, newest first. */
   readonly deployments: readonly Deployment[];
   /** Live queries of the last hour whose results violate isolation rules; null if there are none. */
   readonly isolation: { readonly rules: readonly string[]; readonly answers: number } | null;
@@ -66,11 +71,16 @@ export interface ObservedLevel {
   /** Value in the first completed run of the golden set, which may be this run. */
   readonly first: number;
   readonly threshold: number;
-  /** Judged live score of the same name, or the share of positive feedback; null if there is neither. */
+  /**
+   * Judged live score of the same name or, without such a score, the share of positive feedback; null if there is
+   * neither.
+   */
   readonly opinions: (EstimatedValue & { readonly by: 'judge' | 'users' }) | null;
 }
 
-/** Numbers of distinct judged documents: all that were looked up, the superseded ones and the lost ones. */
+/**
+ * Numbers of distinct judged documents: `probed` were looked up, `stale` of these are superseded, and `lost` are lost.
+ */
 export type ObservedLabels = Readonly<Record<'probed' | 'stale' | 'lost', number>>;
 
 export type ObservedRelevance =
@@ -89,7 +99,7 @@ export interface ObservedAgreement {
   readonly now: number;
   /** Largest minus smallest value on the day before the onset. */
   readonly spread: number;
-  /** Share of returned documents that are in a much longer list of nearest documents. */
+  /** Share of returned documents that are among a much larger number of nearest documents in the store. */
   readonly deep: { readonly before: number; readonly now: number };
 }
 
@@ -102,7 +112,7 @@ export interface ObservedCanary {
 export interface ObservedDensity extends EstimatedValue {
   /** True if the density alert fires and recalld has measured no recovery. */
   readonly hasFallen: boolean;
-  /** How the density alert classified the queries: `new`, `same`, or null if it did not. */
+  /** Classification of the queries by the density alert; null if the alert did not classify them. */
   readonly questions: 'new' | 'same' | null;
 }
 
@@ -114,11 +124,11 @@ export interface ObservedTopic {
 
 export type OwnWork =
   | { readonly kind: 'done' }
-  /** Delays in recalld made the measured latencies of the run too long. */
+  /** `starved`: delays in recalld made the measured latencies of the run too long. */
   | ({ readonly kind: 'starved' } & OwnDelays)
-  /** No golden run started for `intervals` scheduled intervals. */
+  /** `overdue`: no golden run started for `intervals` scheduled intervals. */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
-  /** A golden run did not complete although the retriever responded. */
+  /** `failed`: a golden run did not complete although the retriever responded. */
   | { readonly kind: 'failed'; readonly goldenSet: string; readonly reason: string };
 
 export interface RunsSeen {
@@ -126,17 +136,20 @@ export interface RunsSeen {
   readonly now: ComparedSide;
   readonly labels: ObservedLabels | null;
   /**
-   * Number of successful queries that have forbidden documents (`asked`), and of forbidden documents returned
-   * (`results`); null if the golden set forbids none.
+   * Number of successful queries for which documents are forbidden (`asked`), and number of forbidden documents that
+   * were returned (`results`); null if the golden set forbids none.
    */
   readonly forbidden: { readonly asked: number; readonly results: number } | null;
   /** Ids of queries whose judged documents are gone. */
   readonly stale: ReadonlySet<string>;
   /** Ids of queries with a lost judged document. */
   readonly lost: ReadonlySet<string>;
-  /** Key of the failing measure, if a golden run has this measure. */
+  /** Key of the failing measure of golden runs; null if no such measure fails. */
   readonly key: RunMetricKey | null;
-  /** Level of the measure that fails its threshold, now and in the golden set's first run; null if no measure fails. */
+  /**
+   * Values of the measure that fails its threshold, in this run and in the first run of the golden set; null if no
+   * measure fails its threshold.
+   */
   readonly level: ObservedLevel | null;
   readonly reference: {
     readonly side: ComparedSide;
@@ -167,7 +180,9 @@ export function observedRun(seen: RunsSeen) {
     forbidden,
     level,
     outcomes: countOutcomes(now.answers),
-    /** The first real error and its count; null if there are no failures. */
+    /**
+     * The first error of a query that was sent, and how many queries have this error; null if there are no failures.
+     */
     failure: runFailure(now.answers),
     latency95Ms: latency95(now.answers),
     slow: slowQueries(now),
@@ -232,9 +247,9 @@ const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 
 /**
- * Counts the queries that took far longer than usual, and those of them in the first half of the run; null if there are
- * too few latencies. recalld sends queries in the order of the golden set, a few at a time. The latency of a query that
- * timed out is the time until the timeout.
+ * Counts the queries that took far longer than usual, and how many of these were in the first half of the run; null if
+ * there are too few latencies. recalld sends queries in the order of the golden set, a few at a time. The latency of a
+ * query that timed out is the time until the timeout.
  */
 function slowQueries({ queries, answers }: ComparedSide) {
   const latencyOf = new Map(answers.map(({ queryId, latencyMs }) => [queryId, latencyMs]));
@@ -251,8 +266,8 @@ function medianOf(values: readonly number[]): number {
 }
 
 /**
- * Counts the returned documents and those with a judgment for any query. Returns 0 documents for a golden set without
- * judgments, because it does not show which documents are missing.
+ * Counts the returned documents, and how many of these have a judgment for any query. Returns 0 documents for a golden
+ * set without judgments, because such a set does not show which documents are missing.
  */
 function returnedBy({ queries, answers }: ComparedSide) {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));

@@ -30,13 +30,13 @@ export interface ObservedLive {
   readonly characters: ObservedValue | null;
   /** Share of repeated text within one result list. */
   readonly repeated: ObservedValue | null;
-  /** Share of the most frequent query. */
+  /** Share of live queries that equal the most frequent query. */
   readonly topQuery: ObservedValue | null;
   /** Share of queries in the usual language. */
   readonly mainLanguage: ObservedValue | null;
   readonly feedback: ObservedFeedback | null;
   readonly episodeCalls: ObservedValue | null;
-  /** Calls per episode that return what an earlier call of the episode returned. */
+  /** Number of calls per episode that return what an earlier call of the same episode returned. */
   readonly episodeRepeats: ObservedValue | null;
   /** Share of rewritten queries that look like answers. */
   readonly answerLike: ObservedValue | null;
@@ -47,6 +47,6 @@ export interface ObservedLive {
 export interface ObservedFeedback extends ObservedValue {
   /** `opinions`: share of positive feedback; `clicks`: share of queries with a click. */
   readonly of: 'opinions' | 'clicks';
-  /** True if change detection found the drop, which it does before the CI of the whole window shows the drop. */
+  /** True if change detection found the drop; it finds a drop before the CI of the whole window shows it. */
   readonly isDrop: boolean;
 }

@@ -9,11 +9,15 @@ export interface OwnDelays {
   readonly queuedShare: number;
 }
 
-/** At or above these shares, the 95th-percentile latency of a run reflects recalld instead of the retriever. */
+/**
+ * At or above these shares, the 95th-percentile latency of a run reflects delays in recalld rather than in the
+ * retriever.
+ */
 const WITHHELD_FROM: OwnDelays = { lateShare: 0.1, queuedShare: 0.5 };
 /**
- * Minimum share at which an alert fires. It is higher than `WITHHELD_FROM`, because a backup or a build may slow down a
- * single run. Runnable processes do not count, because a container sees those of its whole host.
+ * Minimum share of the run with a blocked event loop at which an alert fires. This share is higher than
+ * `WITHHELD_FROM`, because a backup or a build may slow down a single run. Runnable processes do not count towards the
+ * alert, because a container sees the processes of its entire host.
  */
 const ALERT_FROM_LATE = 0.25;
 

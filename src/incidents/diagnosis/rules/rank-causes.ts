@@ -19,14 +19,14 @@ const MIN_BESIDE = 0.2;
  */
 const needs = { high: 0.95, medium: 0.7 } as const;
 
-/** Maximum weight, in nats, of a sign that is shown as evidence against a cause. */
+/** A sign is shown as evidence against a cause if its weight, in nats, is at most this value. */
 const AGAINST = -1;
 
 export interface RankedCause {
   readonly cause: Cause;
   /** 0 to 1; the probabilities of all causes sum to 1. */
   readonly probability: number;
-  /** Signs for this cause, strongest first. For `unknown`, the largest differences from before. */
+  /** Signs for this cause, strongest first. For `unknown`, the signs that differ most from their earlier state. */
   readonly supporting: readonly Sign[];
   /** Signs against this cause, strongest first. */
   readonly opposing: readonly Sign[];
@@ -38,7 +38,7 @@ export interface CauseRanking {
   readonly confidence: Confidence;
   /** Probability of this cause alone. */
   readonly probability: number;
-  /** All causes, likeliest first; ties in the order of `causes`. */
+  /** All causes, likeliest first; equally likely causes are in the order of `causes`. */
   readonly ranked: readonly RankedCause[];
 }
 
@@ -48,10 +48,10 @@ export interface CauseRanking {
  * for each effect that it does not explain. A cause without a sign that points to it never exceeds its prior, however
  * well weaker signs fit. docs/explanation/diagnosis.md describes how weights, priors and temperature were estimated.
  *
- * @param signs at most one per name
- * @param effects kinds of effects of the firing alerts; empty if unknown
+ * @param signs measured signs, at most one per name
+ * @param effects effects of the firing alerts; empty if unknown
  * @param failedShare share of failed golden queries; null if no golden run was examined
- * @param by estimates to use instead of the fitted ones
+ * @param by weights and priors; the fitted ones by default
  * @throws RangeError for a duplicate name
  */
 export function rankCauses(
@@ -75,13 +75,15 @@ export function rankCauses(
 }
 
 /**
- * Signs that distinguish a cause from similar causes. A sign may list the states that distinguish the cause; if it
- * lists none, every state does. A cause reaches `high` only if one of its signs was measured after the onset.
+ * Signs that distinguish a cause from similar causes. For each sign, the states that distinguish the cause may be
+ * listed; without a list, every state distinguishes it. The confidence in such a cause is `high` only if one of its
+ * signs was measured after the onset.
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
-  // Users also dislike answers to queries that no document covers, so this cause requires a density measurement.
+  // Users also dislike answers to queries that no document covers, so the cause `generator` requires a density
+  // measurement.
   generator: [['density']],
-  // A truncated query or a faulty cache scrambles results too, but in the same way each time.
+  // A truncated query or a faulty cache also scrambles results, but returns the same scrambled results each time.
   random_answers: [
     ['again', 'differs'],
     ['variety', 'collapsed'],
@@ -128,7 +130,7 @@ function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number 
 /** Maximum number of differences; more differences would distract the reader. */
 const MAX_DIFFERENCES = 4;
 
-/** Returns the largest weight of a sign for any cause, in nats; infinite for the faulty stage. */
+/** Returns the largest weight of a sign for any cause, in nats; infinite for the sign that names the faulty stage. */
 function strengthOf(sign: Sign): number {
   return sign.name === 'stage'
     ? Number.POSITIVE_INFINITY
@@ -136,8 +138,8 @@ function strengthOf(sign: Sign): number {
 }
 
 /**
- * Returns the largest differences from before, for alerts that no cause explains. The faulty stage comes first, because
- * it narrows the search most.
+ * Returns the signs that differ most from their earlier state, for alerts that no cause explains. The faulty stage
+ * comes first, because it narrows the search most.
  */
 function differencesOf(signs: readonly Sign[]) {
   const differences = signs
@@ -194,7 +196,8 @@ export interface RankedEffects extends CauseRanking {
  * alternatives.
  */
 export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects): RankedCause | null {
-  // Whatever a deployment changed, the action is to roll it back.
+  // Other causes are no alternatives to a faulty deployment: whatever the deployment changed, the fix is to roll it
+  // back.
   if (cause === 'unknown' || cause === 'deployment') return null;
   const beside = plausible(ranked).find((one) => one.cause !== cause) ?? null;
   if (beside === null || beside.cause === 'unknown') return null;
@@ -223,7 +226,7 @@ export function weigh(sign: Sign, cause: NamedCause, by: Estimates = fittedEstim
 function assertOneOfEach(signs: readonly Sign[]): void {
   const seen = new Set<SignName>();
   for (const { name } of signs) {
-    if (seen.has(name)) throw new RangeError(`The sign ${name} was read twice.`);
+    if (seen.has(name)) throw new RangeError(`The sign ${name} occurs twice.`);
     seen.add(name);
   }
 }

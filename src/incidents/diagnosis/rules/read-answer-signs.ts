@@ -8,7 +8,7 @@ import { type Sign, sign } from './signs.ts';
 /** Minimum number of queries. Means over fewer queries are not meaningful. */
 const MIN_ANSWERS = 5;
 
-/** @param usual share of results that are normally the same in consecutive runs, 0 to 1 */
+/** @param usual share of results that stay the same between runs without a fault, 0 to 1 */
 export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['texts'], usual: number): Sign[] {
   if (answers.answered < MIN_ANSWERS) return [];
   // If most result lists are empty, only their emptiness and the score are evidence.
