@@ -23,7 +23,7 @@ interface LiveSchedule {
   readonly intervalSeconds: number;
 }
 
-/** Returns the gauges of live traffic and feedback, without measurements that are too old. */
+/** Returns the gauges of live traffic and feedback; omits measurements that are too old. */
 export function liveGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
   const watched = new Set(pipelines);
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
@@ -119,7 +119,7 @@ function dropSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: Is
   ];
 }
 
-/** Exports all feedback, and explicit and implicit feedback separately. */
+/** Exports separate values for all feedback, for explicit feedback and for implicit feedback. */
 function ratioSamples(
   { pipeline, segment, measure, newest, gap }: LatestMeasurement,
   isTrusted: IsTrusted,

@@ -22,8 +22,9 @@ const BASELINE_INTERVALS_TO_TRUST = 3;
 const BASELINE_RETRY_MS = HOUR_MS;
 
 /**
- * Returns the stored click-through rates of the baseline. If they are a day old, learns new rates from the period
- * before `until`; null while there are too few clicks.
+ * Returns the click-through rates of the baseline. Rates that are at least a day old are replaced by rates learned from
+ * the period before `until`. If that period has too few clicks, the stored rates are returned until they are three days
+ * old, and null after that.
  *
  * @param known latest measurement of BASELINE_CTR
  * @throws as readLiveWindow
@@ -43,7 +44,7 @@ export async function currentBaselineCtr(
   const from = new Date(until.getTime() - plan.baselineMs);
   const series = { pipeline: plan.pipeline, measure: BASELINE_CTR, segment: ALL_SEGMENT };
   const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: context.clock.now() };
-  // If the service sends no clicks, avoids reading all baseline queries every hour.
+  // Avoids reading all baseline queries every hour if the service sends no clicks.
   if (!(await context.db.live.windows.hasClicks(plan.pipeline, from))) {
     await context.db.measurements.record([{ kind: 'no_data', ...frame, reason: 'no_clicks', details: {} }]);
     return stored;
@@ -115,7 +116,10 @@ export async function readLiveWindow(
       ...reading,
       /** Number of times that the samples were halved to fit the limit; 0 if all were read. */
       halvings,
-      /** Number of samples in the window. `queries` contains all of them, or the selected ones. */
+      /**
+       * Number of samples in the window. `queries` contains all these samples, or only the samples that remained after
+       * the halvings.
+       */
       samples,
       /** Number of samples that belong to an episode. */
       steps,
@@ -174,7 +178,7 @@ async function readHalved(
     queries,
     /** Live queries counted in the window, sampled or not; 0 if there are no counts. */
     arrived,
-    /** True if every query that was read has a sampling rate and a probability of 1. */
+    /** True if all samples were read, and both the sampling rate and the inclusion probability of each are 1. */
     isCertain,
     clicks,
   };

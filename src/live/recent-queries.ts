@@ -17,7 +17,8 @@ export interface FeedbackTarget {
   readonly pipeline: string;
   readonly queryId: string;
   /**
-   * Set if `queryId` may be a span. If that span is not a live query, the feedback is about the queries of this trace.
+   * Set if `queryId` may identify a span. If that span is not a live query, the feedback is about the queries of this
+   * trace.
    */
   readonly traceId: string | null;
 }

@@ -1,4 +1,6 @@
-/** Returns what to configure, as additional sentences of the error; empty if the path is not a telemetry path. */
+/**
+ * Returns sentences that the error message appends to say what to configure; empty if the path is not a telemetry path.
+ */
 export function addressHint(method: string, path: string): string {
   const signal = /\/v1\/(traces|logs|metrics|profiles)\/?$|\/v1development\/(profiles)\/?$/.exec(path);
   const [, stable, development] = signal ?? [];

@@ -52,7 +52,7 @@ export function field(message: unknown, name: string): unknown {
   return (message as Record<string, unknown>)[name];
 }
 
-/** Returns an empty string if the field is missing or is not a text. */
+/** Returns an empty string if the field is missing or is not a string. */
 export function text(message: unknown, name: string): string {
   const value = field(message, name);
   return typeof value === 'string' ? value : '';

@@ -66,7 +66,7 @@ export type Flaws = Partial<Record<RejectionCode, number>>;
 
 interface Decoded<T> {
   readonly items: readonly T[];
-  /** Number of spans or log records that were rejected. An unreadable list of them counts as one. */
+  /** Number of spans or log records that were rejected. An unreadable list of spans or log records counts as one. */
   readonly rejected: number;
   /** The counts may still grow while attributes are accessed, because lists and maps are read lazily. */
   readonly flaws: Flaws;
@@ -97,7 +97,10 @@ export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<Ot
   return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
 
-/** Fields and message types of the nested lists that contain the items: resources, scopes, items. */
+/**
+ * Field and message type of each nested list, from the outermost to the innermost: resources, scopes, and the spans or
+ * log records themselves.
+ */
 type ItemFields = readonly [NestedList, NestedList, NestedList];
 type NestedList = readonly [field: string, type: MessageName];
 
@@ -236,7 +239,7 @@ class Decoding {
     else Object.defineProperty(attributes, key, { ...property, get: () => set(readOr(this.leaveOut, value)) });
   }
 
-  /** Reads a resource. If it is unreadable, its spans are processed without resource attributes. */
+  /** Reads a resource. If the resource is unreadable, its items are processed without resource attributes. */
   private resource(message: unknown): TelemetryResource {
     const none: TelemetryResource = { serviceName: null, attributes: noAttributes };
     if (message === undefined || message === null) return none;

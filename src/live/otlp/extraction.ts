@@ -121,7 +121,10 @@ export type OtlpRequest = readonly [body: Uint8Array, contentType: string | unde
 /** Size above which bodies are read in the worker thread. The most expensive body of this size takes 16 ms. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Maximum total bytes of large bodies in memory. At this limit, the last body in the queue waits for a few seconds. */
+/**
+ * Maximum total size, in bytes, of the large bodies in memory. At this limit, the last body in the queue waits for a
+ * few seconds.
+ */
 const MAX_BYTES = 48 * 1024 * 1024;
 
 const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this one again later.';
@@ -150,7 +153,10 @@ export function createOtlpReader(configured: readonly TracedPipeline[]) {
       read: (content: OtlpContent, pipelines: readonly TracedPipeline[]) => Read,
       inThread: (input: ReadingInput) => Promise<Omit<Read, keyof Found> & { readonly batches: readonly Uint8Array[] }>,
     ) =>
-    /** @throws RecalldError as in `contentOf` and `decodeTraces`; overloaded if too many large bodies are waiting */
+    /**
+     * @throws RecalldError for the same reasons as `contentOf` and `decodeTraces`; also `overloaded`, if too many large
+     *   bodies are waiting
+     */
     async (...[body, type, only = null]: OtlpRequest) => {
       const content = contentOf(body, type);
       const pipelines = seenBy(only);

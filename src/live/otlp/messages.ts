@@ -34,8 +34,8 @@ export interface OtlpMessages {
 }
 
 /**
- * @throws RecalldError if the bytes are not a message of this type or have too many fields; the methods also throw if
- *   there are too many fields
+ * @throws RecalldError if the bytes are not a message of this type or have too many fields. The methods of the returned
+ *   object throw the error as well, as soon as they have read too many fields
  */
 export function openMessages({ format, bytes }: OtlpContent, type: MessageName, limits: OtlpLimits): OtlpMessages {
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);

@@ -28,7 +28,7 @@ const argumentNames = [
 const resultNames = ['gen_ai.tool.call.result', 'ai.toolCall.result', ...outputNames];
 
 /**
- * Returns a function that finds the configured tool of a span.
+ * Returns a function that finds, among the configured tools, the tool that a span calls.
  *
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath
  */
@@ -62,7 +62,7 @@ function createTool({ text, results }: RetrievalToolConfig): RetrievalTool {
       if (list === null || id === null) return null;
       return readFirst(attributes, resultNames, (value) => {
         const items = found(list, value);
-        // Tools that models call often return JSON in a string.
+        // Tools written for models often return JSON in a string.
         const read = isArray(items) ? items : readStructure(items);
         if (!isArray(read)) return null;
         return read.slice(0, MAX_DOCUMENTS).map((item) => ({

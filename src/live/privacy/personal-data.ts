@@ -21,7 +21,10 @@ export type PresidioConfig = NonNullable<PipelineConfig['privacy']['presidio']>;
 /** Config path, for messages. */
 const PRESIDIO = 'privacy.presidio';
 
-/** Sufficient for a text of 100,000 characters in which each character is an entity with explanations. */
+/**
+ * Maximum size of a response: sufficient for a text of 100,000 characters in which each character is an entity with
+ * explanations.
+ */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** Asks a service to detect names and other personal data in a text. */
@@ -125,7 +128,7 @@ type EntityAnalysis =
   | { readonly kind: 'found'; readonly entities: readonly FoundEntity[] }
   | {
       readonly kind: 'failed' | 'timeout' | 'malformed';
-      /** Log message. It names the service and the fix, and never contains the text. */
+      /** Log message, which names the service and the fix and never contains the text. */
       readonly message: string;
     };
 
@@ -188,17 +191,17 @@ const REFUSED = '[REDACTED]';
 const MAX_HERE = 20_000;
 
 /**
- * Yields between texts, because a request may contain a thousand texts. All pipelines share this yield, because they
- * share the main thread.
+ * Yields to the event loop between texts, because a request may contain a thousand texts. All pipelines share this
+ * function, because they share the main thread.
  */
 const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
 export type PersonalData = ReturnType<typeof createPersonalData>;
 
 /**
- * Replaces personal data: redacts texts, hashes ids with a key, and drops data that cannot be redacted. Takes at most
- * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; then
- * nothing is stored.
+ * Replaces personal data: redacts texts, hashes ids with a key, and drops data that cannot be redacted. Finishes within
+ * the configured timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued;
+ * then nothing is stored.
  *
  * @throws RecalldError as createPresidioAnalyzer
  */
@@ -222,7 +225,7 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
   const hashPeople = (query: UnitIds & Pick<LiveQuery, 'userId'>) => ({
-    /** Keyed hash of the session; if there is none, of the sampling unit. */
+    /** Keyed hash of the session or, for a query without a session, of its sampling unit. */
     sessionHash: userIdHmac(query.sessionId ?? samplingUnit(query).id, key),
     userHash: userHash(query.userId),
   });
@@ -257,7 +260,7 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
 }
 
 /**
- * Returns the key for hashes of users and sessions. The key is created at the first call and shared by all processes
+ * Returns the key for hashes of users and sessions. The key is created on the first call and shared by all processes
  * that use the database. Anyone who can read the database can read the key. To prevent this, set a key in the config.
  */
 export async function storedHashKey(pool: Pool): Promise<string> {

@@ -19,7 +19,7 @@ export const tasks = {
   },
 } as const;
 
-/** Maximum number of waiting texts: two for each item of the largest request, its text and its error. */
+/** Maximum number of waiting texts: two (the text and the error) for each item of the largest request. */
 const MAX_WAITING = 2000;
 
 export type RedactionThread = ReturnType<typeof createRedactionThread>;

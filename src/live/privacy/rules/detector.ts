@@ -23,7 +23,10 @@ export function customDetector({ name, regex }: CustomPattern): Detector {
   return { kind: name, find: (text) => findByRules(text, rules) };
 }
 
-/** Describes what is wrong with a pattern, to complete `The redaction pattern "x" ...`; null if it is valid. */
+/**
+ * Describes what is wrong with a pattern, in words that continue a sentence after `The redaction pattern "x"`; null if
+ * the pattern is valid.
+ */
 export function patternProblem({ name, regex }: CustomPattern, taken: ReadonlySet<string>): string | null {
   return nameProblem(name, taken) ?? sourceProblem(regex);
 }
@@ -93,9 +96,9 @@ export interface Detector {
 
 export interface Rule {
   /**
-   * Has flags `g` and `u`. If it has a group named `value` (and flag `d`), only that group is a match. The pattern must
-   * run in linear time: each quantifier is bounded, or repeats one character class and cannot restart within its own
-   * match.
+   * Has flags `g` and `u`. If the pattern has a group named `value` (and flag `d`), only that group is a match. The
+   * pattern must run in linear time: each quantifier is bounded, or repeats one character class and cannot restart
+   * within its own match.
    */
   readonly pattern: RegExp;
   /** Literal part of every match; texts without it are skipped. */
@@ -109,7 +112,7 @@ export interface Rule {
   readonly retries?: boolean;
 }
 
-/** True if a text has at least `min` digits; most texts do not, and can be skipped quickly. */
+/** True if a text has at least `min` digits. Most texts have fewer and can be skipped quickly. */
 export function hasDigits(text: string, min: number): boolean {
   let digits = 0;
   for (let index = 0; index < text.length && digits < min; index++) {

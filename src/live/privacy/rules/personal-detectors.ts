@@ -61,7 +61,8 @@ function domainEnd(text: string, start: number): number | null {
 
 /**
  * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over at most `max`
- * characters. All of them must match the same pattern: the first pattern that matches the character next to `from`.
+ * characters. These characters must all match the same pattern: the first pattern that matches the character next to
+ * `from`.
  */
 function reach(text: string, from: number, step: 1 | -1, max: number, patterns: readonly RegExp[]): number {
   let index = from;
@@ -82,8 +83,8 @@ const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
 /**
- * Words before a phone number. Letters may follow such a word directly, because the script has no spaces or the word
- * has an ending.
+ * Words before a phone number. Letters may directly follow one of these words, either because its script has no spaces
+ * or because it can take an inflectional ending.
  */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
@@ -107,14 +108,14 @@ const phoneRules: readonly Rule[] = [
     pattern: new RegExp(`${phoneStart}0[1-9]([ .-])\\d\\d(?:\\1\\d\\d){3}${phoneEnd}`, 'gu'),
   },
   {
-    // National number with a leading zero, of 9 to 13 digits in groups: (020) 7946 0958, 030/1234567, 0171-1234567.
+    // National number of 9 to 13 digits that starts with a zero, in groups: (020) 7946 0958, 030/1234567, 0171-1234567.
     pattern: new RegExp(`${phoneStart}\\(?0[1-9](?:[ ()./-]{0,2}\\d){7,11}${phoneEnd}`, 'gu'),
     accepts: (value) => /\D/.test(value) && /\d{3}/.test(value) && !isDate(value),
     retries: true,
   },
   {
-    // National number with a leading zero, without separators: 0612345678, 07700900123. It must not follow a word such
-    // as id or ISBN.
+    // National number with a leading zero, without separators: 0612345678, 07700900123. The number must not follow a
+    // word such as id or ISBN.
     pattern: new RegExp(
       `${phoneStart}(?<!(?:isbn|id|order|invoice|ticket|ref|reference|case|sku|serial|account|part|model|no|nr|number)[.:=# -]{1,3})` +
         `0[1-9]\\d{8,9}${phoneEnd}`,
@@ -167,7 +168,10 @@ function isDate(value: string): boolean {
 
 const MIN_CARD_DIGITS = 13;
 const MAX_CARD_DIGITS = 19;
-/** Prefixes of card schemes: 2 to 6 (Mir, Amex, Diners, JCB, Visa, Mastercard, Maestro, UnionPay), RuPay, Troy. */
+/**
+ * Prefixes of card schemes: 2 to 6 for Mir, Amex, Diners, JCB, Visa, Mastercard, Maestro and UnionPay, 81 and 82 for
+ * RuPay, and 9792 for Troy.
+ */
 const cardScheme = /^(?:[2-6]|8[12]|9792)/;
 /** Groups of digits separated by single spaces or dashes. */
 const digitRun = /\d+(?:[ -]\d+)*/g;
@@ -240,8 +244,8 @@ const ibanStart = /(?<![\p{L}\p{N}_])[A-Z]{2}\d{2}(?=[ -]?[A-Z0-9])/giu;
 const letterOrDigit = /^[\p{L}\p{N}_]$/u;
 
 /**
- * Detects IBANs with the length of their country and remainder 1 modulo 97 (ISO 13616, ISO 7064), without separators or
- * in groups separated by single spaces or dashes.
+ * Detects IBANs that have the length defined for their country and leave the remainder 1 modulo 97 (ISO 13616, ISO
+ * 7064), without separators or in groups separated by single spaces or dashes.
  */
 export const iban: Detector = {
   kind: 'iban',
@@ -275,7 +279,10 @@ function ibanEnd(text: string, start: number, length: number): number | null {
   return letterOrDigit.test(text.charAt(index)) || remainder97(account) !== 1 ? null : index;
 }
 
-/** Moves the first four characters to the end, maps A to Z to 10 to 35, and returns the remainder modulo 97. */
+/**
+ * Moves the first four characters to the end, replaces the letters A to Z with the numbers 10 to 35, and returns the
+ * remainder modulo 97.
+ */
 function remainder97(account: string): number {
   let remainder = 0;
   for (const character of account.slice(4) + account.slice(0, 4)) {
@@ -291,7 +298,7 @@ const numbered = '(?:versions?|ver|v|release|build|firmware|section|chapter|clau
 
 const addressRules: readonly Rule[] = [
   {
-    // Four octets outside longer sequences (1.3.6.1.4.1), versions (v1.2.3.4, 1.2.3.4-rc1) and names.
+    // Four octets that are not part of a longer sequence (1.3.6.1.4.1), a version (v1.2.3.4, 1.2.3.4-rc1) or a name.
     pattern: new RegExp(
       `(?<![\\p{L}\\p{N}_.-])(?<!(?<!\\p{L})${numbered}[ :=]{1,2})(?:${octet}\\.){3}${octet}(?![\\p{L}\\p{N}_]|\\.\\d|-\\p{L})`,
       'giu',

@@ -107,7 +107,10 @@ export function createRedactor(patterns: readonly CustomPattern[] = []): Redacto
   };
 }
 
-/** Describes each invalid pattern, to complete "The pattern ..."; null if the pattern is valid. */
+/**
+ * Describes what is wrong with each pattern, in words that continue a sentence after "The pattern"; null for a valid
+ * pattern.
+ */
 export function patternProblems(patterns: readonly CustomPattern[]): (string | null)[] {
   const taken = new Set([...detectors.map(({ kind }) => kind), WHOLE]);
   return patterns.map((pattern) => {
@@ -131,7 +134,7 @@ interface Find extends Span {
   readonly kind: string;
 }
 
-/** Replaces all matches once; null if there are none. */
+/** Replaces all matches in a single pass; null if there are no matches. */
 function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp): string | null {
   const folded = foldText(text);
   // Placeholders of an earlier pass or redactor are hidden from all detectors.
@@ -185,8 +188,8 @@ function placeholderOf(kind: string): string {
 }
 
 /**
- * Returns the HMAC-SHA-256 of a query text, for pipelines that store no texts, so that equal queries can still be
- * counted. Ignores case, Unicode normalization (NFC) and surrounding white space.
+ * Returns the HMAC-SHA-256 of a query text. Pipelines that store no texts store this hash, so that equal queries can
+ * still be counted. Ignores case, Unicode normalization (NFC) and surrounding white space.
  *
  * @param key secret of this installation; the config requires at least 16 bytes
  * @returns 64 hexadecimal digits

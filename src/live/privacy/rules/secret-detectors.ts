@@ -127,7 +127,8 @@ function isNoWord(value: string): boolean {
 }
 
 /**
- * True if the value has at least six characters, including a letter and a digit or symbol that does not occur in words.
+ * True if the value has at least six characters, including at least one letter, and at least one digit or one symbol
+ * that does not occur in words.
  */
 function isPassword(value: string): boolean {
   return value.length >= 6 && /\p{L}/u.test(value) && /[\d!@#$%^&*?+]/.test(value);

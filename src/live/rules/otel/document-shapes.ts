@@ -177,7 +177,7 @@ const idNames = [
   'DocumentId',
 ];
 
-/** `@search.score` is used by Azure AI Search, `relevance_score` by Cohere and the Haystack rankers. */
+/** Azure AI Search uses `@search.score`; Cohere and the Haystack rankers use `relevance_score`. */
 const scoreNames = [
   'document.score',
   'score',
@@ -271,9 +271,9 @@ const printedScores = /[,\s]*\b_?(?:score|similarity|distance)['"]?\s*[:=]\s*[-+
 const haystackScore = /, score: ([-+\d.e]+)(?:, embedding: [^,()]*)?(?:, sparse_embedding: [^,()]*)?\)$/;
 
 /**
- * Parses a text that contains a document in JSON or as printed by Python. If such a text were used as the content, the
- * content would change with the score. If there are no known fields, the content is the JSON of all fields except
- * scores. Truncated JSON results in an empty document that keeps its rank.
+ * Parses a text that contains a document, either as JSON or in the form that Python prints. If such a text were used as
+ * the content, the content would change with the score. If there are no known fields, the content is the JSON of all
+ * fields except scores. Truncated JSON results in an empty document that keeps its rank.
  */
 function documentOfText(text: string): TracedDocument {
   const [, haystackId] = haystackDocument.exec(text) ?? [];

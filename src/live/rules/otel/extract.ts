@@ -188,9 +188,9 @@ function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
 }
 
 /**
- * Returns the episode of a retriever span: its nearest agent; if there is none, its nearest workflow, then its
- * outermost chain, then its trace. The nearest chain is unsuitable, because frameworks report each step as a chain, and
- * the retrievals of one turn would be in different chains.
+ * Returns the episode of a retriever span, which is, in order of preference, its nearest agent, its nearest workflow,
+ * its outermost chain, or its trace. The nearest chain is unsuitable, because frameworks report each step as a chain,
+ * and the retrievals of one turn would be in different chains.
  *
  * If the export does not contain all ancestors up to the root, only an agent is certain to be the right span.
  * `completeQueries` corrects the episode when the missing ancestors arrive.
@@ -272,8 +272,8 @@ function readEmbeddingModel(span: OtlpSpan): string | null {
 /**
  * Returns the data that a span can add to the live queries of its trace; empty for most spans.
  *
- * @param wantedTexts texts of the queries of this export. Only these are read from an embedding span with many texts,
- *   because a service that indexes documents embeds thousands of texts
+ * @param wantedTexts texts of the queries in this export. From an embedding span with many texts, only these texts are
+ *   read, because a service that indexes documents embeds thousands of texts
  */
 function readFragments(
   span: OtlpSpan,

@@ -76,7 +76,7 @@ function readAnnotation(
     explanation: readText(fields[`${form}.explanation`]),
     /** HUMAN, LLM, CODE or another value set by the service; null if unknown. */
     annotatorKind: readFirst(fields, either('annotator_kind'), readString),
-    /** Distinguishes annotations of the same name on the same target; null if there is only one. */
+    /** Distinguishes annotations that have the same name and the same target; null if the service sets none. */
     identifier: readFirst(fields, either('identifier'), readString),
     metadata: readFirst(fields, either('metadata'), readObject),
   };
@@ -116,12 +116,13 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  * |---|---|---|
  * | `relevan` | relevance | the score; otherwise 1 or 0 for the labels relevant and not_relevant |
  * | `rating`, `stars`, `csat` | rating | the score |
- * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label; otherwise by a score of 1, 0 or -1; other scores are ratings |
- * | anything else, if HUMAN | thumb | up or down by the label |
+ * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down, depending on the label; without such a label, up for a score of 1 and down for 0 or -1; any other score is a rating |
+ * | anything else, if HUMAN | thumb | up or down, depending on the label |
  *
- * An annotation `citation` that names a document means that the answer cites the document, for any kind of annotator.
+ * An annotation named `citation` that identifies a document means, regardless of the annotator kind, that the answer
+ * cites the document.
  *
- * Under an unknown name, it is unclear whether a high score is good: a `hallucination` of 1 is bad.
+ * If the name is unknown, it is unclear whether a high score is good: a `hallucination` score of 1 is bad.
  */
 function readOpinion(annotation: Annotation): Opinion | null {
   const { name, score, label, annotatorKind } = annotation;
@@ -163,8 +164,9 @@ function readAnnotatedDocument(metadata: Attributes | null) {
 
 /**
  * Returns the idempotency key of an annotation with an identifier: a later annotation with the same target, name and
- * identifier replaces it. Returns null without an identifier; the key is then derived from the content. Identifiers are
- * often user names, so only a keyed hash of the key is stored. Citations of several documents are not replaced.
+ * identifier replaces the earlier annotation. Returns null without an identifier; the key is then derived from the
+ * content. Identifiers are often user names, so only a keyed hash of the key is stored. Also returns null for a
+ * citation, so that the citations of several documents do not replace each other.
  */
 function annotationFeedbackId(annotation: Annotation, queryId: string): string | null {
   const { scope, name, identifier } = annotation;
@@ -216,8 +218,9 @@ export function extractLogFeedback(
  * Extracts feedback from the annotations of spans and from their `gen_ai.evaluation.result` events.
  *
  * An annotation refers to its own span, except on carrier spans, which are created after the annotated span has ended.
- * Annotations of an evaluator span, or of a span of no known convention, refer to the target of its only link, never to
- * its parent. Annotations of sessions, and carriers without exactly one link, cannot be assigned to a query.
+ * A carrier is an evaluator span, or a span that follows no known convention and has exactly one link. Annotations on a
+ * carrier refer to the target of its only link, never to its parent. Annotations of sessions, and annotations on an
+ * evaluator span without exactly one link, cannot be assigned to a query.
  *
  * The live query is the annotated span, the retriever around it, or the only query of its trace in this export: users
  * usually rate the answer span, which contains the retriever. If a trace has several queries, a citation refers to the

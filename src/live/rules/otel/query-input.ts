@@ -17,8 +17,9 @@ import {
 const MLFLOW_INPUT = 'mlflow.spanInputs';
 
 /**
- * Attributes that contain the query, or JSON with the query. `gen_ai.prompt` is from the LangSmith exporter,
- * `db.vector.query.content` from Spring AI. The attributes listed after the Langfuse attributes are from OpenLLMetry.
+ * Attributes that contain the query, or JSON with the query. `gen_ai.prompt` is from the LangSmith exporter, and
+ * `db.vector.query.content` is from Spring AI. The attributes listed after the Langfuse attributes are from
+ * OpenLLMetry.
  */
 const inputs = [
   'gen_ai.retrieval.query.text',
@@ -62,7 +63,7 @@ const queryNames = [
   'message',
 ];
 
-/** Fields of a JSON input that contain the arguments of a decorated function, by name and by position. */
+/** Fields of a JSON input that contain the named or the positional arguments of a decorated function. */
 const namedArguments = ['kwargs', 'arguments', 'params'];
 const positionalArguments = 'args';
 
@@ -70,8 +71,8 @@ const positionalArguments = 'args';
 const MAX_LEVELS = 5;
 
 /**
- * Returns the query text of a retriever span, from the first attribute in `inputs` that has one; null if there is none
- * or if privacy settings hide it.
+ * Returns the query text of a retriever span, from the first attribute in `inputs` that contains a text; null if no
+ * attribute does, or if privacy settings hide the text.
  */
 export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);

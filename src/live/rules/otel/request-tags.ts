@@ -46,8 +46,8 @@ function readSegmentValue(value: AttributeValue | undefined): string | null {
 export type Person = ReturnType<typeof readPerson>;
 
 /**
- * `session.id` is from OpenInference and Langfuse, `gen_ai.conversation.id` from OTel GenAI, the others from
- * OpenLLMetry, LangSmith and the AI SDK, which uses the keys of Langfuse in its metadata.
+ * `session.id` is from OpenInference and Langfuse, and `gen_ai.conversation.id` is from OTel GenAI. The other names are
+ * from Langfuse, OpenLLMetry, LangSmith and the AI SDK. In its metadata, the AI SDK uses the keys of Langfuse.
  */
 const sessionNames = [
   'session.id',
@@ -71,7 +71,10 @@ const userNames = [
   'ai.telemetry.metadata.userId',
 ];
 
-/** Returns the session and the user, each from the attributes of the span or else of its nearest ancestor. */
+/**
+ * Returns the session and the user. Each is taken from the span or, if the span has none, from the nearest ancestor
+ * that has one.
+ */
 export function readPerson(around: readonly Attributes[]) {
   const read = (names: readonly string[]) =>
     around.map((attributes) => readFirst(attributes, names, readId)).find((id) => id !== null) ?? null;

@@ -78,8 +78,9 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
 }
 
 /**
- * Identifies each document by its own id; if there is none, by its metadata; otherwise by a hash of the content
- * (`contentId`). Never uses the score. A document without any of these keeps its rank with a placeholder id.
+ * Identifies each document by the first of these that it has: its own id, an id in its metadata or fields, or a hash of
+ * its content (`contentId`). Never uses the score. A document without any of these keeps its rank with a placeholder
+ * id.
  */
 export function identifyDocuments(
   traced: readonly TracedDocument[],
@@ -113,8 +114,8 @@ function idWithin(places: readonly (Attributes | null)[]): string | null {
 }
 
 /**
- * Maximum length of a compared field value, the same as over HTTP. A longer value counts as unknown, because a
- * truncated value would be a different value.
+ * Maximum length of the value of a compared field; the HTTP API has the same limit. A longer value counts as unknown,
+ * because a truncated value would be a different value.
  */
 const MAX_FIELD_VALUE = 128;
 const unusable = /\p{Cc}|\p{Cs}/u;
@@ -161,8 +162,8 @@ function readDocumentList(attributes: Attributes, prefix: string): Documents {
 }
 
 /**
- * Reads events, one per result. Milvus numbers several queries in one span; only the first is read. A distance is not a
- * score: its direction depends on the store's metric, which the span does not report.
+ * Reads events, one per result. If a Milvus span contains several queries, they are numbered, and only the first query
+ * is read. A distance is not a score: its direction depends on the store's metric, which the span does not report.
  */
 function readResultEvents(span: OtlpSpan): Documents {
   const found = span.events.filter(({ name, attributes }) => {
@@ -197,7 +198,7 @@ export interface ExtractionOptions {
   segmentKeysOf(pipeline: string): readonly string[];
   /** Returns the keys, in documents or their metadata, whose values become document fields. */
   fieldKeysOf(pipeline: string): readonly string[];
-  /** Returns the reader for a call of a tool that the config declares as a retriever; null for any other span. */
+  /** Returns the reader for a span that calls a tool declared as a retriever in the config; null for any other span. */
   toolOf(span: OtlpSpan): RetrievalTool | null;
 }
 

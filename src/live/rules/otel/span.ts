@@ -74,7 +74,7 @@ export interface OtlpLogRecord extends Telemetry {
   readonly traceId: string | null;
   readonly spanId: string | null;
   readonly eventName: string;
-  /** Time of the event; if it is missing, the time of its observation; 0 if both are missing. */
+  /** Time at which the event occurred or, if that time is missing, was observed; 0 if both times are missing. */
   readonly timeUnixNano: bigint;
 }
 

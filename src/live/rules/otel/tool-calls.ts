@@ -46,9 +46,10 @@ const searchName = /search|retriev|look_?up|knowledge|find_?(doc|chunk|passage|a
 const MAX_TOOLS = 30;
 
 /**
- * Returns the searches of an export that have no retriever span: tool calls that search or, if there are none, model
- * calls, because instrumentations of model SDKs trace nothing else. Because a retriever span may be in another export,
- * the hint is useful only for pipelines without live queries.
+ * Returns the searches of an export that have no retriever span. These are the tool calls that search. If an export has
+ * neither such calls nor retriever spans, these are its model calls, because instrumentations of model SDKs trace
+ * nothing else. Because a retriever span may be in another export, the hint is useful only for pipelines without live
+ * queries.
  */
 export function untracedSearches(
   { spans, roleOf, retrieverAround, ancestorsOf }: TraceIndex,

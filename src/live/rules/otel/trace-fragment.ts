@@ -77,10 +77,11 @@ export interface Completable
 /**
  * Completes live queries with the fragments of their traces. Never replaces existing data, except the order of results.
  *
- * - **Embedding**: uses the fragment with the text of the query; otherwise the only fragment inside its span; otherwise
- *   the only fragment of a trace, if the trace has one query (the text may have been rewritten before embedding) or the
- *   query has no text. A query without a text gets the text of the fragment, because some retrievers, such as the
- *   vector half of a hybrid search in Haystack, receive the vector alone.
+ * - **Embedding**: uses the first of these fragments that exists: the fragment with the text of the query, the only
+ *   fragment inside its span, or the only fragment of the trace. The last is used only if the trace has one query
+ *   (whose text may have been rewritten before embedding), or if the query has no text. A query without a text gets the
+ *   text of the fragment, because some retrievers, such as the vector half of a hybrid search in Haystack, receive the
+ *   vector alone.
  * - **Rerank**: the results take the order and the length of the last reranker whose documents are all among the
  *   results and whose texts do not differ. Scores remain the retriever's (null if missing), because reranker scores
  *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing,
@@ -90,9 +91,10 @@ export interface Completable
  *   retriever span, or if it has no documents and the trace has one query, the query gets the reranker stage and no
  *   other stage. Stages that the service reported are not replaced.
  * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
- * - **Episode**: if a query's episode is only known to lie within its trace, the episode becomes the shortest agent
- *   span that was running when the query started; if there is none, the shortest workflow, then the outermost chain. If
- *   there are two spans of one kind, the first to arrive applies, because an inner agent ends first.
+ * - **Episode**: if all that is known about a query's episode is its trace, the episode becomes a span that was running
+ *   when the query started. In order of preference, this is the shortest agent, the shortest workflow, or the longest
+ *   chain. If two such spans of the same kind arrive separately, the first to arrive applies, because an inner agent
+ *   ends first.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end of their spans.
  * Idempotent.
@@ -252,8 +254,8 @@ function withEpisode<Query extends Completable>(query: Query, fragments: readonl
 const byScope: readonly EpisodeScope[] = ['agent', 'workflow', 'chain'];
 
 /**
- * Returns the shortest agent span that was running when the query started; if there is none, the shortest workflow,
- * then the longest chain.
+ * Returns a span that was running when the query started. In order of preference, this is the shortest agent, the
+ * shortest workflow, or the longest chain.
  */
 function runningEpisode(
   { occurredAt }: Completable,

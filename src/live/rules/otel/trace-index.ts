@@ -31,7 +31,10 @@ const langfuseTypes = new Map<string, SpanRole>([
 /** Kind of a span that contains the retrievals of one turn: an agent, a workflow, or any step of a framework. */
 export type EpisodeScope = 'agent' | 'workflow' | 'chain';
 
-/** Scopes by attribute, in order of precedence. `ai.operationId` is from the AI SDK, whose calls loop over tools. */
+/**
+ * Scopes by attribute, in order of precedence. `ai.operationId` is from the AI SDK, in which a single call can run
+ * tools repeatedly, as an agent does.
+ */
 const scopes: readonly (readonly [attribute: string, scopes: Readonly<Record<string, EpisodeScope>>])[] = [
   ['openinference.span.kind', { agent: 'agent', chain: 'chain' }],
   ['langsmith.span.kind', { chain: 'chain' }],
@@ -67,7 +70,7 @@ const langSmithKinds = new Map<string, SpanRole>([
   ['embedding', 'embedding'],
 ]);
 
-/** OpenLLMetry events on vector store query spans; the names with `search` are used for Milvus. */
+/** Events that OpenLLMetry adds to a span that queries a vector store; the names with `search` are used for Milvus. */
 const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
 
 const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone', 'qdrant', 'weaviate']);
@@ -165,8 +168,8 @@ const MAX_MESSAGE = 20_000;
  * query.
  *
  * The class is the first of `error.type`, `exception.type` of an exception event, and the exception class in the status
- * message, exception message or Langfuse status message; `error` if there is none. A base class is returned only if
- * there is no other class.
+ * message, exception message or Langfuse status message; `error` if none of these contains a class. A base class is
+ * returned only if there is no other class.
  *
  * A span failed if its status is an error, it has an `error.type`, or its Langfuse level is ERROR.
  */
@@ -214,7 +217,7 @@ export type TraceIndex = ReturnType<typeof indexSpans>;
 /**
  * Indexes the spans of one export. Of duplicate spans, only the last is kept.
  *
- * @param isWatched returns false for retriever spans to ignore
+ * @param isWatched returns false for a retriever span that must be ignored
  * @param isTool returns true for the call of a tool that the config declares as a retriever
  */
 export function indexSpans(
@@ -238,8 +241,8 @@ export function indexSpans(
   function ancestorsOf(span: OtlpSpan): readonly OtlpSpan[] {
     const ancestors: OtlpSpan[] = [];
     for (let parent = parentOf(span); parent !== null; parent = parentOf(parent)) {
-      // Spans in a cycle have no ancestors; otherwise, each retriever would lie within another, and none would be the
-      // outermost.
+      // A span in a cycle is treated as if it had no ancestors, because otherwise each retriever would lie within
+      // another, and none would be the outermost.
       if (ancestors.length === MAX_ANCESTORS) return [];
       ancestors.push(parent);
     }

@@ -35,8 +35,8 @@ export const GRPC_FIX =
   'recalld accepts OTLP over HTTP, not over gRPC. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';
 
 /**
- * A refused connection of an exporter over gRPC. `spans` counts connections; the spans themselves, and therefore the
- * pipeline, are unknown.
+ * A refused connection from an exporter that uses gRPC. `spans` counts connections; the spans themselves, and therefore
+ * the pipeline, are unknown.
  */
 export const grpcExporter: UnreadableRetriever = {
   pipeline: '',
@@ -147,7 +147,7 @@ function fixOf(reason: SpanReason, attributes: readonly string[]): string {
   const setting = contentSettings.find(({ pattern }) => attributes.some((name) => pattern.test(name)))?.setting;
   if ((reason === 'no_documents' || reason === 'hidden') && setting !== undefined) return `${setting}, or ${ITSELF}`;
   if (reason === 'tool')
-    return `add ${attributes.map((name) => `{name: ${name}}`).join(', ')} to retrieval_tools of the pipeline, or ${OWN_SPAN}`;
+    return `add ${attributes.map((name) => `{name: ${name}}`).join(', ')} to the pipeline's retrieval_tools, or ${OWN_SPAN}`;
   return spanReasons[reason].fix;
 }
 
@@ -170,7 +170,7 @@ export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string
   unknown_shape: { problem: 'output in an unknown format', fix: ITSELF },
   tool: {
     problem: 'the search is a tool that the config does not list',
-    fix: `add the tool to retrieval_tools of the pipeline, or ${OWN_SPAN}`,
+    fix: `add the tool to the pipeline's retrieval_tools, or ${OWN_SPAN}`,
   },
   model_calls: { problem: 'the instrumentation traces only model calls', fix: OWN_SPAN },
 };

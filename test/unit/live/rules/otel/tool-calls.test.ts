@@ -51,7 +51,7 @@ it('the text about unread spans names a fix for each reason', () => {
   const kind = { pipeline: 'support', instrumentation: 'test', attributes: ['search_docs'], spans: 2 };
   expect(Object.keys(spanReasons).toSorted()).toEqual(unreadableReasons.filter((one) => one !== 'grpc').toSorted());
   expect(unreadableText({ ...kind, reason: 'tool' }, '')).toContain(
-    '2 tool calls of test produced no live query: the search is a tool that the config does not list. Fix: add {name: search_docs} to retrieval_tools',
+    "2 tool calls of test produced no live query: the search is a tool that the config does not list. Fix: add {name: search_docs} to the pipeline's retrieval_tools",
   );
   expect(unreadableText({ ...kind, reason: 'model_calls' }, '')).toContain(
     '2 model calls of test produced no live query',
