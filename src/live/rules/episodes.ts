@@ -7,7 +7,7 @@ import { type ClickRateOutcome, rateOver } from './feedback/click-rates.ts';
 import { meanCount } from './live-stages.ts';
 import type { ClusterMember } from './sampling/estimate.ts';
 
-/** A retrieval with the fields that measures of its episode need. */
+/** A retrieval, with the fields from which the measures of its episode are computed. */
 export interface EpisodeRetrieval {
   readonly id: string;
   /** Text of the query; null if it is unknown or stored as a hash. */
@@ -25,7 +25,10 @@ export interface EpisodeRetrieval {
 
 /** A retrieval at its position in the episode, compared with earlier retrievals. */
 export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> = Retrieval & {
-  /** Index of the first earlier step whose results overlap by at least REPEATED_OVERLAP; null if there is none. */
+  /**
+   * Index of the first earlier step whose results overlap with those of this step by at least REPEATED_OVERLAP; null if
+   * no earlier step does.
+   */
   readonly repeats: number | null;
   /** Distinct documents that no earlier step returned, best first. For the first step: all documents. */
   readonly newDocumentIds: readonly string[];
@@ -33,7 +36,7 @@ export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> =
 
 /** Minimum rank-biased overlap at which a retrieval counts as a repeat of an earlier retrieval. */
 export const REPEATED_OVERLAP = 0.8;
-/** Maximum rank in the overlap; ranks beyond it contribute less than 1 % of the weight. */
+/** Maximum rank down to which the overlap is computed; deeper ranks contribute less than 1 % of the weight. */
 const OVERLAP_DEPTH = 50;
 /**
  * Maximum number of recent distinct rankings with which a retrieval is compared, so that a long loop takes linear time.
@@ -95,7 +98,7 @@ export function tallyEpisode(steps: readonly EpisodeStep[]) {
     laterDocuments: later.reduce((sum, { documentIds }) => sum + new Set(documentIds).size, 0),
     /** Number of documents in later retrievals that no earlier retrieval had returned. */
     newDocuments: later.reduce((sum, { newDocumentIds }) => sum + newDocumentIds.length, 0),
-    /** Number of retrievals whose text differs from the known original text. */
+    /** Number of retrievals whose text differs from the original text, if both texts are known. */
     rewritten: steps.filter(isRewritten).length,
     /** Number of rewritten retrievals whose text looks like an answer. */
     answers: steps.filter((step) => isRewritten(step) && looksLikeAnswer(step.text, step.originalText)).length,
@@ -149,7 +152,7 @@ export interface SampledEpisode extends ClusterMember {
  * Estimates a measure of episodes:
  *
  * - `episode_retrievals`: mean number of retrievals per episode
- * - `episode_repeats`: mean number of later retrievals per episode that repeat an earlier retrieval. Unlike
+ * - `episode_repeats`: number of later retrievals that repeat an earlier retrieval, as a mean over episodes. Unlike
  * `episode_repeat_ratio`, it does not increase if a better retriever causes fewer later retrievals
  * - `episode_repeat_ratio`: share of later retrievals that repeat an earlier retrieval in the same episode
  * - `episode_new_documents_ratio`: share of documents in later retrievals that no earlier retrieval in the episode
@@ -157,8 +160,8 @@ export interface SampledEpisode extends ClusterMember {
  * - `episode_empty_ratio`: share of retrievals that return no documents
  * - `rewrite_answer_ratio`: share of rewritten retrievals whose text looks like an answer
  *
- * Shares are ratios of weighted sums over episodes. The bounds are at 95 %; retrievals within an episode, and episodes
- * within a session, may depend on each other in any way.
+ * Shares are ratios of weighted sums over episodes. The bounds are those of a 95 % confidence interval; retrievals
+ * within an episode, and episodes within a session, may depend on each other in any way.
  *
  * @throws RangeError for a probability outside (0, 1]
  */

@@ -1,4 +1,4 @@
-/** Estimates measures of all live queries from a window of samples: failures, zero results, clicks. */
+/** Estimates failures, zero results, clicks and other measures of all live queries from a window of samples. */
 
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
@@ -133,9 +133,9 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
  * caller can yield to other work in between: each takes milliseconds for 10,000 queries.
  *
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
- * - `zero_results_ratio`, `error_ratio`: share of all queries that returned no results, and share of all queries that
- *   failed or timed out. Weights are calibrated by the counted arrivals. The bounds reflect the variation between
- *   sessions even if every query was sampled
+ * - `zero_results_ratio`, `error_ratio`: queries without results, and queries that failed or timed out, each as a share
+ *   of all queries. Weights are calibrated by the counted arrivals. The bounds reflect the variation between sessions
+ *   even if every query was sampled
  * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones
  * - `results_per_answer`: mean number of documents, over queries with results
  * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and the share of that length that
@@ -145,9 +145,9 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
  * - `clicks_over_expected_ratio`: clicks divided by the clicks expected at the same ranks in the baseline (COEC)
  *
- * Bounds are at 95 %. Queries within a session may depend on each other in any way.
+ * The bounds are those of a 95 % confidence interval. Queries within a session may depend on each other in any way.
  *
- * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
+ * @throws RangeError for a probability that is outside (0, 1], or so small that weights overflow
  */
 export function* measureSegment(
   queries: readonly SampledQuery[],
@@ -228,7 +228,7 @@ function shareOutcome(
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  // Queries that were sampled by a rule do not show how many other queries there were.
+  // The number of other queries cannot be estimated from queries that were sampled by a rule.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return rateOutcome(measure, queryRate(queries, holds));

@@ -70,7 +70,7 @@ export function checkEmbedding(embedding: Float32Array | null, dimensions: numbe
   if (squares === 0)
     return {
       code: 'embedding_zero',
-      message: 'embedding is the zero vector; omit it if there is none.',
+      message: 'embedding is the zero vector; omit the field if the query has no embedding.',
     };
   if (dimensions !== null && embedding.length !== dimensions) {
     return {
@@ -144,7 +144,7 @@ export type FeedbackKind = (typeof feedbackKinds)[number];
  */
 export type OpinionKind = Exclude<FeedbackKind, 'citation'>;
 
-/** User feedback on the answer to a live query, or a document that the answer cites. */
+/** User feedback on the answer to a live query, or the citation of a document by that answer. */
 export interface Feedback {
   /** If null, the id is derived from the content, so that a retry is recognized. */
   readonly id: string | null;
@@ -169,8 +169,8 @@ export interface LiveStage {
   /** Number of distinct documents that the stage returned; null if unknown. */
   readonly documents: number | null;
   /**
-   * Rank of each final result in the stage, starting at 1, in the order of the results; null if the stage did not
-   * return it; empty if unknown.
+   * Rank of each final result in the stage, starting at 1, in the order of the results. An element is null if the stage
+   * did not return that result. The list is empty if the ranks are unknown.
    */
   readonly ranks: readonly (number | null)[];
 }

@@ -67,7 +67,7 @@ export const MIN_TIMED = 20;
 /** Measures of a stage; null if there are too few samples. */
 export type MeasuredStage = ReturnType<typeof measureStages>[number];
 
-/** Measures the stages in order; empty if no sample reports stages. */
+/** Returns the measures of each stage, in the order of the stages; empty if no sample reports stages. */
 export function measureStages(queries: readonly StagedQuery[]) {
   const staged = queries.filter(({ stages }) => stages.length > 0);
   return namesOf(staged).map((name) => {
@@ -117,8 +117,8 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
 }
 
 /**
- * Returns the maximum number of documents among the preceding stages; null for the first stage. An unknown number
- * counts as 0.
+ * Returns the number of documents that the preceding stage returned or, if parallel stages precede, the largest of
+ * their numbers; null for the first stage. An unknown number counts as 0.
  */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);
@@ -137,8 +137,8 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile. Its bounds are the quantiles at the two bounds of the share of queries that do not exceed
- * it (Woodruff, Confidence intervals for medians and other position measures, JASA 1952).
+ * Weighted 95th percentile. The bounds are the quantiles at the two bounds of the share of queries whose values do not
+ * exceed the percentile (Woodruff, Confidence intervals for medians and other position measures, JASA 1952).
  */
 export function percentile95(
   queries: readonly (CalibratedMember & { readonly value: number })[],

@@ -1,6 +1,6 @@
 /**
- * Erases live queries, feedback and trace fragments. Remembers erased users and queries until older data about them can
- * no longer arrive, and erases such data too.
+ * Erases live queries, feedback and trace fragments. Remembers erased users and queries until their data from before
+ * the erasure can no longer arrive, and erases such data on arrival.
  */
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
@@ -57,8 +57,8 @@ const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
 /**
- * Deletes fragments first. This waits for any concurrent transaction that completes a trace, so that the query is found
- * even if that transaction sets its user.
+ * Deletes fragments first. Their deletion waits for any concurrent transaction that completes a trace, so that a query
+ * is found even if its user is set by that transaction.
  */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');
@@ -212,7 +212,7 @@ async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]
 /**
  * Deletes the rows derived from erased queries, and removes the queries from the examples of topics.
  *
- * @param isErased SQL condition on the columns of a pipeline and a query id
+ * @param isErased returns the SQL condition for an erased query, given the columns of the pipeline and of the query id
  * @param ids parameter with the query ids
  */
 async function removeDerivedRows(

@@ -25,9 +25,9 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly comment: string | null;
   readonly counted: boolean;
   /**
-   * Set if `queryId` is a span, which need not be a live query. If it is one, the feedback applies to that query;
-   * otherwise, it applies to the only query of this trace. The query may also arrive later. If null, the feedback
-   * applies only to `queryId`.
+   * Set if `queryId` identifies a span, which need not be a live query. If the span is a live query, the feedback
+   * applies to that query; otherwise, it applies to the only query of this trace. The query may also arrive later. If
+   * null, the feedback applies only to `queryId`.
    */
   readonly traceId: string | null;
   /** True if a repeat may be an opinion that changed back instead of a retry (see `mayRepeat`). */
@@ -136,12 +136,12 @@ const opinionsOfWindow = `
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
- * Tallies the opinions of feedback that occurred within the window. If an opinion changed after the window, its value
- * in the window counts. Late feedback changes the result when a window is read again.
+ * Tallies the opinions that users gave within the window. If an opinion changed after the window, its value in the
+ * window counts. If feedback for a window arrives late, reading the window again returns a different result.
  *
- * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. The query that an opinion is
- * about arrived on one of three days, which are searched separately: before PostgreSQL 18, a range of days would scan
- * whole days.
+ * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. An opinion refers to a query that
+ * arrived on one of three days. Each day is searched separately, because before PostgreSQL 18, a range of days would
+ * scan whole days.
  */
 export async function readOpinions(
   pool: Pool,

@@ -19,8 +19,8 @@ const MAX_TEXT = 2000;
 /**
  * SQL for the earliest possible day of receipt of rows that occurred at or after the time in a parameter. Rows are
  * partitioned by day of receipt. PostgreSQL skips earlier partitions only if the expression is immutable: subtraction
- * from a `timestamp` is immutable, subtraction from a `timestamptz` is not. Clocks may differ by up to an hour, so a
- * row that occurred just after midnight may have been received the day before.
+ * from a `timestamp` is immutable, but subtraction from a `timestamptz` is not. Clocks may differ by up to an hour, so
+ * a row that occurred just after midnight may have been received the day before.
  */
 export function firstDayOf(since: `$${number}`): string {
   return `(${since}::timestamptz at time zone 'utc' - interval '1 hour')::date`;
@@ -182,9 +182,9 @@ export function createLiveWindows(pool: Pool) {
     /**
      * Yields the samples in the window in order of occurrence, in batches.
      *
-     * @param halvings how often to halve the sampling probability. Reads only sessions whose draw is below 2^-halvings
-     *   times their threshold. This is the sample that the halved rate would have selected, and `probability` is
-     *   adjusted, so that estimates stay unbiased. 0 reads all samples.
+     * @param halvings number of times to halve the sampling probability. Reads only sessions whose draw is below
+     *   2^-halvings times their threshold. This is the sample that the halved rate would have selected, and
+     *   `probability` is adjusted, so that estimates stay unbiased. 0 reads all samples.
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;

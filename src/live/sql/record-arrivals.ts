@@ -154,7 +154,8 @@ const recordSql = (withIsolation: boolean): string => `
 }`;
 
 /**
- * Statements without and with isolation rules: most pipelines have no rules and should not bear the additional cost.
+ * One statement without isolation rules and one with them, because most pipelines have no rules and should not bear the
+ * additional cost.
  */
 const statements = [
   { name: 'record-arrivals', text: recordSql(false) },
@@ -212,7 +213,8 @@ export async function recordArrivals(
           violations.map(({ pipeline, rule, queryId }) => ({ pipeline, id: `${rule}\u001f${queryId}` })),
           notAll.violations ?? [],
         );
-  // This may be a separate statement: if it fails, the client resends the samples and the statement runs again.
+  // The probabilities can be raised in a separate statement: if it fails, the client resends the samples and the
+  // statement runs again.
   await raiseProbabilities(
     pool,
     samples.filter((_, position) => isNew[position] !== true),

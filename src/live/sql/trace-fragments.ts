@@ -92,7 +92,8 @@ async function readFragments(client: PoolClient, traceIds: readonly string[]): P
       order by f.ended_at_unix_nano, f.span_id, f.part`,
     [traceIds, MAX_OF_A_TRACE],
   );
-  // Skips duplicates: if a fragment is sent again after recalld has moved on to the next partition, it is stored twice.
+  // Skips duplicates, because a fragment is stored twice if it is sent again after recalld has moved on to the next
+  // partition.
   const once = new Map(rows.map((row) => [`${row.traceId} ${row.spanId} ${row.part}`, row]));
   return [...once.values()].map((row) => ({
     fragment: toFragment(row),
@@ -148,7 +149,7 @@ export interface BufferedFragment
   readonly receivedAt: Date;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /** Value of `sessionHash` in queries of this trace without a session; null if the fragment has no session either. */
+  /** Value that `sessionHash` has in a query of this trace without a session; null if this fragment has no session. */
   readonly traceHash: string | null;
   /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;
@@ -157,13 +158,14 @@ export interface BufferedFragment
 
 export interface TraceToComplete {
   readonly id: string;
-  /** First day (UTC, YYYY-MM-DD) on which its queries and feedback were received. */
+  /** First day (UTC, YYYY-MM-DD) on which queries and feedback of the trace were received. */
   readonly since: string;
 }
 
 /**
- * Completes the live queries of traces with their fragments, and attaches feedback to the only query of its trace. Must
- * be called after new data is committed: of two concurrent calls, the later call sees the data of both. Idempotent.
+ * Completes the live queries of each trace from the fragments of that trace, and attaches feedback to the query if the
+ * trace has only one. Must be called after new data is committed: of two concurrent calls, the later call sees the data
+ * of both. Idempotent.
  */
 export async function completeTraces(pool: Pool, traces: readonly TraceToComplete[]): Promise<void> {
   const since = traces.map((trace) => trace.since).reduce((a, b) => (a < b ? a : b), 'infinity');

@@ -1,4 +1,7 @@
-/** Retriever spans that produced no live query, by kind. Ingestion writes them; `recalld doctor` reads them. */
+/**
+ * Counts of retriever spans that produced no live query, by kind. Ingestion writes the counts; `recalld doctor` reads
+ * them.
+ */
 
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';

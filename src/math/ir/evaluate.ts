@@ -1,9 +1,9 @@
 /**
  * Ranked-retrieval measures for one query, identical to trec_eval.
  *
- * R is the number of documents with grade >= relevance level, ranks count from 1, h is the number of relevant documents
- * in the top k. A document without a judgment or with a negative grade is not relevant, has no gain and keeps its rank.
- * The relevance level affects only the binary measures, never cg, dcg and ndcg.
+ * R is the number of documents with grade >= relevance level, ranks count from 1, and h is the number of relevant
+ * documents in the top k. A document without a judgment or with a negative grade is not relevant, has no gain and keeps
+ * its rank. The relevance level affects only the binary measures, never cg, dcg and ndcg.
  *
  * hit_rate@k   1 if h > 0
  * precision@k  h / k, even if fewer than k documents were returned
@@ -71,7 +71,7 @@ const MAX_EXPONENT = 1000;
  * Creates an evaluator that scores many rankings by the same metrics, like `createGradeEvaluator`. A ranking must not
  * contain a document twice (`applyDuplicatePolicy`).
  *
- * @param relevanceLevel minimum grade that means relevant, an integer >= 1
+ * @param relevanceLevel minimum grade of a relevant document, an integer >= 1
  */
 export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: number): Evaluator {
   const evaluate = createGradeEvaluator(keys, relevanceLevel);
@@ -99,7 +99,7 @@ const UNJUDGED = -1;
  * buffers. Each judged document may occur at most once; under this condition, every measure except cg and dcg is within
  * [0, 1]. No value is ever NaN.
  *
- * @param relevanceLevel minimum grade that means relevant, an integer >= 1
+ * @param relevanceLevel minimum grade of a relevant document, an integer >= 1
  */
 export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel: number): GradeEvaluator {
   const depths = [...new Set(keys.map(depthOf))].toSorted((a, b) => a - b);
@@ -202,7 +202,7 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
  *
  * @param ranking best first, no document twice
  * @param judgments integer grade of each document judged for the query
- * @param relevanceLevel minimum grade that means relevant, an integer >= 1
+ * @param relevanceLevel minimum grade of a relevant document, an integer >= 1
  * @returns values aligned with `keys`; never NaN
  */
 export function evaluateRanking(

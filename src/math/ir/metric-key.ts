@@ -10,7 +10,7 @@ export interface MetricKey {
   readonly k: number | null;
 }
 
-/** Returns the name of a metric key for people, such as `nDCG@10`. */
+/** Returns the display name of a metric key, such as `nDCG@10`. */
 export function metricName(key: string): string {
   return key.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR');
 }

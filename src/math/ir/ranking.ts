@@ -31,8 +31,8 @@ function codePointOrder(unit: number): number {
 }
 
 /**
- * Orders documents as trec_eval does: by descending score, with ties by document id in descending code-point order. The
- * input order does not matter. Scores must be finite.
+ * Orders documents as trec_eval does: by descending score, and documents with equal scores by id, in descending
+ * code-point order. The input order does not matter. Scores must be finite.
  */
 export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {
   const { ids, scores } = documents;
@@ -164,7 +164,7 @@ export function rankBiasedOverlap(a: readonly string[], b: readonly string[], k:
     if (next.short !== undefined && seenLong.has(next.short)) common += 1;
     if (next.long !== undefined && next.long !== next.short && seenShort.has(next.long)) common += 1;
     if (depth === s) commonAtShort = common;
-    // Beyond its end, the shorter ranking is assumed to agree as much as before.
+    // Beyond the end of the shorter ranking, the rankings are assumed to agree as much as they do down to that end.
     const unseen = depth > s ? (commonAtShort * (depth - s)) / s : 0;
     sum += ((common + unseen) / depth) * p ** depth;
   }

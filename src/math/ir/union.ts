@@ -16,7 +16,7 @@ import type { Ranking } from './ranking.ts';
  * Creates an evaluator of queries with one or more steps, whose values are aligned with the keys. Each ranking must not
  * contain a document twice.
  *
- * @param relevanceLevel minimum grade that means relevant, an integer >= 1
+ * @param relevanceLevel minimum grade of a relevant document, an integer >= 1
  */
 export function createUnionEvaluator(keys: readonly MetricKey[], relevanceLevel: number) {
   const evaluate = createEvaluator(keys, relevanceLevel);

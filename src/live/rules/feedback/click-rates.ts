@@ -54,7 +54,7 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
  * for longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
  *
  * @param queries all from one pipeline
- * @param clicks latest feedback of kind `click` on that pipeline, within the caps of their users
+ * @param clicks counted clicks on that pipeline, which exclude the clicks beyond the cap per user
  */
 export function clickedQueries(queries: readonly ShownQuery[], clicks: readonly Click[]) {
   const entries = queries.map((query) => ({ query, ranks: new Set<number>() }));
@@ -82,14 +82,17 @@ export function clickedQueries(queries: readonly ShownQuery[], clicks: readonly 
 }
 
 /**
- * Returns the time before which queries can receive no further counted clicks. Click measures must not use later
- * queries.
+ * Returns the time before which queries can receive no further counted clicks. Click measures must not use queries from
+ * that time on.
  */
 export function clicksCompleteUntil(now: Date): Date {
   return new Date(now.getTime() - CLICK_ATTRIBUTION_MS);
 }
 
-/** Returns the rank among the shown documents; without a document id, the rank that the client sent. */
+/**
+ * Returns the rank of the clicked document among the shown documents. If the click has no document id, returns the rank
+ * that the client sent. Returns null if the document or the rank was not shown.
+ */
 function shownRank({ documentId, rank }: Click, documentIds: readonly string[]): number | null {
   if (documentId !== null) {
     const index = documentIds.indexOf(documentId);
@@ -116,9 +119,9 @@ const MIN_SESSIONS = 2;
  *     m / (m - 1)  sum over sessions of (sum of (numerator - value * denominator) / probability)^2 / denominator^2
  *
  * This is the linearized variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
- * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to a bootstrap over sessions. Queries
- * within a session may depend on each other in any way. The variance does not vanish if every query was sampled,
- * because user behavior is still random.
+ * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953); a bootstrap over sessions yields a similar
+ * variance. Queries within a session may depend on each other in any way. The variance does not vanish if every query
+ * was sampled, because user behavior is still random.
  *
  * @throws RangeError for a probability outside (0, 1] or a sum that is not finite
  */
@@ -143,7 +146,7 @@ export function sessionRatio(terms: readonly RatioTerm[]) {
   if (sessions < MIN_SESSIONS) return tooFew('sessions', sessions, MIN_SESSIONS);
   const contributions = [...residuals.values()].map((residual) => (residual / denominator) ** 2);
   const variance = (sessions / (sessions - 1)) * contributions.reduce((sum, square) => sum + square, 0);
-  // At least 1, because squares of tiny numbers may underflow.
+  // The minimum of 1 is needed because the effective number is 0 if the squares of tiny contributions underflow.
   const freedom = Math.max(1, Math.min(sessions - 1, effectiveNumber(contributions)));
   const effectiveSessions = effectiveClusters(members);
   if (![numerator, denominator, variance, effectiveSessions].every(Number.isFinite)) {
@@ -171,8 +174,8 @@ export type ClickRateOutcome = ReturnType<typeof rateOver>;
 
 const CONFIDENCE = 0.95;
 /**
- * Limits the claimed precision: if a small spread implies an effective sample size of more than this many times the
- * number of sessions, the small spread is due to rounding or chance.
+ * Maximum ratio of the effective sample size to the effective number of sessions. A higher ratio does not mean that the
+ * rate is that precise, but that the spread between sessions is small because of rounding or chance.
  */
 const MAX_GAIN = 1e6;
 
@@ -198,7 +201,7 @@ export function queryRate<Query extends CalibratedMember>(
   return meanShare(queries, (query) => (holds(query) ? 1 : 0));
 }
 
-/** Mean over queries of a share in [0, 1]. */
+/** Mean of a share in [0, 1] over all queries. */
 export function meanShare<Query extends CalibratedMember>(
   queries: readonly Query[],
   shareOf: (query: Query) => number,

@@ -26,15 +26,15 @@ const SMOOTHING = 1;
  *
  * The rate of a rank is (n p + s c) / (n + s), where p is the weighted share of clicked documents at that rank, n the
  * effective number of sessions with a document at that rank, c the share over all ranks, and s = 1. This additive
- * smoothing keeps the rate of a rank without clicks above 0, and preserves the sum over all ranks if they were shown
+ * smoothing keeps the rate of a rank without clicks above 0, and preserves the sum of the rates if all ranks were shown
  * equally often.
  *
- * Rates are computed down to the last rank, at most `cutoff`, that at least 100 sessions saw. The covariance between
- * the weighted shares at two ranks is computed as in `sessionRatio`.
+ * Rates are computed for each rank that at least 100 sessions (effective number) saw, down to rank `cutoff`. The
+ * covariance between the weighted shares at two ranks is computed as in `sessionRatio`.
  *
  * @param queries queries of the baseline whose clicks are complete (see `clicksCompleteUntil`); clicks must be
  * attributed as in later windows
- * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
+ * @throws RangeError for a probability that is outside (0, 1], or so small that weights overflow
  */
 export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_CLICK_CUTOFF) {
   for (const { probability } of queries) {
@@ -143,7 +143,7 @@ const UPPER = 0.975;
  *
  * @param queries queries of the window whose clicks are complete (see `clicksCompleteUntil`); clicks must be attributed
  * as in the baseline
- * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
+ * @throws RangeError for a probability that is outside (0, 1], or so small that weights overflow
  */
 export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], baseline: BaselineCtr) {
   const depth = baseline.rates.length;
@@ -210,7 +210,8 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
  * If there are no events, the bounds are 0 and about 3.7.
  *
  * @param count sum of the weights of the events, >= 0
- * @param variance that of the count, >= 0; 0 means certainty, except for the additional event
+ * @param variance variance of `count`, >= 0; 0 if the count is certain, although the upper bound still includes the
+ *   additional event
  * @param weight the largest possible weight of one event, > 0
  * @param z one-sided quantile: 1.96 for 95 %
  */

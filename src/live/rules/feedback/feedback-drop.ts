@@ -1,7 +1,8 @@
 /**
  * Detects a drop in the share of positive opinions within one window, with the e-detector that also monitors density.
  * The detector stores no state between windows, so retries, restarts and replicas get the same result. An e-value over
- * the buckets of one window never exceeds the e-value over the whole past, so the false alert budget is kept.
+ * the buckets of one window never exceeds the e-value over the whole past, so the budget of false alerts is not
+ * exceeded.
  */
 
 import { groupBy } from '../../../core/group-by.ts';
@@ -24,7 +25,7 @@ export type FeedbackBaseline = Exclude<ReturnType<typeof feedbackBaseline>, Insu
 export const MIN_BASELINE_OPINIONS = 50;
 /** Drops of up to 5 percentage points are not reported. */
 const MARGIN = 0.05;
-/** Number of latest opinions that determine whether a drop has ended. */
+/** Number of opinions, counted back from the latest, that determine whether a drop has ended. */
 const LATEST = 50;
 /** Buckets per window. Detection is delayed by at most one bucket. */
 const BUCKETS = 288;
@@ -54,7 +55,8 @@ export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
     return tooFew('opinions', n, MIN_BASELINE_OPINIONS);
   const spanMs = Math.max(1, (last.startMs - first.startMs) / SPANS);
   const spans = groupBy(buckets, ({ startMs }) => Math.floor((startMs - first.startMs) / spanMs));
-  // `phi`: overdispersion, >= 1: variance of the share over time, divided by the variance that chance explains.
+  // `phi` is the overdispersion (>= 1), which is the variance of the share over time divided by the variance that
+  // chance explains.
   return { positive, negative, phi: overdispersionOf([...spans.values()].map(sumOf)) };
 }
 
@@ -77,7 +79,8 @@ const MAX_LOG_RATIO = Math.log(1e6);
  *
  * @param buckets non-empty buckets of one window, oldest first
  * @param window end of the last complete bucket, and the bucket length
- * @param budget maximum false alerts per period while the share is unchanged or up to 5 percentage points lower
+ * @param budget maximum number of false alerts per period; an alert is false unless the share has dropped by more than
+ *   5 percentage points
  */
 export function feedbackDrop(
   { positive, negative, phi }: FeedbackBaseline,
@@ -129,8 +132,8 @@ function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
 }
 
 /**
- * Returns the time span with the largest sum of log increments of a single bet: from the onset of a drop to its last
- * bucket.
+ * Returns the time span of the worst drop, from its onset to its last bucket. This is the span in which the log
+ * increments of a single bet have the largest sum.
  */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };

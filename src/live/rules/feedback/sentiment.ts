@@ -29,7 +29,10 @@ export interface SentimentMapping
   readonly relevance: Scale;
 }
 
-/** Describes what is wrong with a scale, as the end of a sentence with config field names; null if it is valid. */
+/**
+ * Describes what is wrong with a scale, by config field name and in words that end a sentence; null if the scale is
+ * valid.
+ */
 export function scaleProblem({
   min,
   max = Number.POSITIVE_INFINITY,
@@ -38,8 +41,8 @@ export function scaleProblem({
 }: Scale): string | null {
   if (!(min < max)) return 'must have min below max';
   if (!(negativeTo < positiveFrom)) return 'must have negative_to below positive_from';
-  if (!(min <= negativeTo)) return 'must have negative_to of at least min; otherwise no value is negative';
-  if (!(positiveFrom <= max)) return 'must have positive_from of at most max; otherwise no value is positive';
+  if (!(min <= negativeTo)) return 'must have negative_to at or above min; otherwise no value is negative';
+  if (!(positiveFrom <= max)) return 'must have positive_from at or below max; otherwise no value is positive';
   return null;
 }
 
@@ -75,7 +78,7 @@ function thumbOf(value: Feedback['value'], zero: SentimentMapping['thumb_zero'])
  *
  * - thumb: true or false, 1, 0 or -1, or one of the words of `thumbOf`
  * - rating: a number on the scale
- * - relevance: a grade on the scale, or true or false for 1 and 0
+ * - relevance: a grade on the scale, or true (which means 1) or false (which means 0)
  * - other kinds: no value, true, or 1. Texts, such as a reformulated query, are rejected, because values are stored
  *   unredacted. A citation is neutral and names a document
  */
@@ -103,7 +106,7 @@ export function sentimentOf({ kind, value, documentId }: Feedback, mapping: Sent
 
 function readThumb(value: Feedback['value'], zero: SentimentMapping['thumb_zero']) {
   const thumb = thumbOf(value, zero);
-  if (thumb === null) return refused('value must be up or down, true or false, or 1, 0 or -1 for a thumb.');
+  if (thumb === null) return refused('For a thumb, value must be up or down, true or false, or 1, 0 or -1.');
   if (thumb === 0) return reading('neutral', thumb);
   return reading(thumb > 0 ? 'positive' : 'negative', thumb);
 }
@@ -145,7 +148,7 @@ const DOMAIN = 'recalld/feedback-id/v1';
  *
  * - A retry has the same content and therefore the same id.
  * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` explains which of
- *   the two counts.
+ *   the two items is counted.
  * - An opinion that changes back (up, down, up) has a new id if the sender sets `occurred_at`. Otherwise the third item
  *   has the id of the first and looks like a retry: see `mayRepeat`.
  * - Different spellings of the same value have different ids, but count once because they are the same opinion.
@@ -187,18 +190,18 @@ export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 /**
  * Number of opinions in a window with the same kind, sentiment and segments. A user has one opinion of each kind per
  * query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
- * query counts as one user. The latest feedback determines an opinion: latest occurrence, then latest receipt, then
- * greatest id. An opinion is within the cap if any of its feedback was within it, so that users can still change a
- * counted opinion after reaching the cap.
+ * query is treated as coming from one user. The latest feedback determines an opinion: latest occurrence, then latest
+ * receipt, then greatest id. An opinion is within the cap if at least one of its feedback items was, so that users can
+ * still change a counted opinion after reaching the cap.
  */
 export interface OpinionTally {
   readonly kind: OpinionKind;
   readonly sentiment: Sentiment;
   /** Bounded segments of the queries (`key=value` or `other`); empty if the query is unknown. */
   readonly segments: readonly string[];
-  /** Number of all feedback, including replaced feedback and feedback beyond a cap. */
+  /** Number of feedback items, including replaced items and items beyond a cap. */
   readonly feedback: number;
-  /** Number of opinions within the caps of their users. */
+  /** Number of opinions within the caps per user. */
   readonly opinions: number;
 }
 

@@ -1,9 +1,10 @@
 /**
- * Caps how much feedback of one user counts per hour and per day, to prevent click spam. Feedback beyond the cap is
- * stored but not counted.
+ * Caps the number of a user's feedback items that are counted per hour and per day, to prevent click spam. Feedback
+ * beyond the cap is stored but not counted.
  *
  * Feedback counts in the hour and the day (UTC) in which it occurred, not in which it arrived. The decision is
- * therefore repeatable, and no window counts more feedback of one user than the caps of the hours in the window allow.
+ * therefore repeatable, and the number of a user's items that are counted in a window never exceeds the sum of the
+ * hourly caps in that window.
  */
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { type FeedbackKind, feedbackKinds, type OpinionKind } from '../live-query.ts';
@@ -27,13 +28,13 @@ export function kindGroupOf(kind: OpinionKind): KindGroup {
 
 /**
  * The feedback that a measure uses. Explicit ratings are rare and come from very satisfied or dissatisfied users;
- * implicit feedback comes from all users but is a weaker signal. In a measure of both, clicks would dominate.
+ * implicit feedback comes from all users but is a weaker signal. In a measure that combines the two, clicks dominate.
  */
 export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
 
 export type FeedbackBasis = (typeof feedbackBases)[number];
 
-/** Returns the kinds of a basis in the order of the HTTP contract. */
+/** Returns the kinds of feedback that a basis includes, in the order in which the HTTP contract lists them. */
 export function kindsOf(basis: FeedbackBasis): readonly OpinionKind[] {
   const opinionKinds = feedbackKinds.filter((kind) => kind !== 'citation');
   if (basis === 'all') return opinionKinds;
@@ -70,7 +71,9 @@ function isCapped(candidate: CapCandidate): candidate is CappedCandidate {
   return candidate.kind !== 'citation';
 }
 
-/** Feedback under the same cap: one subject and one group of kinds on one pipeline. */
+/**
+ * Identifies the feedback to which a cap applies: the feedback of one subject, in one group of kinds, on one pipeline.
+ */
 type CapSubject = ReturnType<typeof subjectOf>;
 
 export interface CountedHour extends CapSubject {

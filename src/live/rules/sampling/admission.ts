@@ -1,10 +1,10 @@
 /**
  * Admission control: decides what share of live queries is measured if more arrive than can be measured. Each level
- * halves the share. Sessions are dropped as a whole, by the same random draw that sampled them. Admitted sessions
- * record their probability, so that estimates stay unbiased. Dropped queries are not measured later, so no backlog
- * builds up.
+ * halves the share. Each session is kept or dropped as a whole, by the same random draw that sampled it. Admitted
+ * sessions record their probability, so that estimates stay unbiased. Dropped queries are not measured later, so no
+ * backlog builds up.
  *
- * - The level rises immediately, as far as needed for the queue to fit.
+ * - The level rises immediately to the lowest level at which the expected queue fits.
  * - It also rises by one if the oldest query waits too long and the queue does not shrink, because the workers then
  *   process less than the capacity allows.
  * - It drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the

@@ -6,8 +6,8 @@ import type { LiveQuery } from '../live-query.ts';
 // The cap on samples per minute. Each replica counts the queries of the minute and halves the rate as often as needed
 // to stay within its share of `max_per_minute`. A replica starts a minute with the halvings that the previous minute
 // needed. When the minute is over, the maximum number of halvings on any replica applies to the whole minute: samples
-// that only an earlier, higher rate selected are deleted, and all others store the final rate. The order of arrival
-// does not matter, and the stored probability is exact.
+// that were selected only by an earlier, higher rate are deleted, and all other samples store the final rate. The order
+// of arrival does not matter, and the stored probability is exact.
 //
 // Why estimates stay unbiased: levels depend on the number and the rates of the queries, never on their hashes. Given
 // the arrivals, a query is sampled with probability exactly `rate * 2^-level`.
@@ -70,9 +70,9 @@ interface SamplingUnit {
 const DOMAIN = 'recalld/sampling/v1';
 
 /**
- * Returns the sampling unit of a live query: its session; if there is none, its episode, then its trace; otherwise the
- * query itself. Sessions and episodes are sampled as a whole. A blank id counts as missing, because some clients send
- * it for all users without a session, and these users would otherwise be sampled together.
+ * Returns the sampling unit of a live query, which is the first of these that is set: its session, its episode, its
+ * trace, or the query itself. Sessions and episodes are sampled as a whole. A blank id counts as missing, because some
+ * clients send it for all users without a session, and these users would otherwise be sampled together.
  *
  * The sampling unit of a span is its trace, because its episode lies within the trace and may become known only after
  * the span was sampled.
@@ -102,10 +102,10 @@ function isWithinTrace(episodeId: string, traceId: string | null): boolean {
 /**
  * Returns the draw of a unit: the first 53 bits of SHA-256 of (domain, pipeline, kind, id), as a number in [0, 1).
  *
- * The draw is the same on every replica and retry, and behaves like independent uniform draws over units. A unit is
- * sampled if and only if its hash is below its probability, so raising a probability never drops a sampled unit. Two
- * units share a hash with probability 2^-53, so the hash also identifies the unit in estimates (`SampledValue.cluster`)
- * without storing the session id.
+ * Every replica and every retry gets the same draw for a unit, and the draws of different units behave like independent
+ * uniform draws. A unit is sampled if and only if its hash is below its probability, so raising a probability never
+ * drops a sampled unit. Two units share a hash with probability 2^-53, so the hash also identifies the unit in
+ * estimates (`SampledValue.cluster`) without storing the session id.
  *
  * Upstream sampling must not use the same hash, because probabilities multiply only for independent draws.
  */
@@ -113,7 +113,7 @@ export function samplingHash(pipeline: string, unit: SamplingUnit): number {
   return uniformHash([DOMAIN, pipeline, unit.kind, unit.id]);
 }
 
-/** Returns the first 53 bits of the SHA-256 of some texts as a number in [0, 1). The first text is the domain. */
+/** Returns the first 53 bits of the SHA-256 of the given texts, as a number in [0, 1). The first text is the domain. */
 export function uniformHash(parts: readonly string[]): number {
   // JSON separates the hashed parts unambiguously.
   const digest = hash('sha256', JSON.stringify(parts), 'binary');
@@ -149,9 +149,9 @@ export interface SamplingPolicy extends SamplingRates {
 }
 
 /**
- * Query attributes that sampling uses. An attribute that becomes known after ingestion (feedback, a measured
- * similarity) must be set only while unsampled queries are still buffered, because unsampled queries must be able to
- * get it too. Otherwise, the rule could not select them, and a probability of 1 would bias estimates.
+ * Query attributes that sampling uses. Feedback and a measured similarity become known only after ingestion. They must
+ * be set only while unsampled queries are still buffered, so that a rule on them can also select an unsampled query. If
+ * it could not, a probability of 1 would bias estimates.
  */
 export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 'segments' | 'upstreamProbability'> {
   readonly outcome: QueryOutcome;

@@ -74,7 +74,10 @@ export function chanceClusters(members: readonly ClusterMember[]): number {
   return new Set(members.filter(({ probability }) => probability < 1).map(({ cluster }) => cluster)).size;
 }
 
-/** Kish's effective number of clusters, weighted by the sum of 1 / probability of their members; 0 without members. */
+/**
+ * Kish's effective number of clusters, where the weight of a cluster is the sum of 1 / probability over its members; 0
+ * if there are no members.
+ */
 export function effectiveClusters(members: readonly ClusterMember[]): number {
   const weights = new Map<string | number, number>();
   for (const { cluster, probability } of members) {
@@ -160,7 +163,7 @@ function checkMembers(members: readonly ClusterMember[], window: SampledWindow):
 }
 
 export interface Arrivals {
-  /** Exact number, sampled or not. */
+  /** Exact number, including queries that were not sampled. */
   readonly counted: number;
   /** Number estimated from the samples: the sum of 1 / probability. */
   readonly estimated: number;
@@ -172,9 +175,9 @@ type Calibration = Readonly<Record<QueryOutcome, number>>;
 /**
  * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalized regression
  * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992).
- * Weighted numbers of queries then equal the actual numbers. The share of failures then has no sampling error, and does
- * not have the bias of a ratio in small windows: if failures are always sampled and other queries are sampled at
- * random, the ratio is too large by about the relative variance of the number of other queries.
+ * Weighted numbers of queries then equal the actual numbers. The share of failures then has no sampling error. It also
+ * avoids a bias that an uncalibrated ratio has in small windows: if failures are always sampled and other queries are
+ * sampled at random, the ratio is too large by about the relative variance of the estimated number of other queries.
  *
  * An outcome without counts or samples keeps its weights.
  */

@@ -16,8 +16,9 @@ interface SampledStep {
  * Returns the probability with which every step of an episode was sampled; null if another draw, or a higher sampling
  * level in the surrounding minutes, may have dropped a step. Such an episode would look shorter than it was.
  *
- * @param levels highest sampling level, keyed by the minute of receipt (since 1970); 0 if omitted
- * @param halvings how often the probability was halved to read fewer samples
+ * @param levels highest sampling level of each minute of receipt (minutes since 1970); 0 for a minute that is not in
+ *   the map
+ * @param halvings number of times that the probability was halved to read fewer samples
  */
 export function wholeProbability(
   steps: readonly SampledStep[],
