@@ -1,6 +1,6 @@
 /**
- * recalld as a library: exact retrieval measures, comparison of runs, drift of query embeddings, and the daemon
- * inside another Node.js process. Services send their live queries with `recalld/client`.
+ * recalld as a library: computes exact retrieval measures, compares runs, measures drift of query embeddings, and runs
+ * the daemon inside another Node.js process. Services send their live queries with `recalld/client`.
  *
  *   import { evaluateRanking, parseMetricKey } from 'recalld';
  *   const [ndcg] = evaluateRanking(['d3', 'd1'], new Map([['d1', 1]]), [parseMetricKey('ndcg@10')], 1);

@@ -1,4 +1,4 @@
-/** Tables and plans for index truth and store probes in the context. */
+/** The tables and plans that the context contains for index truth and store probes. */
 import type { Pool } from 'pg';
 import { canariesTable, snapshotsTable } from './probes/probes.ts';
 import { createDocumentsTable } from './truth/documents-table.ts';

@@ -31,7 +31,7 @@ export interface Explained extends Explanation {
   readonly queryId: string | null;
   readonly question: AskedQuestion;
   readonly document: string;
-  /** First words of the documents that the retriever now returns with their text, keyed by id. */
+  /** First words of the documents whose text the retriever now returns, keyed by id. */
   readonly words: ReadonlyMap<string, string>;
 }
 
@@ -71,7 +71,7 @@ async function missesOfRun(
     }))
     .filter(({ documents }) => documents.length > 0);
   const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
-  // Explains the document for every step, because any step may be the one that should have found it.
+  // Explains the document for every step, because it is unknown which step should have found it.
   const questions = missed
     .slice(0, limit)
     .flatMap(({ questions: asked, ...one }) => asked.map((question) => ({ ...one, question })));
@@ -99,7 +99,7 @@ export async function assertKnownTags(
   );
 }
 
-/** Returns the fields that the retriever of a pipeline filters by. */
+/** Returns the fields in the filter of a pipeline's retriever. */
 function filtersOf({ pipelines }: Config, name: string): readonly string[] {
   const { retriever } = findPipeline(pipelines, name);
   return 'filter' in retriever ? Object.keys(retriever.filter) : [];
@@ -164,8 +164,8 @@ export async function explainRun(
 }
 
 /**
- * Explains why a document was not returned. Examines the document's vector if the other evidence does not decide the
- * verdict.
+ * Explains why a document was not returned. If the other evidence is not sufficient for a verdict, also examines the
+ * document's vector.
  */
 export async function explainDocument(
   pipeline: WatchedPipeline,
@@ -187,8 +187,9 @@ const LONGEST = 140;
 const MAX_DOCUMENTS = 60;
 
 /**
- * Returns the first words of documents, keyed by id, from the store or from the text stored when they were judged.
- * Uses the first chunk of a document with several chunks. Does not throw if the store does not respond.
+ * Returns the first words of documents, keyed by id, from the text that recalld stored for a judged document or, if
+ * there is none, from the vector store. Uses the first chunk of a document with several chunks. Does not throw if the
+ * store does not respond.
  */
 export async function wordsOfDocuments(
   documents: GoldenDocuments,
@@ -218,7 +219,7 @@ function firstWords(text: string): string {
   return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
 }
 
-/** A query with a document, or a run with an optional query. */
+/** Request about one document for a query, or about the documents that a run missed, for all or one of its queries. */
 export interface ExplainRequest {
   readonly pipeline?: string | undefined;
   readonly query?: string | undefined;
@@ -290,7 +291,10 @@ function explainedJson(
   return { pipeline, query_id: queryId, query, step, document, ...explanation, outranked_by: outrankedBy };
 }
 
-/** Counts the verdicts, most frequent first. Outranked documents are counted by what outranks them. */
+/**
+ * Counts the verdicts, most frequent first. Counts outranked documents separately for each kind of document that
+ * outranks them.
+ */
 export function countsOf(explained: readonly Explained[]): [words: string, count: number][] {
   const counts = new Map<string, number>();
   for (const one of explained) {

@@ -11,14 +11,16 @@ export function createExplainBudget(clock: Clock) {
   const spent = new Map<string, { readonly since: number; readonly queries: number }>();
   return {
     /**
-     * Counts queries before they are explained. A caller may spend at most MAX_EXPLAINED_PER_MINUTE.
+     * Counts queries before they are explained. A caller can have at most MAX_EXPLAINED_PER_MINUTE queries explained
+     * per minute.
      *
      * @param caller name of an API key, or a substitute if the caller has no key
-     * @throws RecalldError explanations_limited, without counting the queries, if the limit would be exceeded
+     * @throws RecalldError explanations_limited if the limit would be exceeded; these queries are then not counted
      */
     spend(caller: string, queries: number): void {
       const now = clock.monotonicMs();
-      // Removes callers whose minute is over. The loop is short: there are few callers, because each needs a valid key.
+      // Removes callers whose one-minute window has ended. The loop is short: there are few callers, because each needs
+      // a valid key.
       for (const [name, { since }] of spent) if (now - since >= MINUTE_MS) spent.delete(name);
       const before = spent.get(caller) ?? { since: now, queries: 0 };
       const after = before.queries + Math.min(queries, MAX_EXPLAINED_PER_MINUTE);

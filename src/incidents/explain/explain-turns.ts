@@ -13,7 +13,7 @@ const PATIENCE_MS = 30_000;
 
 export type ExplainTurns = ReturnType<typeof createExplainTurns>;
 
-/** Limited access to the retriever of one pipeline, open during explanations. */
+/** Access to one pipeline's retriever within its limits; kept open while explanations run. */
 interface Turns {
   readonly gate: Promise<Throttle>;
   free: number;
@@ -31,7 +31,8 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
     // The holder's name is unique, so that the removal of one limiter does not remove its successor.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-    // Every waiting caller receives the rejection. Without this handler, the rejection would also end the process.
+    // Every waiting caller receives the rejection. Without this handler, the rejection would also be unhandled, which
+    // ends the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, freed: new EventEmitter().setMaxListeners(0) };
     open.set(pipeline.name, turns);
@@ -49,8 +50,8 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
   return {
     /**
      * Runs `work` with a retriever that respects the pipeline's concurrency and rate limits. Golden runs and other
-     * explanations of this process share these limits. At most as many calls of `work` run at the same time as
-     * the concurrency limit allows, so this limit also covers calls to the store and embedder.
+     * explanations of this process share these limits. The concurrency limit also limits how many calls of `work` run
+     * at the same time, so it covers calls to the store and embedder too.
      *
      * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
      */

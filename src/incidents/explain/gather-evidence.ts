@@ -19,7 +19,10 @@ export interface AskedQuestion {
   readonly k: number;
 }
 
-/** Depth of the second retriever query, as a multiple of k. That query shows documents that are ranked below k. */
+/**
+ * Number of results that the second call to the retriever requests, as a multiple of k. The second call shows documents
+ * that are ranked below k.
+ */
 const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
@@ -104,8 +107,8 @@ async function lookIntoStore(
 const FOUND_AMONG = 10;
 
 /**
- * Tests whether a search for the document's own text finds its vector. A document that the query returns serves as the
- * control.
+ * Tests whether a search for the document's own text finds its vector. As a control, also tests another document, which
+ * the store returns for the query.
  */
 export async function lookAtVector(
   { store, embedder }: WatchedPipeline,

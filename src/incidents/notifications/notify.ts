@@ -20,7 +20,7 @@ import {
 export const sendNotificationsJob = defineCronJob({
   name: 'send-notifications',
   does: 'Sends due notifications to the receivers of `notify`, every 15 seconds and after each diagnosis.',
-  // Runs 5 s after the diagnoses, so that messages include a confirmed cause.
+  // This job runs 5 s after the diagnosis job, so that messages include a confirmed cause.
   cron: '10,25,40,55 * * * * *',
   timeoutMs: 120_000,
   handle: (context: Context, signal) => notify(context, signal),
@@ -30,7 +30,7 @@ export const sendNotificationsJob = defineCronJob({
  * Records due notifications before it sends them, so that they survive a crash of this process. Failures of receivers
  * are counted (`recalld_notifications_total`) and retried; see `nextAttempt`.
  *
- * @throws AggregateError of the failures that are not a receiver's, after all notifications were tried
+ * @throws AggregateError with the errors that are not failures of a receiver, after all notifications were tried
  */
 export async function notify(context: Context, signal: AbortSignal): Promise<void> {
   const { receivers, db, clock } = context;
@@ -131,7 +131,10 @@ const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {
   return {
-    /** Returns incidents that are open or have just closed, and reported incidents whose last message is still due. */
+    /**
+     * Returns incidents that are open or have closed within `JUST_CLOSED_MS`, and reported incidents for which a last
+     * message has yet to be recorded.
+     */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
@@ -183,7 +186,10 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Deletes due notifications about closed incidents, except the last message: only that one is still correct. */
+    /**
+     * Deletes due notifications about closed incidents, except the last message, because all others are no longer
+     * correct.
+     */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(
         `delete from notifications n using incidents i
@@ -217,7 +223,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** @param cause the reported cause; null if there was none */
+    /** @param cause the cause that the notification reported; null if it reported none */
     async sent(id: string, cause: Cause | null, at: Date): Promise<void> {
       const sql = 'update notifications set sent_at = $2::timestamptz, cause = $3::text where id = $1::bigint';
       await pool.query(sql, [id, at, cause]);

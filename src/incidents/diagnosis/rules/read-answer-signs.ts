@@ -74,17 +74,20 @@ const SCRAMBLED = 0.15;
 function readResults({ kept, answered }: ChangedAnswers): Sign[] {
   if (kept === null) return [];
   const state = kept >= INTACT ? 'intact' : kept < SCRAMBLED ? 'scrambled' : 'disturbed';
-  const sentence = `Queries still get ${percentage(kept)} of the documents that they got before (${answered} queries).`;
+  const sentence = `On average, ${percentage(kept)} of a query's earlier documents are still returned (${answered} queries).`;
   return [sign('results', state, sentence)];
 }
 
 const STAY = 0.93;
 const MOVE = 0.85;
 
-/** Reads whether queries still get the surviving documents, as is the case if documents were deleted. */
+/**
+ * Reads whether the surviving documents are still returned for the same queries, as they are if other documents were
+ * deleted.
+ */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Apart from documents that no query gets any more, queries still get ${percentage(keptOfThere)} of their earlier documents.`;
+  const sentence = `Apart from documents that are no longer returned for any query, ${percentage(keptOfThere)} of a query's earlier documents are still returned.`;
   if (keptOfThere >= STAY) return [sign('surviving_documents', 'stay', sentence)];
   return keptOfThere < MOVE ? [sign('surviving_documents', 'move', sentence)] : [];
 }
@@ -92,11 +95,11 @@ function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
 /** Minimum share of reversed pairs; if the order is random, half of the pairs are reversed. */
 const DISORDERED = 0.15;
 /**
- * The order also counts as changed if the formerly first document moved down in at least this share of result lists,
+ * The order also counts as changed if the earlier top document moved down in at least this share of result lists,
  * because the share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
-/** Minimum share of documents kept. If fewer were kept, their order is not meaningful. */
+/** Minimum share of earlier documents that are still returned; the order of fewer documents is not meaningful. */
 const ENOUGH_KEPT = 0.4;
 
 function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
@@ -104,14 +107,14 @@ function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number
   const isFirstMoved = firstMoved !== null && firstMoved >= FIRST_MOVED + (1 - usual) / 2;
   const isChanged = isFirstMoved || disorder >= DISORDERED + (1 - usual) / 4;
   const first = isFirstMoved
-    ? ` In ${percentage(firstMoved)} of the result lists, the formerly first document moved down.`
+    ? ` In ${percentage(firstMoved)} of the result lists, the earlier top document moved down.`
     : '';
-  const sentence = `Among documents that a query still gets, ${percentage(disorder)} of the pairs are in reversed order.${first}`;
+  const sentence = `Among the documents that are still returned for a query, ${percentage(disorder)} of the pairs are in reversed order.${first}`;
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }
 
 const SOME_DOCUMENTS = 0.05;
-/** Minimum number of new documents per vanished document for which documents count as replaced. */
+/** Documents count as replaced if at least this many new documents appeared per vanished document. */
 const REPLACED = 0.5;
 const COLLAPSED = 0.2;
 
@@ -141,7 +144,10 @@ function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Si
   return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
 }
 
-/** Minimum number of matching lists. Fewer matches, or as many as before, may be due to chance. */
+/**
+ * Minimum number of lists that match another query's earlier list. Fewer matches may be due to chance, and so may fewer
+ * than twice the usual number.
+ */
 const MIN_FOREIGN = 5;
 const FOREIGN_SHARE = 0.04;
 
@@ -157,8 +163,8 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /**
- * Returns an upper limit for the number of queries that get the same new document by chance, given this mean number of
- * queries per document.
+ * Returns the maximum number of queries for which the same document may be new by chance, given the mean number of
+ * queries for which a document is new.
  */
 const largestByChance = (mean: number): number => 4 * mean + 3;
 
@@ -171,7 +177,7 @@ function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers
 const MORE_REPEATED = 0.1;
 const HARDLY_MORE = 0.02;
 
-/** Reads the repeats of ids or of text, whichever rose more. */
+/** Reads the repeated ids or the repeated text, whichever share rose more. */
 function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['texts']): Sign[] {
   const ofTexts = texts === null ? null : { before: texts.before.repeated, now: texts.now.repeated };
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;

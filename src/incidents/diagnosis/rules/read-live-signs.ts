@@ -11,7 +11,7 @@ import { type Sign, type SignName, sign } from './signs.ts';
 export function readLiveSigns({ live, relevance, judge, isolation }: Observations): Sign[] {
   const { errors, empty, latency, results, repeated, topQuery, mainLanguage, feedback } = live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
-  // If one query floods the traffic, the mean length of a text describes the results of this query.
+  // If one query floods the traffic, the mean text length describes mainly the results of that query.
   const isFlooded = flood.some(({ state }) => state === 'rose');
   return [
     ...(errors === null ? [] : readLiveErrors(errors)),
@@ -30,7 +30,7 @@ export function readLiveSigns({ live, relevance, judge, isolation }: Observation
   ];
 }
 
-/** Reads forbidden documents, whether a golden set or an isolation rule forbids them. */
+/** Reads violations of isolation rules. The sign is the same as for the forbidden documents of a golden set. */
 function readIsolation({ rules, answers }: NonNullable<Observations['isolation']>): Sign {
   const sentence = `The results of ${plural(answers, 'live query', 'live queries')} in the last hour violated ${rules.join(', ')}.`;
   return sign('forbidden', 'some', sentence);
@@ -46,7 +46,7 @@ function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const usual = Math.max(SOME_FAILURES, before ?? 0);
   const values = { before, now: value, unit: 'share' } as const;
   if (value <= usual) return [sign('live_errors', 'none', sentence, values)];
-  // In a window with few queries, a rise becomes significant before it is large enough to page.
+  // In a window with few queries, a rise becomes significant before it is large enough to fire a critical alert.
   if (ciLow <= Math.max(FEW_FAILURES, before ?? 0)) return [];
   return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence, values)];
 }
@@ -124,7 +124,7 @@ function readResults(observed: ObservedValue): Sign[] {
   return changeOf('live_results', 'fell', sentence, observed, value <= FEWER * before, ciHigh < before, 'other');
 }
 
-/** Ignores text lengths if the number of results changed: the texts of the remaining results may be longer. */
+/** Ignores text lengths if the number of results changed, because the remaining results may have longer texts. */
 function readTexts({ characters, results }: ObservedLive): Sign[] {
   if (characters === null || results === null || characters.before === 0) return [];
   if (Math.min(results.value, results.before) < FEWER * Math.max(results.value, results.before)) return [];
@@ -153,8 +153,9 @@ function readTopQuery(observed: ObservedValue): Sign[] {
 /** Minimum drop in the share of queries in the usual language. */
 const OTHER_LANGUAGE = 0.08;
 /**
- * Multiple of the half-width of the 95 % interval by which a share must differ from its normal value: three standard
- * errors. Where users write in two languages, chance alone moves a share beyond its 95 % bound in one of forty windows.
+ * A share must differ from its normal value by three standard errors, that is, by this multiple of the half-width of
+ * its 95 % CI. One half-width is not enough: if users write in two languages, chance alone moves the share that far
+ * down in one of forty windows.
  */
 const THREE_SIGMA = 3 / 1.96;
 
@@ -180,11 +181,11 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
 
 /** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
-/** Number of additional repeated calls per episode that is ignored. */
+/** Rise in the number of repeated calls per episode that is ignored, in addition to `OTHER_CALLS`. */
 const FEW_REPEATS = 0.03;
 /** Minimum rise in the share of rewritten queries that look like answers. */
 const MORE_ANSWERS = 0.05;
-/** Minimum drop in rewrite gain. */
+/** Minimum drop in the rewrite gain: the judged score of rewritten queries minus the score of the original texts. */
 const LESS_GAIN = 0.05;
 
 function readEpisodes({ episodeCalls, episodeRepeats, answerLike, rewriteGain }: ObservedLive): Sign[] {
@@ -206,7 +207,7 @@ function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): S
 }
 
 function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
-  const sentence = `${decimal(value)} calls per episode return what an earlier call of the same episode returned (${n} episodes); previously, ${decimal(before)} did.`;
+  const sentence = `${decimal(value)} calls per episode repeat the results of an earlier call of the same episode (${n} episodes); previously, ${decimal(before)} did.`;
   const values = { before, now: value, unit: 'other' } as const;
   const hasRisen = ciLow > before && value >= before * (1 + OTHER_CALLS) + FEW_REPEATS;
   return sign('episode_repeats', hasRisen ? 'rose' : 'as_before', sentence, values);

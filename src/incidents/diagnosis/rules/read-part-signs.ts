@@ -53,7 +53,7 @@ export function readPartSigns(observed: Observations): Sign[] {
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
-    // A topic alone is no sign, because some topics are small or due to chance.
+    // Without a drop in density, an uncovered topic is no sign, because some topics are small or due to chance.
     ...(topics === null || density?.hasFallen !== true ? [] : [readTopics(topics)]),
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
@@ -84,14 +84,20 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
 /** Minimum change in agreement. The change must also be at least `TIMES_SPREAD` times the usual spread of agreement. */
 const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
-/** Below this agreement of the results with the store, the retriever does not search by the stored vectors. */
+/**
+ * Minimum share of results that are among the nearest in the store; below it, the retriever does not search by the
+ * stored vectors.
+ */
 const MIN_AGREEMENT = 0.2;
 /**
- * Results count as distant if at least this share of the documents that are no longer among the nearest is also missing
- * from the longer list of nearest documents.
+ * Results count as distant if the share of results in the longer list of nearest documents dropped by at least this
+ * fraction of the drop in agreement.
  */
 const FAR = 0.5;
-/** Normal share of distant documents: a reranker with other candidates returns a few documents from further away. */
+/**
+ * Normal drop in the share of results in the longer list: a reranker with other candidates returns a few distant
+ * documents.
+ */
 const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
@@ -104,8 +110,8 @@ function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[]
   if (change > 0) return [sign('store_agreement', 'rose', `${numbers}.`, values)];
   const isFar = deep.before - deep.now >= Math.max(SOME_FAR, FAR * (before - now));
   const sentence = isFar
-    ? `${numbers}; the others are not among the next nearest either.`
-    : `${numbers}; most of the others are among the next nearest.`;
+    ? `${numbers}; many of the others are not even in a longer list of nearest documents.`
+    : `${numbers}; most of the others are in a longer list of nearest documents.`;
   return [sign('store_agreement', isFar ? 'fell_far' : 'fell_near', sentence, values)];
 }
 
@@ -113,8 +119,8 @@ const MIN_MISSED = 3;
 const SOME_FOREIGN = 0.2;
 
 function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
-  // If the embedder adds a prefix to queries, or if a separate model embeds documents, every stored vector looks
-  // foreign at all times.
+  // If the embedder adds a prefix to queries, or if a separate model embeds documents, no stored vector ever matches
+  // the vector of its text.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
   const sentence = `Of ${n} stored documents that the run missed, ${percentage(value)} have a vector that does not match their text.`;
   const values = { before, now: value, unit: 'share' } as const;
@@ -128,7 +134,7 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
   return sign('canary', state, sentence, { before: 1, now: median, unit: 'score' });
 }
 
-/** Signs by kind of finding. If two kinds share a sign, the finding with the larger lower bound is used. */
+/** The sign of each kind of finding. If two kinds share a sign, the finding with the larger lower bound is used. */
 const indexSigns: readonly {
   readonly kinds: readonly FindingKind[];
   readonly wrong: (sentence: string) => Sign;
@@ -209,7 +215,8 @@ function readDensity({ value, ciLow, ciHigh, hasFallen, questions }: ObservedDen
   if (!hasFallen) return sign('density', 'steady', `Query density is ${numbers}.`, values);
   if (questions === null) return sign('density', 'fell', `Query density dropped to ${numbers}.`, values);
   const state = `fell_${questions}_questions` as const;
-  const asked = questions === 'new' ? 'the queries are about new subjects' : 'the queries are the same as before';
+  const asked =
+    questions === 'new' ? 'the queries are about new subjects' : 'the queries are about the same subjects as before';
   return sign('density', state, `Query density dropped to ${numbers}; ${asked}.`, values);
 }
 

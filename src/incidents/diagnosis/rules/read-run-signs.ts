@@ -52,7 +52,7 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
 
 const kinds = [
   ['denied', /^http_(401|403|407)$/, 'The retriever rejects the credentials.'],
-  ['throttled', /^http_429$/, 'The retriever reports too many requests.'],
+  ['throttled', /^http_429$/, 'The retriever responds with HTTP 429 (too many requests).'],
   [
     'not_understood',
     /^(not_json|no_result_list|missing_id|not_http|bad_encoding|http_redirect)$/,
@@ -92,7 +92,10 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
 }
 
 const MOSTLY_EARLY = 0.75;
-/** Standard errors by which the share of slow queries in the first half must exceed one half, its expected value. */
+/**
+ * The share of slow queries in the first half of the run must exceed one half, its expected value, by this many
+ * standard errors.
+ */
 const SURELY = 2.5;
 
 function readWarming(now: number, slow: ObservedRun['slow'], reference: ObservedReference | null): Sign[] {
@@ -143,7 +146,10 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   return [sign('forbidden', 'some', sentence)];
 }
 
-/** Minimum number of returned documents. With fewer documents, all may lack a judgment by chance. */
+/**
+ * Minimum number of returned documents. If fewer documents are returned, it may be due to chance that none of them is
+ * judged.
+ */
 const MIN_RETURNED = 20;
 
 function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
@@ -154,14 +160,18 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
 
 /** Minimum difference from the first run; a smaller one is not a drop. */
 const WAS_HIGHER = 0.03;
-/** Minimum difference between rating and golden score; larger for shares of positive feedback, which are not scores. */
+/**
+ * Minimum difference between a rating of live results and the golden score; larger for user feedback, because a share
+ * of positive feedback is not a score.
+ */
 const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
 
 function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel): Sign[] {
   const numbers = `${measure} is ${decimal(now)}; it was ${decimal(first)} in the first run of the golden set.`;
   const state = first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low';
   const level = sign('level', state, numbers, { before: first, now, unit: 'score' });
-  // Judgments that became wrong later appear as missing documents.
+  // If judgments became wrong after the first run, this appears as missing documents, so ratings are compared only if
+  // the score was always low.
   if (opinions === null || level.state === 'was_higher') return [level];
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
@@ -182,7 +192,7 @@ function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
 }
 
 function readReference({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
-  // A retriever whose results always vary is not at fault if they vary now.
+  // If results vary even without a fault, the retriever is not at fault if they vary now.
   const usual = older?.withReference ?? 1;
   return [
     ...readAnswers(answers, texts, usual),
@@ -193,16 +203,18 @@ function readReference({ answers, loss, stages, texts, previous, older }: Observ
   ];
 }
 
-/** Segments are compared only if the mean loss per query is at least this value. */
+/** Groups of queries are compared only if the mean score dropped by at least this much. */
 const LOST = 0.02;
-/** A group is the only affected group if all other queries lose at most this share of the group's loss. */
+/**
+ * A group is the only affected group if the mean loss of all other queries is at most this share of its own mean loss.
+ */
 const ALONE = 0.1;
 /** Above this probability, chance alone may explain an affected group that was chosen among several. */
 const BY_CHANCE = 0.05;
 
 /**
- * Reads the affected group. If both a segment and a kind qualify, uses only the more distinctive one, because both
- * often contain the same queries.
+ * Reads the affected group. If both a segment and a kind of query qualify, uses only the more distinctive one, because
+ * both often contain the same queries.
  */
 function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
   if (before - now < LOST) return [];
@@ -222,7 +234,7 @@ function readSegments({ names, others }: HurtSegments): Sign {
 
 const MAX_NAMED = 3;
 
-/** A kind must explain the loss better than a configured segment by this factor. */
+/** A kind of query must explain the loss better than a configured segment by this factor. */
 const CLEARER = 1.1;
 
 function isAlone({ inside, outside }: HurtGroup): boolean {
@@ -272,7 +284,9 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
 /** If the results come from an old index, most queries match the old run, and far fewer match the last good run. */
 const ALIKE = 0.8;
 const FAR_MORE = 0.3;
-/** A run whose similarity to the last good run is below this value comes from another index. */
+/**
+ * An older run comes from another index if less than this share of its result lists match those of the last good run.
+ */
 const OF_ANOTHER = 0.7;
 
 function readOlder({ at, withNow, withReference, referenceWithNow }: OlderAnswers): Sign[] {

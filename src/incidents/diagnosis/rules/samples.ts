@@ -5,7 +5,7 @@
 import { isHealthy, type Sign, type SignName } from './signs.ts';
 
 export interface Sample {
-  /** Start of the covered period. */
+  /** Start of the period that the sample covers. */
   readonly from: Date;
   /** Number of sampled queries or documents; null if the sign, such as a count, is not based on a sample. */
   readonly n: number | null;
@@ -13,7 +13,9 @@ export interface Sample {
 
 export type Samples = Readonly<Partial<Record<SignName, Sample>>>;
 
-/** Removes healthy signs that cover a period before the onset: the fault may have come later. */
+/**
+ * Removes healthy signs whose period starts before the onset, because the fault may have started later in that period.
+ */
 export function sinceOnset(signs: readonly Sign[], onset: Date | null): readonly Sign[] {
   if (onset === null) return signs;
   return signs.filter((sign) => sign.from === null || !isHealthy(sign) || Date.parse(sign.from) >= onset.getTime());
@@ -23,8 +25,9 @@ export function sinceOnset(signs: readonly Sign[], onset: Date | null): readonly
 const SMALL_FAULT = 0.1;
 
 /**
- * Maximum weight of a healthy sample, in nats. If a tenth is affected, the log-likelihood of n samples without a
- * finding is ln(1 - 0.1) * n. The maximum is infinite for other signs.
+ * Maximum weight of a healthy sample, in nats. If a tenth of all documents or queries is affected, the log-likelihood
+ * of n samples without a finding is ln(1 - 0.1) * n. Signs that are not healthy, or not based on a sample, have no
+ * maximum.
  */
 export function mostNats(sign: Sign): number {
   return sign.n === null || !isHealthy(sign) ? Number.POSITIVE_INFINITY : -Math.log(1 - SMALL_FAULT) * sign.n;

@@ -2,7 +2,7 @@
 
 import type { Unit } from '../../../core/format.ts';
 
-/** States of each sign. The first state shows no difference from before, with the exceptions in `healthyStates`. */
+/** States of each sign. The first state shows no difference from before; `healthyStates` lists the exceptions. */
 export const signStates = {
   /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, otherwise `most`. */
   failures: ['none', 'some', 'most'],
@@ -22,7 +22,7 @@ export const signStates = {
    * better retriever answers sooner.
    */
   episode_calls: ['as_before', 'fell', 'rose', 'stopped'],
-  /** Later calls of an episode that return what an earlier call returned. */
+  /** Number of calls per episode that repeat the results of an earlier call of the same episode. */
   episode_repeats: ['as_before', 'rose'],
   /** Share of rewritten queries that look like answers. */
   rewritten_queries: ['as_before', 'answers'],
@@ -36,7 +36,10 @@ export const signStates = {
   /** Whether slow responses get faster, within a run or from run to run. */
   warming: ['falls', 'stays'],
   empty_answers: ['as_before', 'some', 'most'],
-  /** Documents per non-empty result list: `cut` if the top ones remain, `thinned` if some remain from all ranks. */
+  /**
+   * Documents per non-empty result list: `cut` if the top documents remain, `thinned` if the missing documents come
+   * from all ranks.
+   */
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
@@ -48,9 +51,12 @@ export const signStates = {
   common_document: ['as_before', 'rose'],
   /** The failing measure, over queries that succeeded in both runs and whose judged documents exist. */
   score: ['steady', 'unsure', 'fell'],
-  /** Share of a query's documents that it still gets. */
+  /** Share of a query's earlier documents that are still returned for it. */
   results: ['intact', 'disturbed', 'scrambled'],
-  /** Whether queries still get their earlier documents. Ignores documents that no query gets any more. */
+  /**
+   * Whether earlier documents are still returned for the same queries. Ignores documents that are no longer returned
+   * for any query.
+   */
   surviving_documents: ['stay', 'move'],
   order: ['as_before', 'changed'],
   /** Whether all queries together still retrieve the same documents. */
@@ -83,15 +89,21 @@ export const signStates = {
   /** `shrank`: the number of vectors dropped by 0.5 to 2 %, as in the first minutes of a slow loss. */
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
-  /** Share of the results that the store ranks among the nearest; `fell_far` if the others are not near the query. */
+  /**
+   * Share of the results that are among the nearest documents in the store; `fell_far` if the other results are
+   * distant.
+   */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
-  /** Whether stored documents that the run missed have the vectors that the embedder returns for their texts. */
+  /**
+   * Whether the stored vectors of documents that the run missed match the vectors that the embedder returns for their
+   * texts.
+   */
   missed_vectors: ['own', 'foreign'],
   /** Documents in the store compared with the manifest, if one is configured. */
   index_documents: ['whole', 'missing'],
   /** Whether stored documents are returned for their own text. */
   index_retrieval: ['found', 'not_found'],
-  /** Documents that should no longer be in the store, and old chunks next to new ones. */
+  /** Documents that should no longer be in the store, including old chunks that remain next to new ones. */
   index_orphans: ['none', 'some'],
   /** Whether document changes reach the store within the allowed time. */
   index_arrivals: ['in_time', 'late'],
@@ -110,19 +122,19 @@ export const signStates = {
 
 export type SignName = keyof typeof signStates;
 
-/** States that show no difference from before, for signs where these are not just the first state. */
+/** States that show no difference from before, for signs to which the rule of the first state does not apply. */
 const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   episode_calls: ['as_before', 'fell'],
   latency: ['steady'],
   older_answers: ['unlike'],
-  // These only describe a difference that another sign shows.
+  // The following signs only describe a difference that another sign shows.
   failure_kind: signStates.failure_kind,
   warming: signStates.warming,
   surviving_documents: signStates.surviving_documents,
   renamed: signStates.renamed,
   again: signStates.again,
   gone_documents: signStates.gone_documents,
-  // These exist only if there is a difference.
+  // The following signs exist only if there is a difference.
   index_settings: [],
   embedder: [],
 };

@@ -117,7 +117,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -3 },
     labels: { alive: 0.5, many_gone: -1.5 },
     store_size: { steady: 0.3, fell: -1, emptied: -3 },
-    // recalld searches with the settings of the index, but the retriever may set others for each search.
+    // recalld searches with the settings of the index, but the retriever may use other settings for each search.
     ann_recall: { steady: -1.5, fell: 4 },
     index_settings: { changed: 3 },
     index_retrieval: { not_found: 2, found: -1 },
@@ -190,7 +190,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     ...textsAsBefore,
     empty_answers: { most: -4 },
     answer_length: { cut: -3, thinned: -3 },
-    // If only some ids changed, results are disturbed, but the other documents stay.
+    // If only some ids changed, results are disturbed, but documents with unchanged ids stay.
     results: { intact: -5, disturbed: -0.5, scrambled: 1 },
     surviving_documents: { stay: 0.5, move: -1 },
     documents: { same: -4, vanished: -2.5, replaced: 2 },
@@ -355,7 +355,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     variety: { collapsed: -2.5 },
     again: { repeats: 0.5, alternates: -3, differs: -4 },
     older_answers: { alike: -3 },
-    // The retriever may use an embedder other than the watched one.
+    // The retriever may use an embedder other than the one that recalld monitors.
     canary: { same: -2, changed: 5 },
     embedder: { changed: 3 },
     deployment: { embedder: 1 },

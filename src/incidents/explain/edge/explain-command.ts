@@ -32,7 +32,7 @@ export function explainCommand(command: Command, signal: AbortSignal): CommandUn
     .option('--query <text>', 'query text; requires --document')
     .option('--tag <name=value>', 'query tag, such as course=intro; repeatable', parseTag, {})
     .option('--k <n>', 'number of documents that users get; requires --query', parseCount, 10)
-    .option('--run <id>', 'golden run whose missed documents to explain')
+    .option('--run <id>', 'golden run whose missed documents are explained')
     .option('--query-id <id>', 'only this query of the run')
     .option('--document <id>', 'only this document')
     .option(

@@ -10,7 +10,7 @@ export interface RankedDocument {
   readonly text: string | null;
 }
 
-/** Documents, best first, or the reason why there are none. */
+/** Ranked documents, best first, or the reason why there is no ranking. */
 export type Ranking =
   | { readonly kind: 'ranking'; readonly documents: readonly RankedDocument[] }
   | { readonly kind: 'none'; readonly reason: string };
@@ -120,7 +120,7 @@ function byHubs({ above, k, hubs }: StandsAbove): Outranked | null {
   return {
     by: 'hubs',
     evidence: `${found.length} of the ${above.length} higher-ranked documents are hub documents, which are returned for many unrelated queries: ${shown.join(', ')}.`,
-    action: 'Review these documents with `recalld index hubs`: split or remove texts that match everything.',
+    action: 'Review these documents with `recalld index hubs`: split or remove texts that match unrelated queries.',
   };
 }
 
@@ -133,7 +133,7 @@ function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
     if (language !== null && language !== own) counts.set(language, (counts.get(language) ?? 0) + 1);
   }
   const [[language, count] = ['', 0]] = [...counts].toSorted((a, b) => b[1] - a[1]);
-  // One misclassified text among ten does not explain the rank.
+  // A few texts with a misclassified language do not explain the rank.
   if (above.length - count >= k || 2 * count < above.length) return null;
   return {
     by: 'language',

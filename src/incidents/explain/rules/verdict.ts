@@ -30,20 +30,20 @@ export type ExplanationVerdict = (typeof verdicts)[number];
 export interface SeenQuestion {
   /** Number of documents that users get. */
   readonly k: number;
-  /** Retriever results for k documents. */
+  /** Retriever results if k documents are requested. */
   readonly asked: Ranking;
-  /** Retriever results for many more documents. */
+  /** Retriever results if many more documents are requested. */
   readonly deeper: Ranking;
-  /** Results of the stages before the last for k documents, in order. */
+  /** Results of all stages but the last if k documents are requested, in the order of the stages. */
   readonly stages: readonly {
     readonly name: string;
     /** True for one of several parallel stages that are merged later. */
     readonly isSide: boolean;
     readonly documents: readonly RankedDocument[];
   }[];
-  /** Retriever results for k documents without the tags of the query; null if the query has no tags. */
+  /** Retriever results if k documents are requested without the tags of the query; null if the query has no tags. */
   readonly untagged: Ranking | null;
-  /** Configured fields that the retriever filters by. */
+  /** Fields in the configured filter of the retriever. */
   readonly filters: readonly string[];
   /** Hub documents, each with the share of queries that retrieve it. */
   readonly hubs: ReadonlyMap<string, number>;
@@ -52,12 +52,12 @@ export interface SeenQuestion {
     readonly kind: string | null;
     /** The k nearest documents according to the store's index. */
     readonly nearest: Ranking;
-    /** Many more nearest documents, from an exact search if the store supports it. */
+    /** A longer list of the nearest documents, from an exact search if the store supports one. */
     readonly broad: Ranking;
     readonly isBroadExact: boolean;
     /** Number of retriever results (`of`), and how many of them are in the store (`found`); null if unknown. */
     readonly shared: { readonly found: number; readonly of: number } | null;
-    /** Index setting that determines how much a search scans, if known. */
+    /** Index setting that determines how much of the index a search scans; null if unknown. */
     readonly breadth: string | null;
   };
 }
@@ -66,7 +66,7 @@ export interface SeenDocument {
   readonly id: string;
   /** True if the document is in the store; null if the store could not be queried. */
   readonly isStored: boolean | null;
-  /** When the document text was last read from the store; null if never. */
+  /** When the document text was last read from the store; null if it was never read. */
   readonly storedAt: Date | null;
   readonly text: string | null;
   /** Latest golden run that returned the document. */
@@ -189,7 +189,10 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
   return placed(deeper.documents, document, question, `When asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
-/** Explains why a document is ranked below k: by the documents above it or, if these are unremarkable, by its score. */
+/**
+ * Explains why a document is ranked below k. The explanation is the documents above it or, if nothing about them is
+ * remarkable, its score.
+ */
 function placed(
   ranking: readonly RankedDocument[],
   document: SeenDocument,
@@ -214,7 +217,7 @@ function placed(
   return {
     verdict: 'below_k',
     evidence: [where],
-    action: `Other documents are ranked higher. Use a larger k, a reranker over the top ${place.rank} results, or a better embedding model.`,
+    action: `Other documents are ranked higher. Use a larger k, rerank the top ${place.rank} results, or use a better embedding model.`,
   };
 }
 
@@ -275,15 +278,18 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 }
 
 /**
- * Returns true if the vector of the document may be missing or wrong: neither the retriever nor the store returns the
- * document, or only the retriever does, near the end of a short result list. An index that scans only a few of its
- * lists may return a document whose vector is wrong.
+ * Returns true if the vector of the document may be missing or wrong. In this case, neither the retriever nor the store
+ * returns the document, or only the retriever returns it, near the end of a short result list. An index that scans only
+ * a few of its lists may return a document whose vector is wrong.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
 }
 
-/** True if the retriever returns the store's nearest documents, but this document is not in the store's longer list. */
+/**
+ * True if the retriever returns the store's nearest documents, but this document is not even in the longer list of the
+ * nearest documents.
+ */
 const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
   nearest.kind === 'ranking' &&
   broad.kind === 'ranking' &&
@@ -377,7 +383,7 @@ function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/** Returns ids that start with this id, as chunk ids do. */
+/** Returns ids that begin with this id, or with which this id begins: a chunk id begins with the id of its document. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));

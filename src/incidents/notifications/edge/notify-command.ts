@@ -52,7 +52,7 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
   return {
     receiver: receiver.field,
     kind: receiver.kind,
-    /** Reason why a message failed; null if both messages arrived. */
+    /** Reason why one of the two test messages failed; null if both arrived. */
     problem,
   };
 }

@@ -5,7 +5,10 @@ import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { chartPath } from '../rules/message.ts';
 
-/** The key in the path authorizes the request: receivers fetch images without a session. Charts show no query text. */
+/**
+ * The key in the path authorizes the request, because receivers fetch images without a session. Charts show no query
+ * text.
+ */
 export function addIncidentCharts(app: FastifyInstance, { db, hooks, hashKey }: Context): void {
   app.get('/charts/:name', async (request, reply) => {
     const { name } = request.params as { readonly name: string };

@@ -47,7 +47,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
           if (json === true) printJson(toWire(silenceSchema, added));
           else
             printLine(
-              `Silence ${added.id}: ${pipeline} is silenced from ${minute(added.startsAt)} to ${minute(added.endsAt)} UTC.`,
+              `Silence ${added.id} added: ${pipeline} is silenced from ${minute(added.startsAt)} to ${minute(added.endsAt)} UTC.`,
             );
         }),
       ),

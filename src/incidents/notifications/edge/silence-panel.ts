@@ -12,7 +12,10 @@ export const silenceLengths: Readonly<Record<string, string>> = {
   '7d': '7 days',
 };
 
-/** @param silences current and planned silences of the pipeline @param back path that the forms return to */
+/**
+ * @param silences current and planned silences of the pipeline
+ * @param back path that the forms return to
+ */
 export function silencePanel(pipeline: string, silences: readonly Silence[], now: Date, back: string): Content {
   return [
     silences.map((silence) => [

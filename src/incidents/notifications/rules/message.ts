@@ -1,4 +1,4 @@
-/** Decides which notification about an incident a receiver should get, and writes it. */
+/** Decides which notification about an incident is due for a receiver, and composes it. */
 
 import { createHmac } from 'node:crypto';
 import { duration, minute } from '../../../core/format.ts';
@@ -25,21 +25,24 @@ export interface Notified {
   readonly givenUpAt: Date | null;
 }
 
-/** An incident that closed less than this long ago is reported even if it opened and closed between two rounds. */
+/**
+ * A closed incident is reported for this long after it closed, even if it opened and closed between two runs of the
+ * job.
+ */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
 /** Time for which a failed notification is retried. */
 const RETRY_MS = HOUR_MS;
 
-/** Time that the first message waits for a cause. With 15 s between rounds, it is sent within 30 s. */
+/** Maximum wait of the first message for a cause. The job runs every 15 s, so the message is sent within 30 s. */
 const CAUSE_WAIT_MS = 15_000;
 
 /**
- * Returns the due notification, or null. The first message waits for the cause for a short time; a follow-up reports a
- * cause that becomes known or changes; the last message reports that all alerts are resolved. For a closed incident,
- * only the last message is due, because other messages would no longer be correct; it is not due if delivery of the
- * first message has failed for good. A silence suppresses all messages except the last message of a reported incident.
- * If an unreported incident closes during a silence, no message is sent.
+ * Returns the due notification, or null. The first message waits a short time for the cause. A follow-up reports a
+ * cause that has become known or has changed. The last message reports that all alerts are resolved. For a closed
+ * incident, only the last message is due, because other messages would no longer be correct. The last message is not
+ * due if delivery of the first message has failed for good. A silence suppresses all messages except the last message
+ * of a reported incident. If an unreported incident closes during a silence, no message is sent.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -71,8 +74,8 @@ export function dueMessage(
 }
 
 /**
- * Returns true if a new cause justifies a message. If the receiver alerts people with each message, a message requires
- * a known cause of at least medium confidence.
+ * Returns true if a new cause justifies a message. If the receiver alerts people with each message, only a known cause
+ * of at least medium confidence justifies a message.
  */
 function isFollowUp({ cause, confidence }: NotifiableIncident, last: Cause | null, takesUpdates: boolean): boolean {
   if (cause === last || (last === null && cause === 'unknown')) return false;
@@ -143,14 +146,14 @@ function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: Aler
 const LEFT_CONFIG = 'the alerts were removed from the config before they recovered';
 
 /**
- * Describes the firing period, the worst state and the recovery of an alert. The headline of the worst state has no
- * verb, so that it remains true after the alert resolves.
+ * Describes the firing period, the worst state and the recovery of an alert. The worst state is described by a headline
+ * without a verb, so that the description remains true after the alert resolves.
  *
  * @param isInSummary true if the summary already reports the recovery
  */
 function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeline, isInSummary: boolean): string {
   const [from, until] = [minute(openedAt), endedAt === null ? null : minute(endedAt)];
-  // The text repeats the day only if the end is on another day.
+  // The text repeats the day only if the firing period ends on another day.
   const to = until === null ? '' : ` to ${until.startsWith(from.slice(0, 10)) ? until.slice(11) : until}`;
   const now = recovered === null || isInSummary ? '' : ` Now: ${recovered}.`;
   return `${name}: fired from ${from}${to} UTC. Worst: ${worst.headline}.${now}`;
