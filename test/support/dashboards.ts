@@ -20,7 +20,7 @@ export interface PlacedPanel {
   /** Panels in a collapsed row. */
   readonly collapsed?: boolean;
   readonly panels?: readonly PlacedPanel[];
-  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
+  readonly fieldConfig?: { readonly defaults: { readonly unit?: string; readonly noValue?: string } };
 }
 
 export interface Variable {

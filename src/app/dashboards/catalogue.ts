@@ -16,13 +16,14 @@ import {
   type DashboardSettings,
   maxBy,
   orNone,
+  type PromQuery,
   processMetric,
   quantileBy,
   rateBy,
   selector,
 } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
-import type { MetricsOfType } from '../../platform/metrics/catalogue.ts';
+import type { LabelsOf, MetricsOfType } from '../../platform/metrics/catalogue.ts';
 import { healthDashboard } from '../../report/status/dashboard.ts';
 
 /** This dashboard filters by replica, not by pipeline. */
@@ -79,6 +80,22 @@ function countedInRange(name: MetricsOfType<'counter'>): string {
   return `sum(increase(${selector(name, '', {})}[$__range]))`;
 }
 
+/** The sum, and the parts of it that are not zero, because a legend with every part would be longer than the graph. */
+function totalAndParts(total: string, parts: string, legend: string): PromQuery[] {
+  return [
+    { expr: `${total} or vector(0)`, legend: 'total' },
+    { expr: `${parts} > 0`, legend },
+  ];
+}
+
+type Counter = MetricsOfType<'counter'>;
+
+function partsOf<Name extends Counter>(label: keyof LabelsOf<Name> & string, name: Name): PromQuery[] {
+  return totalAndParts(rateBy([], name), rateBy([label], name), `{{${label}}}`);
+}
+
+const queued = maxBy(['queue', 'state'], 'recalld_queue_jobs');
+
 const usual = { unit: 'ops', min: 0, width: 6 } as const;
 
 function jobs(): Builder<Panel>[] {
@@ -87,8 +104,9 @@ function jobs(): Builder<Panel>[] {
       ...usual,
       title: 'Completed jobs',
       description: 'Jobs per second by outcome. Failed jobs are retried; dead jobs are not.',
-      width: 5,
+      width: 8,
       isStacked: true,
+      hasOutcomes: true,
       queries: [{ expr: rateBy(['outcome'], 'recalld_jobs_total'), legend: '{{outcome}}' }],
     }),
     graph({
@@ -96,30 +114,33 @@ function jobs(): Builder<Panel>[] {
       description: '95th percentile of job duration, by job.',
       unit: 's',
       isLog: true,
-      width: 5,
+      width: 16,
+      hasSideLegend: true,
       queries: [{ expr: quantileBy(0.95, ['task'], 'recalld_job_duration_seconds'), legend: '{{task}}' }],
     }),
     graph({
       ...usual,
       title: 'Jobs in the queue',
-      description: 'Jobs by queue and state. If the number of waiting jobs keeps growing, start more workers.',
+      description:
+        'Jobs in all queues, and by queue and state if there are any. If the number of waiting jobs keeps growing, start more workers.',
       unit: 'short',
-      width: 5,
-      queries: [{ expr: maxBy(['queue', 'state'], 'recalld_queue_jobs'), legend: '{{queue}}: {{state}}' }],
+      width: 8,
+      queries: totalAndParts(`sum(${queued})`, queued, '{{queue}}: {{state}}'),
     }),
     graph({
       ...usual,
       title: 'Skipped starts',
       description:
         'Skipped scheduled starts per second. A start is skipped if the database or the queue is unavailable until the next scheduled time.',
-      width: 5,
-      queries: [{ expr: orNone(rateBy(['task'], 'recalld_ticks_given_up_total'), 'task'), legend: '{{task}}' }],
+      width: 8,
+      queries: partsOf('task', 'recalld_ticks_given_up_total'),
     }),
     graph({
       ...usual,
       title: 'Notifications',
       description: 'Incident notifications per second to the receivers in `notify`, by outcome.',
-      width: 4,
+      width: 8,
+      hasOutcomes: true,
       queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_notifications_total'), 'outcome'), legend: '{{outcome}}' }],
     }),
   ];
@@ -132,7 +153,7 @@ function ingest(): Builder<Panel>[] {
       title: 'Shed requests',
       description: 'Rejected ingest requests per second (status 429 or 503), by reason.',
       unit: 'reqps',
-      queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
+      queries: partsOf('reason', 'recalld_ingest_shed_total'),
     }),
     graph({
       ...usual,
@@ -151,13 +172,13 @@ function ingest(): Builder<Panel>[] {
       ...usual,
       title: 'Rejected items',
       description: 'Rejected live queries and feedback items per second, by error code.',
-      queries: [{ expr: orNone(rateBy(['code'], 'recalld_ingest_rejected_total'), 'code'), legend: '{{code}}' }],
+      queries: partsOf('code', 'recalld_ingest_rejected_total'),
     }),
     graph({
       ...usual,
       title: 'OpenTelemetry spans',
       description: 'Received spans per second, by outcome.',
-      queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_trace_spans_total'), 'outcome'), legend: '{{outcome}}' }],
+      queries: partsOf('outcome', 'recalld_trace_spans_total'),
     }),
     graph({
       ...usual,

@@ -36,7 +36,9 @@ const drift: readonly MeasurePanel[] = [
     title: 'Drift, relative to the alert threshold',
     unit: 'none',
     isLog: true,
-    note: 'At 1 or above, drift is confirmed and the check fails.',
+    floor: 0.01,
+    limit: 1,
+    note: 'At 1 or above, drift is confirmed and the check fails. Values below 0.01 are shown as 0.01.',
   },
   { metric: 'recalld_density_incident', title: 'Density alert is firing', unit: 'none', min: 0, max: 1 },
   { metric: 'recalld_density_baseline_age_seconds', title: 'Baseline age', unit: 's', min: 0 },
@@ -116,18 +118,13 @@ function probes(): Builder<Panel>[] {
       by: ['measure'],
       legend: '{{measure}}',
     }),
-    graph({
+    metricTable({
       title: 'Probes without data',
-      description: metricCatalogue.recalld_probe_no_data.help,
-      unit: 'none',
-      min: 0,
+      description: `${metricCatalogue.recalld_probe_no_data.help} Shows the probes that have no data now.`,
       width: 12,
-      queries: [
-        {
-          expr: orNone(maxBy(['measure', 'reason'], 'recalld_probe_no_data'), 'reason'),
-          legend: '{{measure}}: {{reason}}',
-        },
-      ],
+      queries: [{ expr: `${maxBy(['measure', 'reason'], 'recalld_probe_no_data')} == 1` }],
+      show: { measure: 'Measure', reason: 'Reason' },
+      noData: 'No probe lacks data',
     }),
   ];
 }
@@ -146,8 +143,12 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
       sections: [
         { title: 'Coverage', panels: [...measureGraphs(coverage), unmeasuredSamples()] },
         { title: 'Drift', panels: [...measureGraphs(drift), sinceWindow(), baselineTable()] },
-        { title: 'Replayed queries', panels: measureGraphs(replayed) },
-        { title: 'Queries and chunks', panels: measureGraphs(content, { min: 0 }) },
+        { title: 'Replayed queries', panels: measureGraphs(replayed), noData: 'No queries have been replayed yet' },
+        {
+          title: 'Queries and chunks',
+          panels: measureGraphs(content, { min: 0 }),
+          noData: 'Not measured yet: needs a sample of the store',
+        },
       ],
     },
     settings,
@@ -165,7 +166,7 @@ export function storeDashboard(settings: DashboardSettings): Dashboard {
       from: 'now-7d',
       sections: [
         { title: 'Store and embedder', panels: [...measureGraphs(store), ...probes()] },
-        { title: 'Index compared with its manifest', panels: indexPanels() },
+        { title: 'Index compared with its manifest', panels: indexPanels(), noData: 'No manifest is configured' },
       ],
     },
     settings,

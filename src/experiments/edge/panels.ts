@@ -22,7 +22,7 @@ const gauges: readonly GaugeGraph[] = [
   },
   {
     metric: 'recalld_experiment_n',
-    title: 'Number of queries or sessions per verdict (n)',
+    title: 'Queries or sessions (n)',
     unit: 'short',
     width: 6,
     min: 0,

@@ -43,7 +43,7 @@ const behind: readonly MeasurePanel[] = [
 ];
 
 const agreement: readonly MeasurePanel[] = [
-  'recalld_judge_agreement',
+  { metric: 'recalld_judge_agreement', limit: 'recalld_judge_min_agreement' },
   {
     metric: 'recalld_judge_agreement_sessions',
     title: 'Sessions graded by both the judge and people (n)',
@@ -57,7 +57,6 @@ const agreement: readonly MeasurePanel[] = [
     unit: 'short',
     min: 0,
   },
-  { metric: 'recalld_judge_min_agreement', title: 'Minimum agreement', unit: 'none', min: 0, max: 1 },
   'recalld_judge_drift',
   { metric: 'recalld_judge_panel_pairs', title: 'Drift panel pairs (n)', unit: 'short', min: 0 },
 ];
@@ -84,8 +83,12 @@ export function judgedDashboard(settings: DashboardSettings): Dashboard {
       hasDeployments: true,
       from: 'now-7d',
       sections: [
-        { title: 'Scores', panels: measureGraphs(scores, { min: 0, max: 1, width: 6, without: ['k'] }) },
-        { title: 'Drop of nDCG', panels: measureGraphs(drop) },
+        {
+          title: 'Scores',
+          panels: measureGraphs(scores, { min: 0, max: 1, width: 6, without: ['k'] }),
+          noData: 'No graded queries',
+        },
+        { title: 'Drop of nDCG', panels: measureGraphs(drop), noData: 'Not measured yet' },
         { title: 'Data behind the scores', panels: [...measureGraphs(behind, { width: 6 }), sinceMeasured()] },
       ],
     },
@@ -103,8 +106,12 @@ export function judgeDashboard(settings: DashboardSettings): Dashboard {
       hasDeployments: true,
       from: 'now-7d',
       sections: [
-        { title: 'Agreement and drift', panels: measureGraphs(agreement, { width: 6 }) },
-        { title: 'Work and cost', panels: work() },
+        {
+          title: 'Agreement and drift',
+          panels: measureGraphs(agreement, { width: 6 }),
+          noData: 'Not measured yet',
+        },
+        { title: 'Work and cost', panels: work(), noData: 'None in this time range' },
       ],
     },
     settings,
@@ -117,7 +124,6 @@ function work(): Builder<Panel>[] {
       title: 'Current judge',
       description: `${metricCatalogue.recalld_judge_info.help} A new fingerprint is recorded as a deployment.`,
       width: 6,
-      height: 4,
       queries: [{ expr: maxBy(['pipeline', 'fingerprint'], 'recalld_judge_info') }],
       show: { pipeline: 'Pipeline', fingerprint: 'Fingerprint' },
     }),

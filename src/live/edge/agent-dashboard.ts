@@ -31,8 +31,16 @@ export function agentDashboard(settings: DashboardSettings): Dashboard {
       variables: [onePipeline(), segmentOf('recalld_episode_retrievals{job=~"$job", pipeline=~"$pipeline"}')],
       hasDeployments: true,
       sections: [
-        { title: 'Retrievals per turn', panels: measureGraphs(retrievals, { min: 0 }) },
-        { title: 'Graded turns', panels: measureGraphs(judged, { width: 6, without: ['k'] }) },
+        {
+          title: 'Retrievals per turn',
+          panels: measureGraphs(retrievals, { min: 0 }),
+          noData: 'No agent reports its turns',
+        },
+        {
+          title: 'Graded turns',
+          panels: measureGraphs(judged, { width: 6, without: ['k'] }),
+          noData: 'No turns are graded',
+        },
       ],
     },
     settings,

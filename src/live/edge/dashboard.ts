@@ -5,20 +5,28 @@ import { experimentPanels } from '../../experiments/edge/panels.ts';
 import { deploymentsTable, measurementsTable } from '../../golden/edge/panels/drill-down.ts';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
-import { graph, heatmap } from '../../platform/dashboards/panels.ts';
+import { graph, heatmap, metricTable } from '../../platform/dashboards/panels.ts';
 import {
   bucketsOf,
   type DashboardSettings,
   increaseBy,
   maxBy,
-  orNone,
   quantileBy,
   rateBy,
 } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 
 function perSecond(title: string, description: string, expr: string, legend: string, isStacked = false) {
-  return graph({ title, description, unit: 'reqps', min: 0, width: 8, isStacked, queries: [{ expr, legend }] });
+  return graph({
+    title,
+    description,
+    unit: 'reqps',
+    min: 0,
+    width: 8,
+    isStacked,
+    hasOutcomes: isStacked,
+    queries: [{ expr, legend }],
+  });
 }
 
 function isolation(): Builder<Panel>[] {
@@ -127,7 +135,9 @@ const feedback: readonly MeasurePanel[] = [
     title: 'Drop in positive feedback, relative to the alert threshold',
     unit: 'none',
     isLog: true,
-    note: 'At 1 or above, the drop is confirmed and the check fails.',
+    floor: 0.01,
+    limit: 1,
+    note: 'At 1 or above, the drop is confirmed and the check fails. Values below 0.01 are shown as 0.01.',
   },
 ];
 
@@ -167,17 +177,13 @@ const sampleCounts: readonly MeasurePanel[] = [
 function received(): Builder<Panel> {
   return graph({
     title: 'Feedback received',
-    description: 'Feedback received by all replicas per graph interval, by kind and sentiment.',
+    description: 'Feedback received by all replicas per graph interval, by sentiment.',
     unit: 'short',
     min: 0,
     width: 8,
     isStacked: true,
-    queries: [
-      {
-        expr: increaseBy(['kind', 'sentiment'], 'recalld_feedback_total'),
-        legend: '{{kind}}, {{sentiment}}',
-      },
-    ],
+    hasOutcomes: true,
+    queries: [{ expr: increaseBy(['sentiment'], 'recalld_feedback_total'), legend: '{{sentiment}}' }],
   });
 }
 
@@ -195,8 +201,12 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       sections: [
         { title: 'Traffic', panels: traffic() },
         { title: 'Results', panels: measureGraphs(measures, { min: 0 }) },
-        { title: 'Isolation', panels: isolation() },
-        { title: 'Stages of the retriever', panels: measureGraphs(stages, { hasBoundLines: true }) },
+        { title: 'Isolation', panels: isolation(), noData: 'No isolation rule is configured' },
+        {
+          title: 'Stages of the retriever',
+          panels: measureGraphs(stages, { hasBoundLines: true }),
+          noData: 'The service reports no stages',
+        },
         { title: 'Values and deployments', panels: [measurementsTable(14), deploymentsTable(10), measured()] },
       ],
     },
@@ -213,10 +223,22 @@ export function feedbackDashboard(settings: DashboardSettings): Dashboard {
       variables: [onePipeline(), segmentOfTraffic()],
       hasDeployments: true,
       sections: [
-        { title: 'Feedback', panels: [...measureGraphs(feedback), received()] },
-        { title: 'Clicks', panels: measureGraphs(clicks, { min: 0, width: 6 }) },
-        { title: 'Measures outside their normal range', panels: changes() },
-        { title: 'Experiments', panels: experimentPanels() },
+        {
+          title: 'Feedback',
+          panels: [...measureGraphs(feedback), received()],
+          noData: 'No feedback received, or too little',
+        },
+        {
+          title: 'Clicks',
+          panels: measureGraphs(clicks, { min: 0, width: 6 }),
+          noData: 'No clicks received, or too few',
+        },
+        {
+          title: 'Measures outside their normal range',
+          panels: changes(),
+          noData: 'No measure has a normal range yet',
+        },
+        { title: 'Experiments', panels: experimentPanels(), noData: 'No experiment or shadow is running' },
         { title: 'Data behind the measures', panels: [...measureGraphs(sampleCounts), withoutData()] },
       ],
     },
@@ -231,34 +253,39 @@ function changes(): Builder<Panel>[] {
     ...measureGraphs([
       { metric: 'recalld_measure_changed', title: 'Outside the normal range', unit: 'none', min: 0, max: 1, width: 8 },
     ]),
-    graph({
+    metricTable({
       title: 'Latest value and normal range',
       description:
-        'Latest and normal value of each measure that has no alert of its own. Dotted lines show the limits of the normal range. Select a measure in the legend.',
-      unit: 'short',
+        'Latest value of each measure without an alert of its own, its normal value, and the limits of its normal range.',
       width: 16,
       queries: [
-        { expr: maxBy(by, 'recalld_measure_value', where), legend: '{{measure}}' },
-        { expr: maxBy(by, 'recalld_measure_normal', where), legend: 'normal {{measure}}' },
-        { expr: maxBy(['measure', 'bound'], 'recalld_normal_range', where), legend: 'normal {{measure}}, {{bound}}' },
+        { expr: maxBy(by, 'recalld_measure_value', where) },
+        { expr: maxBy(by, 'recalld_measure_normal', where) },
+        ...(['low', 'high'] as const).map((bound) => ({
+          expr: maxBy(by, 'recalld_normal_range', { ...where, bound }),
+        })),
       ],
+      show: {
+        measure: 'Measure',
+        'Value #A': 'Latest value',
+        'Value #B': 'Normal value',
+        'Value #C': 'Lower limit',
+        'Value #D': 'Upper limit',
+      },
+      noData: 'No measure has a normal range yet',
     }),
   ];
 }
 
 function withoutData(): Builder<Panel> {
-  return graph({
+  return metricTable({
     title: 'Measures without data',
-    description: '1 while a live traffic measure has no data in a segment; the label `reason` says why.',
-    unit: 'none',
-    min: 0,
+    description: 'Measures of live traffic that have no data now, by segment, with the reason.',
     width: 8,
-    queries: [
-      {
-        expr: orNone(maxBy(['segment', 'measure', 'reason'], 'recalld_live_measure_no_data'), 'reason'),
-        legend: '{{segment}} {{measure}}: {{reason}}',
-      },
-    ],
+    queries: [{ expr: `${maxBy(['segment', 'measure', 'reason'], 'recalld_live_measure_no_data')} == 1` }],
+    show: { segment: 'Segment', measure: 'Measure', reason: 'Reason' },
+    columns: [{ name: 'Segment', width: 90 }],
+    noData: 'No measure lacks data',
   });
 }
 

@@ -44,5 +44,13 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
     row !== undefined && isWatchedMeasure(row.measure) && row.gauge?.labels.includes('segment') === true;
   // Rows that only count something have no note.
   const described = row === undefined || row.note === '' ? {} : { description: row.note };
-  return { ...described, ...(isWatched ? { normalOf: row.measure } : {}), ...own, title, unit };
+  const isSegmented = row?.gauge?.labels.includes('segment') === true;
+  return {
+    ...described,
+    ...(isWatched ? { normalOf: row.measure } : {}),
+    ...(isSegmented ? { checked: row.measure } : {}),
+    ...own,
+    title,
+    unit,
+  };
 }

@@ -60,6 +60,8 @@ const GRID = 24;
 
 interface Section {
   readonly title: string;
+  /** Text in panels that have no data, such as what must be configured; default "No data". */
+  readonly noData?: string;
   readonly panels: readonly Builder<Panel>[];
 }
 
@@ -74,7 +76,7 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
   const placed: (Panel | RowPanel)[] = [];
   let ids = 0;
   let top = 0;
-  for (const [index, { title, panels }] of sections.filter((section) => section.panels.length > 0).entries()) {
+  for (const [index, { title, panels, noData }] of sections.filter((section) => section.panels.length > 0).entries()) {
     const isOpen = index < OPEN_SECTIONS;
     const row = new RowBuilder(title).collapsed(!isOpen).gridPos({ x: 0, y: top, w: GRID, h: 1 }).build();
     const rowTop = top;
@@ -83,7 +85,7 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
     top += 1;
     let left = 0;
     let tallest = 0;
-    for (const panel of panels.map((builder) => builder.build())) {
+    for (const panel of panels.map((builder) => withNoData(builder.build(), noData))) {
       const { w, h } = panel.gridPos ?? { w: GRID, h: 8 };
       if (left + w > GRID) {
         top += tallest;
@@ -98,6 +100,13 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
     top = isOpen ? top + tallest : rowTop + 1;
   }
   return placed;
+}
+
+/** Tables have texts of their own, because Grafana also shows the text in each empty cell. */
+function withNoData(panel: Panel, noData: string | undefined): Panel {
+  const { fieldConfig } = panel;
+  if (noData === undefined || panel.type === 'table' || fieldConfig === undefined) return panel;
+  return { ...panel, fieldConfig: { ...fieldConfig, defaults: { noValue: noData, ...fieldConfig.defaults } } };
 }
 
 export interface DashboardSpec {

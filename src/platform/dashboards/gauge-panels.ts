@@ -3,8 +3,9 @@ import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MetricName, metricCatalogue } from '../metrics/catalogue.ts';
 import type { MetricDefinition } from '../metrics/definition.ts';
-import { graph, withBand } from './panels.ts';
-import { maxOf, type PromQuery } from './promql.ts';
+import { withBand } from './graph-styles.ts';
+import { graph } from './panels.ts';
+import { maxBy, maxOf, type PromQuery } from './promql.ts';
 
 export interface GaugeGraph {
   readonly metric: string;
@@ -16,6 +17,12 @@ export interface GaugeGraph {
   readonly isLog?: true;
   /** The watched measure whose normal range is drawn if the panel has only one series. */
   readonly normalOf?: string;
+  /** Measure in the names of the checks whose thresholds are drawn as dashed lines. */
+  readonly checked?: string;
+  /** A value that is drawn as a threshold: a number, or a gauge with the labels of the panel's only series. */
+  readonly limit?: number | MetricName;
+  /** Draws lower values at this value, because a logarithmic axis would else span many powers of ten. */
+  readonly floor?: number;
   /** Description of the panel, in place of the metric's help text. */
   readonly description?: string;
   /** How to read the panel, in addition to its description. */
@@ -30,6 +37,9 @@ export interface GaugeGraph {
   readonly where?: Readonly<Record<string, string>>;
 }
 
+/** Series names for label values that do not explain themselves. */
+const legends: Readonly<Record<string, string>> = { k: 'k = {{k}}' };
+
 /** Labels whose dashboard variable selects a single value. */
 const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
 
@@ -43,15 +53,17 @@ export function gaugeGraphs(specs: readonly GaugeGraph[]): Builder<Panel>[] {
 
 function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
   const definition: MetricDefinition = metricCatalogue[metric];
+  const { title, unit, width = 8, min, max, isLog = false } = spec;
   const where: Readonly<Record<string, string>> = {
     ...Object.fromEntries(Object.entries(chosen).filter(([label]) => definition.labels.includes(label))),
     ...spec.where,
   };
   const by = definition.labels.filter((label) => where[label] === undefined && spec.without?.includes(label) !== true);
   const [low, high] = [`${metric}_ci_low`, `${metric}_ci_high`];
+  const shown = maxOf(by, metric, where);
   const value = {
-    expr: maxOf(by, metric, where),
-    legend: by.length === 0 ? spec.title : by.map((label) => `{{${label}}}`).join(', '),
+    expr: spec.floor === undefined ? shown : `clamp_min(${shown}, ${spec.floor})`,
+    legend: by.length === 0 ? spec.title : by.map((label) => legends[label] ?? `{{${label}}}`).join(', '),
   };
   const bounds = isExported(low) && isExported(high) ? [maxOf(by, low, where), maxOf(by, high, where)] : [];
   const [lower, upper] = bounds;
@@ -61,14 +73,18 @@ function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
     return expr === undefined ? [] : [{ expr, legend: `${value.legend}, ${side}` }];
   });
   const normal = by.length === 0 && spec.normalOf !== undefined ? normalRange(spec.normalOf) : [];
-  const queries = [...(isBanded ? withBand(value, lower, upper) : [value, ...lines]), ...normal];
-  const { title, unit, width = 8, min, max, isLog = false } = spec;
+  const thresholds = [
+    ...(spec.checked === undefined ? [] : [checkThresholds(spec.checked, unit)]),
+    ...(spec.limit === undefined ? [] : [limitLine(spec.limit, metric, where)]),
+  ];
+  const queries = [...(isBanded ? withBand(value, lower, upper) : [value, ...lines]), ...normal, ...thresholds];
   return graph({
     title,
     description: [
       spec.description ?? definition.help,
       ...(isBanded ? ['Shown with the 95 % confidence interval.'] : []),
       ...(normal.length > 0 ? ['Dotted lines: normal range.'] : []),
+      ...(thresholds.length > 0 ? ['Dashed lines: thresholds.'] : []),
       spec.note ?? '',
     ]
       .join(' ')
@@ -80,6 +96,22 @@ function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
     ...(min === undefined ? {} : { min }),
     ...(max === undefined ? {} : { max }),
   });
+}
+
+/** Thresholds of the checks on a measure of live traffic, in all segments. */
+function checkThresholds(measure: string, unit: string): PromQuery {
+  const metric = unit === 's' ? 'recalld_threshold_seconds' : 'recalld_threshold';
+  const check = { like: `${measure} (above|below) [^ ]+` };
+  return {
+    expr: maxBy(['check', 'severity'], metric, { pipeline: '$pipeline', check }),
+    legend: 'threshold: {{check}} ({{severity}})',
+  };
+}
+
+/** A number is drawn only while the metric has a value, so that a panel without data says so. */
+function limitLine(limit: number | MetricName, metric: MetricName, where: Readonly<Record<string, string>>): PromQuery {
+  const expr = typeof limit === 'number' ? `0 * ${maxOf([], metric, where)} + ${limit}` : maxOf([], limit, where);
+  return { expr, legend: 'threshold' };
 }
 
 function normalRange(measure: string): PromQuery[] {

@@ -31,6 +31,7 @@ import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/sta
 import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
+import { axisEnds, bandStyle, lineStyles, outcomeStyles } from './graph-styles.ts';
 import {
   heatmapOf,
   latest,
@@ -75,46 +76,17 @@ export const verdictColors: readonly ValueMapping[] = [
   },
 ];
 
-/** Names of the series that are styled as bounds and thresholds. */
-const LOW = '95 % lower bound';
-const HIGH = '95 % upper bound';
-
-const hidden = { id: 'custom.hideFrom', value: { legend: true, tooltip: false, viz: false } };
-
-/** Fills the area between the upper and the lower bound, without lines. */
-const bandStyle: readonly { readonly name: string; readonly properties: DynamicConfigValue[] }[] = [
-  { name: LOW, properties: [{ id: 'custom.lineWidth', value: 0 }, hidden] },
+/** Colors of the severities of alerts. */
+export const severityColors: readonly ValueMapping[] = [
   {
-    name: HIGH,
-    properties: [
-      { id: 'custom.lineWidth', value: 0 },
-      { id: 'custom.fillBelowTo', value: LOW },
-      { id: 'custom.fillOpacity', value: 18 },
-      hidden,
-    ],
+    type: MappingType.ValueToText,
+    options: {
+      critical: { color: 'red', index: 0 },
+      warning: { color: 'yellow', index: 1 },
+      none: { color: 'transparent', index: 2 },
+    },
   },
 ];
-
-const NORMAL_NAMES = '/^normal /';
-
-const normalStyle: DynamicConfigValue[] = [
-  { id: 'custom.lineStyle', value: { fill: 'dot', dash: [2, 6] } },
-  { id: 'custom.lineWidth', value: 1 },
-  { id: 'color', value: { mode: 'fixed', fixedColor: 'green' } },
-];
-
-const THRESHOLD_NAMES = '/^threshold/';
-
-const thresholdStyle: DynamicConfigValue[] = [
-  { id: 'custom.lineStyle', value: { fill: 'dash', dash: [10, 10] } },
-  { id: 'custom.lineWidth', value: 1 },
-  { id: 'color', value: { mode: 'fixed', fixedColor: 'red' } },
-];
-
-/** A value with its bounds. Each expression must return one series, since a band joins series by name. */
-export function withBand(value: PromQuery, low: string, high: string): PromQuery[] {
-  return [value, { expr: low, legend: LOW }, { expr: high, legend: HIGH }];
-}
 
 interface Common {
   readonly title: string;
@@ -155,6 +127,10 @@ export function graph(
     readonly min?: number;
     readonly max?: number;
     readonly isStacked?: boolean;
+    /** True if the series are outcomes, such as `ok` and `error`, which have colors by meaning. */
+    readonly hasOutcomes?: boolean;
+    /** True if the legend is a table beside the graph, which suits many series; the highest latest value comes first. */
+    readonly hasSideLegend?: boolean;
     /** True if the axis is logarithmic, which suits values that span several powers of ten. */
     readonly isLog?: boolean;
     /** Name of a variable; the panel is repeated for each of its values. */
@@ -169,26 +145,41 @@ export function graph(
     .unit(spec.unit)
     .span(spec.width)
     .height(spec.height ?? 8)
-    .lineWidth(2)
-    .fillOpacity(spec.isStacked === true ? 30 : 0)
+    // A stacked area has no line, because the line of a series without values would cover the line below it.
+    .lineWidth(spec.isStacked === true ? 0 : 2)
+    .fillOpacity(spec.isStacked === true ? 60 : 0)
     .showPoints(VisibilityMode.Auto)
-    .legend(
-      new VizLegendOptionsBuilder()
-        .showLegend(true)
-        .displayMode(LegendDisplayMode.List)
-        .placement(LegendPlacement.Bottom),
-    )
+    .legend(spec.hasSideLegend === true ? sideLegend() : legendBelow())
     .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi));
   for (const { name, properties } of bandStyle) panel.overrideByName(name, properties);
-  panel.overrideByRegexp(THRESHOLD_NAMES, thresholdStyle);
-  panel.overrideByRegexp(NORMAL_NAMES, normalStyle);
+  for (const { pattern, properties } of [...lineStyles, ...(spec.hasOutcomes === true ? outcomeStyles : [])])
+    panel.overrideByRegexp(pattern, properties);
   if (spec.isStacked === true) panel.stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
   if (spec.isLog === true)
     panel.scaleDistribution(new ScaleDistributionConfigBuilder().type(ScaleDistribution.Log).log(10));
   if (spec.min !== undefined) panel.min(spec.min);
   if (spec.max !== undefined) panel.max(spec.max);
+  const end = axisEnds[spec.unit];
+  if (spec.min === 0 && spec.max === undefined && end !== undefined) panel.axisSoftMax(end);
   if (spec.repeat !== undefined) panel.repeat(spec.repeat).repeatDirection('h').maxPerRow(2);
   return panel;
+}
+
+function legendBelow(): VizLegendOptionsBuilder {
+  return new VizLegendOptionsBuilder()
+    .showLegend(true)
+    .displayMode(LegendDisplayMode.List)
+    .placement(LegendPlacement.Bottom);
+}
+
+function sideLegend(): VizLegendOptionsBuilder {
+  return new VizLegendOptionsBuilder()
+    .showLegend(true)
+    .displayMode(LegendDisplayMode.Table)
+    .placement(LegendPlacement.Right)
+    .calcs(['lastNotNull'])
+    .sortBy('Last *')
+    .sortDesc(true);
 }
 
 /** The latest value, in large type and in the color of its step. */
@@ -196,6 +187,8 @@ export function stat(
   spec: Measured & {
     readonly steps?: readonly Step[];
     readonly decimals?: number;
+    /** True if the name is shown even if there is only one value. */
+    readonly isNamed?: true;
     readonly mappings?: readonly ValueMapping[];
   },
 ): Builder<Panel> {
@@ -210,7 +203,7 @@ export function stat(
     .thresholds(steps(spec.steps ?? [{ from: null, color: 'text' }]))
     .colorMode(spec.steps === undefined ? BigValueColorMode.None : BigValueColorMode.Background)
     .graphMode(BigValueGraphMode.None)
-    .textMode(BigValueTextMode.Auto)
+    .textMode(spec.isNamed === true ? BigValueTextMode.ValueAndName : BigValueTextMode.Auto)
     .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']));
   if (spec.decimals !== undefined) panel.decimals(spec.decimals);
   if (spec.mappings !== undefined) panel.mappings([...spec.mappings]);
@@ -245,6 +238,10 @@ export function heatmap(spec: Common & { readonly unit: string; readonly expr: s
 
 export interface Column {
   readonly name: string;
+  /** Width in pixels; columns without a width share the rest. */
+  readonly width?: number;
+  /** True if a long text continues on the next line. */
+  readonly isWrapped?: true;
   readonly unit?: string;
   readonly mappings?: readonly ValueMapping[];
   readonly links?: readonly DashboardLink[];
@@ -261,12 +258,15 @@ export function metricTable(
     readonly queries: readonly PromQuery[];
     /** Column titles, keyed by label, in order; other columns are hidden. */
     readonly show: Readonly<Record<string, string>>;
+    /** Text of the empty table. Grafana also shows it in empty cells. */
+    readonly noData?: string;
   },
 ): Builder<Panel> {
-  return table(spec)
+  const panel = table(spec)
     .datasource(prometheusSource)
     .targets(latestRows(spec.queries))
     .transformations([...(spec.queries.length > 1 ? [merge] : []), organize(spec.show)]);
+  return spec.noData === undefined ? panel : panel.noValue(spec.noData);
 }
 
 export function sqlTable(spec: Rows & { readonly sql: string }): Builder<Panel> {
@@ -285,8 +285,10 @@ function table(spec: Rows): TableBuilder {
   return panel;
 }
 
-function columnStyle({ unit, mappings, links }: Column): DynamicConfigValue[] {
+function columnStyle({ width, isWrapped, unit, mappings, links }: Column): DynamicConfigValue[] {
   return [
+    ...(width === undefined ? [] : [{ id: 'custom.width', value: width }]),
+    ...(isWrapped === undefined ? [] : [{ id: 'custom.wrapText', value: true }]),
     ...(unit === undefined ? [] : [{ id: 'unit', value: unit }]),
     ...(mappings === undefined
       ? []
@@ -325,6 +327,7 @@ export function snapshotAge(width: number): Builder<Panel> {
     description:
       'Age of the database rows from which stored gauges are made. It grows while the database does not respond.',
     unit: 's',
+    decimals: 0,
     width,
     steps: [
       { from: null, color: 'green' },

@@ -14,6 +14,7 @@ import {
   graph,
   metricTable,
   type Step,
+  severityColors,
   snapshotAge,
   stat,
   stateTimeline,
@@ -68,7 +69,7 @@ function glance(): Builder<Panel>[] {
       queries: [{ expr: checksIn('warning') }],
     }),
     stat({
-      title: 'Checks without data, or blind',
+      title: 'No data, or blind',
       description:
         'Checks that cannot currently detect a problem: checks without data (except those that are only waiting for traffic) and blind regression checks (which have too few queries to detect a drop of twice their threshold).',
       unit: 'short',
@@ -80,7 +81,7 @@ function glance(): Builder<Panel>[] {
       title: 'Age of the oldest scores',
       description:
         'Age of the oldest golden scores, in intervals between scheduled runs. Scores older than 3 intervals are withheld.',
-      unit: 'none',
+      unit: 'suffix: intervals',
       decimals: 1,
       width: 4,
       steps: [
@@ -91,7 +92,7 @@ function glance(): Builder<Panel>[] {
       queries: [{ expr: `max((time() - ${lastSuccess}) / ${interval})` }],
     }),
     stat({
-      title: 'Golden sets with withheld scores',
+      title: 'Withheld scores',
       description: 'Golden sets whose latest scores are too old to trust and are withheld.',
       unit: 'short',
       width: 4,
@@ -106,7 +107,8 @@ function glance(): Builder<Panel>[] {
       unit: 'none',
       decimals: 3,
       width: 24,
-      height: 5,
+      height: 4,
+      isNamed: true,
       steps: [
         { from: null, color: 'red' },
         { from: 0, color: 'yellow' },
@@ -119,10 +121,10 @@ function glance(): Builder<Panel>[] {
 
 /**
  * Selects alerts of recalld. Alerts have the labels that identify a deployment, but no other labels of the scrape
- * target.
+ * target. The watchdog has none of these labels, and the empty alternative matches it.
  */
 function firing(groupLabels: readonly string[]): string {
-  return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
+  return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}|"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
 }
 
 function states(settings: DashboardSettings): Builder<Panel>[] {
@@ -145,12 +147,17 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
     metricTable({
       title: 'Firing alerts',
       description:
-        "recalld's pending and firing alerts in Prometheus. Each name links to its runbook. The watchdog is always firing.",
+        "recalld's pending and firing alerts in Prometheus. Each name links to its runbook. The watchdog is always firing; if the table is empty, Prometheus does not evaluate recalld's rules.",
       width: 8,
       height: 9,
       queries: [{ expr: `max by (alertname, alertstate, severity, pipeline) (${firing(settings.groupLabels)})` }],
       show: { alertname: 'Alert', alertstate: 'State', severity: 'Severity', pipeline: 'Pipeline' },
-      columns: [{ name: 'Alert', links: runbooks }],
+      columns: [
+        { name: 'Alert', links: runbooks },
+        { name: 'State', width: 80 },
+        { name: 'Severity', width: 90, mappings: severityColors },
+        { name: 'Pipeline', width: 110 },
+      ],
     }),
     metricTable({
       title: 'Likely causes',
@@ -159,6 +166,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
       height: 5,
       queries: [{ expr: maxBy(['pipeline', 'cause', 'confidence'], 'recalld_diagnosis_info') }],
       show: { pipeline: 'Pipeline', cause: 'Likely cause', confidence: 'Confidence' },
+      noData: 'No open incident with a diagnosis',
     }),
     metricTable({
       title: 'Silenced pipelines',
@@ -167,6 +175,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
       height: 5,
       queries: [{ expr: `${maxBy(['pipeline'], 'recalld_silenced')} == 1` }],
       show: { pipeline: 'Pipeline' },
+      noData: 'No pipeline is silenced',
     }),
   ];
 }
@@ -218,14 +227,17 @@ function liveTraffic(): Builder<Panel>[] {
 
 function timeSinceEvaluation(): Builder<Panel> {
   const evaluatedAt = maxBy(check, 'recalld_check_last_evaluation_timestamp_seconds');
-  return graph({
+  return metricTable({
     title: 'Time since each check was evaluated',
     description:
       'Time since the latest evaluation of each check. A verdict is only as recent as the data on which it is based.',
-    unit: 's',
-    min: 0,
     width: 8,
-    queries: [{ expr: `time() - ${evaluatedAt}`, legend: '{{pipeline}}: {{check}}' }],
+    queries: [{ expr: `sort_desc(time() - ${evaluatedAt})` }],
+    show: { pipeline: 'Pipeline', check: 'Check', Value: 'Age' },
+    columns: [
+      { name: 'Pipeline', width: 110 },
+      { name: 'Age', width: 90, unit: 's' },
+    ],
   });
 }
 

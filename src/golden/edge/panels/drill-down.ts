@@ -3,6 +3,9 @@ import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts';
 
+/** Width of a column with a date and a time, in pixels. */
+const WHEN = 190;
+
 const chosenPipelines = 'pipeline in (${pipeline:sqlstring})';
 const chosenSets = `${chosenPipelines} and golden_set in (\${golden_set:sqlstring})`;
 
@@ -61,11 +64,18 @@ export function worstQueriesTable(width: number): Builder<Panel> {
     description:
       'Queries with the lowest nDCG at the selected cutoff in the latest completed run. `recalld runs show RUN --per-query` shows their results.',
     width,
-    columns: [{ name: 'latency', unit: 'ms' }],
+    columns: [
+      { name: 'query', width: 240 },
+      { name: 'nDCG', width: 80 },
+      { name: 'rank', width: 80 },
+      { name: 'found', width: 90 },
+      { name: 'outcome', width: 100 },
+      { name: 'latency', width: 100, unit: 'ms' },
+    ],
     sql: `
 with latest as (${latestRuns}), scored as (${scoredQueries('latest')})
-select query_id as "query", round(ndcg::numeric, 4)::double precision as "nDCG", first_relevant as "first relevant rank",
-  relevant || ' of ' || relevant_in_all as "relevant found", coalesce(outcome, 'not asked') as "outcome",
+select query_id as "query", round(ndcg::numeric, 4)::double precision as "nDCG", first_relevant as "rank",
+  relevant || ' of ' || relevant_in_all as "found", coalesce(outcome, 'not asked') as "outcome",
   latency_ms as "latency", run_id as "run"
 from scored
 order by ndcg, query_id
@@ -77,8 +87,15 @@ export function mostRegressedTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Most regressed queries since the baseline',
     description:
-      'Queries whose nDCG at the selected cutoff dropped most from the pinned baseline to the latest completed run. Queries with a stale label are marked: update their judgments before you look for other causes.',
+      'Queries whose nDCG at the selected cutoff dropped most from the pinned baseline to the latest completed run. Queries with a stale label are marked: update their judgments before you look for other causes. The ranks are those of the first relevant document.',
     width,
+    columns: [
+      { name: 'query', width: 215 },
+      ...['baseline', 'latest', 'difference', 'rank before', 'rank now', 'stale label'].map((name) => ({
+        name,
+        width: 105,
+      })),
+    ],
     sql: `
 with latest as (${latestRuns}),
 pinned as (
@@ -92,7 +109,7 @@ after as (${scoredQueries('latest')})
 select after.query_id as "query", round(before.ndcg::numeric, 4)::double precision as "baseline",
   round(after.ndcg::numeric, 4)::double precision as "latest",
   round((after.ndcg - before.ndcg)::numeric, 4)::double precision as "difference",
-  before.first_relevant as "first relevant rank in the baseline", after.first_relevant as "first relevant rank",
+  before.first_relevant as "rank before", after.first_relevant as "rank now",
   exists (
     select from golden_run_stale_labels s where s.run_id = after.run_id and s.query_id = after.query_id
   ) as "stale label"
@@ -126,7 +143,15 @@ export function runsTable(width: number): Builder<Panel> {
     title: 'Runs',
     description: 'Golden runs within the time range, newest first.',
     width,
-    columns: [{ name: 'took', unit: 's' }],
+    columns: [
+      { name: 'started', width: WHEN },
+      { name: 'run', width: 230 },
+      { name: 'purpose', width: 110 },
+      { name: 'version', width: 90 },
+      { name: 'status', width: 110 },
+      { name: 'took', width: 100, unit: 's' },
+      { name: 'stale labels', width: 110 },
+    ],
     sql: `
 select r.started_at as "started", r.id as "run", r.purpose as "purpose", r.golden_set_version as "version", r.status as "status",
   extract(epoch from r.finished_at - r.started_at)::double precision as "took", r.labels_stale as "stale labels",
@@ -144,11 +169,17 @@ export function comparisonsTable(width: number): Builder<Panel> {
     description:
       'Comparisons of all queries at the selected cutoff: each run with the pinned baseline, and with the last run before the store or the model changed.',
     width,
-    columns: [{ name: 'verdict', mappings: verdictColors }],
+    columns: [
+      { name: 'verdict', width: 110, mappings: verdictColors },
+      { name: 'finished', width: WHEN },
+      { name: 'measure', width: 110 },
+      ...['difference', 'low', 'high'].map((name) => ({ name, width: 100 })),
+      ...['against', 'golden set', 'pipeline'].map((name) => ({ name, width: 110 })),
+    ],
     sql: `
-select r.finished_at as "finished", r.pipeline as "pipeline", r.golden_set as "golden set", c.kind as "against",
-  c.measure || '@' || c.k as "measure", c.difference as "difference", c.ci_low as "low", c.ci_high as "high", c.p as "p",
-  c.verdict as "verdict"
+select c.verdict as "verdict", c.measure || '@' || c.k as "measure", c.difference as "difference", c.ci_low as "low",
+  c.ci_high as "high", c.kind as "against", r.golden_set as "golden set", r.pipeline as "pipeline",
+  date_trunc('second', r.finished_at) as "finished"
 from golden_run_comparisons c
 join golden_runs r on r.id = c.run_id
 where c.segment = 'all' and c.k = \${k} and c.measure in ('ndcg', 'hit_rate', 'mrr') and ${chosenSets}
@@ -163,10 +194,17 @@ export function verdictsTable(width: number): Builder<Panel> {
     title: 'Latest check results',
     description: 'The latest result and reason of each golden check within the time range.',
     width,
-    columns: [{ name: 'verdict', mappings: verdictColors }],
+    columns: [
+      { name: 'verdict', width: 90, mappings: verdictColors },
+      { name: 'reason', isWrapped: true },
+      { name: 'pipeline', width: 120 },
+      { name: 'check', width: 220, isWrapped: true },
+      { name: 'severity', width: 95 },
+      { name: 'judged', width: WHEN },
+    ],
     sql: `
-select distinct on (r.pipeline, c.name, c.severity) r.pipeline as "pipeline", c.name as "check", c.severity as "severity",
-  c.verdict as "verdict", c.explanation as "reason", r.finished_at as "judged"
+select distinct on (r.pipeline, c.name, c.severity) c.verdict as "verdict", c.explanation as "reason",
+  r.pipeline as "pipeline", c.name as "check", c.severity as "severity", date_trunc('second', r.finished_at) as "judged"
 from golden_run_checks c
 join golden_runs r on r.id = c.run_id
 where ${chosenSets} and $__timeFilter(r.finished_at)
@@ -179,6 +217,11 @@ export function deploymentsTable(width: number): Builder<Panel> {
     title: 'Deployments',
     description: 'Changes to the index, embedder, retriever and golden sets, reported to recalld or detected by it.',
     width,
+    columns: [
+      { name: 'when', width: WHEN },
+      ...['pipeline', 'kind', 'version', 'source'].map((name) => ({ name, width: 120 })),
+      { name: 'note', isWrapped: true },
+    ],
     sql: `
 select occurred_at as "when", pipeline as "pipeline", kind as "kind", version as "version", source as "source",
   coalesce(note, '') as "note"
@@ -195,12 +238,18 @@ export function measurementsTable(width: number): Builder<Panel> {
     description:
       'The newest value of each measure with its 95 % CI and n. If later windows have no data, the table also shows the reason.',
     width,
+    columns: [
+      { name: 'measure', width: 250 },
+      { name: 'segment', width: 90 },
+      ...['value', 'low', 'high', 'n'].map((name) => ({ name, width: 80 })),
+      { name: 'window ended', width: WHEN },
+    ],
     sql: `
 select coalesce(m.measure, g.measure) as "measure", coalesce(m.segment, g.segment) as "segment", m.value as "value",
-  m.ci_low as "low", m.ci_high as "high", m.n as "n", m.window_end as "window ended", coalesce(g.reason, '') as "no data since"
+  m.ci_low as "low", m.ci_high as "high", m.n as "n", date_trunc('second', m.window_end) as "window ended", coalesce(g.reason, '') as "no data since"
 from (select * from latest_measurements where ${chosenPipelines}) m
 full join (select * from measurement_gaps where ${chosenPipelines}) g
   on g.pipeline = m.pipeline and g.measure = m.measure and g.segment = m.segment
-order by 1, 2`,
+order by m.value is null, 1, 2`,
   });
 }

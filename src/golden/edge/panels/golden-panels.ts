@@ -1,6 +1,7 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { graph, withBand } from '../../../platform/dashboards/panels.ts';
+import { withBand } from '../../../platform/dashboards/graph-styles.ts';
+import { graph } from '../../../platform/dashboards/panels.ts';
 import { maxBy, maxOf, type PromQuery, storedIncreaseBy } from '../../../platform/dashboards/promql.ts';
 import type { MetricName } from '../../../platform/metrics/catalogue.ts';
 import { type GoldenMeasure, goldenMeasures } from '../../rules/score-run.ts';

@@ -18,17 +18,18 @@ import {
   differenceGraph,
   inSegment,
   liveMixPanels,
-  measureTitles,
   schedulePanels,
   scoreGraphs,
   stabilityGraph,
 } from './golden-panels.ts';
 
+const latestTitles = { ndcg: 'nDCG', hit_rate: 'hit rate', mrr: 'MRR', recall: 'recall' } as const;
+
 function glance(): Builder<Panel>[] {
   return [
     ...(['ndcg', 'hit_rate', 'mrr', 'recall'] as const).map((measure) =>
       stat({
-        title: `Latest ${measureTitles[measure]}`,
+        title: `Latest ${latestTitles[measure]}`,
         description: 'Score of the latest completed run at the selected cutoff.',
         unit: 'none',
         decimals: 3,
@@ -44,16 +45,18 @@ function glance(): Builder<Panel>[] {
       queries: [{ expr: maxBy([], 'recalld_golden_scored_queries', { segment: '$segment' }) }],
     }),
     stat({
-      title: 'Time since the latest completed run',
-      description: 'Void and failed runs do not count.',
+      title: 'Age of last run',
+      description: 'Time since the latest run completed. Void and failed runs do not count.',
       unit: 's',
+      decimals: 0,
       width: 3,
       queries: [{ expr: `time() - ${maxBy([], 'recalld_golden_run_last_success_timestamp_seconds')}` }],
     }),
     stat({
-      title: 'Time since the latest attempt',
+      title: 'Age of last start',
       description: 'Time since the latest run of any status started.',
       unit: 's',
+      decimals: 0,
       width: 3,
       queries: [{ expr: `time() - ${maxBy([], 'recalld_golden_run_last_attempt_timestamp_seconds')}` }],
     }),
@@ -97,9 +100,10 @@ function segments(): Builder<Panel>[] {
         'Value #C': 'High',
         'Value #D': 'n',
       },
+      columns: ['nDCG', 'Low', 'High', 'n'].map((name) => ({ name, width: 90 })),
     }),
     stat({
-      title: 'Segments merged into other',
+      title: 'Merged segments',
       description: 'Number of segments in excess of the configured maximum; they are measured together as `other`.',
       unit: 'short',
       width: 3,
@@ -228,8 +232,7 @@ function labelsAndRuns(): Builder<Panel>[] {
       title: 'Forbidden documents',
       description:
         'Forbidden documents that were returned, confirmed by a second request; absent if the set forbids none. Any forbidden result is a failure.',
-      unit: 'none',
-      min: 0,
+      ...axes.count,
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_forbidden_results'), legend: 'returned' }],
     }),
@@ -255,6 +258,7 @@ function labelsAndRuns(): Builder<Panel>[] {
       ...axes.count,
       width: 8,
       isStacked: true,
+      hasOutcomes: true,
       queries: [{ expr: maxBy(['outcome'], 'recalld_golden_queries'), legend: '{{outcome}}' }],
     }),
     graph({
@@ -271,6 +275,7 @@ function labelsAndRuns(): Builder<Panel>[] {
         'Number of stored runs by status. In void runs, too many queries failed; failed runs did not finish.',
       ...axes.count,
       width: 8,
+      hasOutcomes: true,
       queries: [{ expr: maxBy(['status'], 'recalld_golden_runs'), legend: '{{status}}' }],
     }),
     graph({
@@ -304,7 +309,11 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
       sections: [
         { title: 'At a glance', panels: glance() },
         { title: 'Scores', panels: scoreGraphs(12) },
-        { title: 'Comparison with the baseline', panels: baseline() },
+        {
+          title: 'Comparison with the baseline',
+          panels: baseline(),
+          noData: 'No comparison: pin a run with `recalld baselines pin`',
+        },
         { title: 'Segments', panels: segments() },
       ],
     },
@@ -322,8 +331,12 @@ export function goldenRunsDashboard(settings: DashboardSettings): Dashboard {
         'Can the scores be trusted? Runs, schedule, judgments, and how well the set represents live traffic.',
       sections: [
         { title: 'Judgments and runs', panels: labelsAndRuns() },
-        { title: 'Schedule and sentinel', panels: schedulePanels() },
-        { title: 'Compared with live traffic', panels: liveMixPanels() },
+        { title: 'Schedule and sentinel', panels: schedulePanels(), noData: 'No sentinel is configured' },
+        {
+          title: 'Compared with live traffic',
+          panels: liveMixPanels(),
+          noData: 'Not measured yet: needs an embedder and a week of live queries',
+        },
       ],
     },
     settings,
@@ -350,7 +363,11 @@ export function goldenQueriesDashboard(settings: DashboardSettings): Dashboard {
             runsTable(24),
           ],
         },
-        { title: 'Stages of the retriever', panels: stageGraphs() },
+        {
+          title: 'Stages of the retriever',
+          panels: stageGraphs(),
+          noData: 'The retriever reports no stages',
+        },
       ],
     },
     settings,

@@ -1,6 +1,7 @@
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/text';
 import { describe, expect, it } from 'vitest';
 import { arrange } from '../../../../src/platform/dashboards/frame.ts';
+import { graph, metricTable } from '../../../../src/platform/dashboards/panels.ts';
 import type { PlacedPanel } from '../../../support/dashboards.ts';
 
 const panel = (title: string, width: number, height: number) =>
@@ -48,5 +49,22 @@ describe('the layout', () => {
       [5, 'c', 12, [6, 7]],
       [8, 'd', 13, [9]],
     ]);
+  });
+
+  it('gives graphs without data the text of their section, and leaves tables their own', () => {
+    const common = { description: 'd', width: 8 } as const;
+    const queries = [{ expr: 'up' }];
+    const [, drawn, listed] = arrange([
+      {
+        title: 'Row',
+        noData: 'No manifest is configured',
+        panels: [
+          graph({ ...common, title: 'Graph', unit: 'none', queries }),
+          metricTable({ ...common, title: 'Table', queries, show: {}, noData: 'No rows' }),
+        ],
+      },
+    ]).map((one) => JSON.parse(JSON.stringify(one)) as PlacedPanel);
+    expect(drawn?.fieldConfig?.defaults.noValue).toBe('No manifest is configured');
+    expect(listed?.fieldConfig?.defaults.noValue).toBe('No rows');
   });
 });

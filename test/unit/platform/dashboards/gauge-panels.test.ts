@@ -50,4 +50,28 @@ describe('the graph of a gauge', () => {
     const spec = { metric: 'recalld_ann_recall_ratio', title: 'Recall', unit: 'percentunit', without: ['k'] };
     expect(build(spec)[0]?.targets).toHaveLength(3);
   });
+
+  it('draws the thresholds of the checks on its measure, from the metric of its unit', () => {
+    const thresholds = [
+      { metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit', checked: 'error_ratio' },
+      { metric: 'recalld_query_latency_p95_seconds', title: 'Latency', unit: 's', checked: 'latency_p95_seconds' },
+    ].map((spec) => build(spec)[0]?.targets?.at(-1));
+    expect(thresholds).toMatchObject([
+      {
+        expr: 'max by (check, severity) (recalld_threshold{job=~"$job", instance=~"$instance", pipeline="$pipeline", check=~"error_ratio (above|below) [^ ]+"})',
+        legendFormat: 'threshold: {{check}} ({{severity}})',
+      },
+      { expr: expect.stringMatching(/^max by \(check, severity\) \(recalld_threshold_seconds\{/) as string },
+    ]);
+  });
+
+  it('draws no limit while it has no value, and draws values below its floor at the floor', () => {
+    const shown = 'recalld_density_drift_evidence_ratio{job=~"$job", instance=~"$instance", pipeline="$pipeline"}';
+    const metric = 'recalld_density_drift_evidence_ratio';
+    const [panel] = build({ metric, title: 'Drift', unit: 'none', isLog: true, floor: 0.01, limit: 1 });
+    expect(panel?.targets?.map(({ expr }) => expr)).toEqual([
+      expect.stringMatching(/^clamp_min\(max by \(\w+\) .*, 0\.01\)$/),
+      `0 * max (${shown}) + 1`,
+    ]);
+  });
 });
