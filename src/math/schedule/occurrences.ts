@@ -92,7 +92,10 @@ function inOrder(values: ReadonlySet<number>): number[] {
   return [...values].toSorted((a, b) => a - b);
 }
 
-/** Instants in [from, to) during which local time is UTC plus `offset`; in milliseconds. */
+/**
+ * Period from `from` (inclusive) to `to` (exclusive) in which local time is UTC plus `offset`. All three are in
+ * milliseconds.
+ */
 interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -100,7 +103,7 @@ interface Stretch {
 }
 
 interface ClockDay {
-  /** One stretch; on a day when the clock changes, one before and one after the change. */
+  /** The whole day as one stretch; on a day when the clock changes, two stretches: before and after the change. */
   readonly stretches: readonly Stretch[];
   /** The hour after the clock went forward, in which the skipped times occur. */
   readonly leftOut: Stretch | null;
@@ -166,7 +169,9 @@ const SECOND_MS = 1000;
 /** Maximum number of days between two occurrences: eight years, from one 29 February to the next. */
 const MAX_WAIT_DAYS = 8 * 366 + 2;
 const MAX_BETWEEN = 10_000;
-/** Number of future ticks to inspect. They cover a day if the schedule has at most one tick every five minutes. */
+/**
+ * Number of future ticks to inspect. This number covers a day if the schedule has at most one tick every five minutes.
+ */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
@@ -212,7 +217,10 @@ export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] 
   return found.toReversed();
 }
 
-/** Returns the longest gap, in seconds, between two consecutive occurrences around now and in the near future. */
+/**
+ * Returns the longest gap, in seconds, between consecutive occurrences, from the latest occurrence at or before `now`
+ * into the near future.
+ */
 export function longestGapSeconds(cron: Cron, now: Date): number {
   let last = latestOccurrence(cron, now);
   let longestMs = 0;
@@ -222,8 +230,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a frequent schedule, the inspected ticks might not reach the weekend, so this also checks the gap around every
-  // hour for more than a week.
+  // For a frequent schedule, the inspected ticks might not reach the weekend. The gap around one instant per hour,
+  // until eight days from now, is therefore checked too.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();

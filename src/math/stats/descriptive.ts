@@ -19,8 +19,9 @@ const SEED = 1;
  * - `bca` for 10 to 49 values, and for more values if they are so skewed that the t interval would be wrong: n <= 25
  *   G1^2, the rule in Cochran, Sampling Techniques, 1977, section 2.15. It uses 9,999 seeded replicates; for more than
  *   2,000 values it uses fewer, but at least 999.
- * - `t` otherwise, including below 10 values. Replicates cannot leave the range of the values, so for 5 queries a
- *   bootstrap interval covers the true mean of a typical nDCG in 82 % of cases and the t interval in 92 %.
+ * - `t` otherwise, including below 10 values. Bootstrap replicates cannot leave the range of the values, so with a
+ *   typical nDCG and 5 queries, a bootstrap interval covers the true mean in only 82 % of cases; the t interval covers
+ *   it in 92 %.
  *
  * For identical values the interval is a point; for one value it is the whole line.
  *
@@ -95,7 +96,7 @@ function resampledMeans(sorted: Float64Array, { replicates, seed }: BootstrapSet
 }
 
 function biasOf(means: Float64Array, mean: number): number {
-  // Sums of the same values in another order differ in the last digits; they count as equal.
+  // Adding the same values in another order changes the last digits, so means that differ only there count as equal.
   const rounding = 1e-12 * Math.max(1, Math.abs(mean));
   let below = 0;
   for (const replicate of means) {
@@ -135,11 +136,11 @@ const CONFIDENCE = 0.95;
 /**
  * Returns the mean over queries and its 95 % confidence interval.
  *
- * - `wilson` for hit_rate and all_found, which are proportions. Also for every measure in [0, 1] if its values are all
- *   equal (as for a single query), or if it has fewer than 50 values that are skewed by Cochran's rule (as when nearly
- *   all queries have the maximum score). For such values, the t and bootstrap intervals shrink to a point, or cover the
- *   mean in as few as 91 % of cases. Wilson's interval is wide enough: with a given mean, no variable on [0, 1] varies
- *   more than the binary outcome that Wilson assumes.
+ * - `wilson` for hit_rate and all_found, which are proportions. It is also used for any other measure in [0, 1] if all
+ *   values are equal (a single query, for example), or if there are fewer than 50 values and they are skewed by
+ *   Cochran's rule (for example, because nearly all queries have the maximum score). For such values, the t and
+ *   bootstrap intervals shrink to a point, or cover the mean in as few as 91 % of cases. Wilson's interval is wide
+ *   enough: with a given mean, no variable on [0, 1] varies more than the binary outcome that Wilson assumes.
  * - `bca` or `t` otherwise, by the rule in `meanInterval`.
  *
  * cg and dcg have no upper bound. The interval of their mean is [0, Infinity] for one query, and a point if several
@@ -195,8 +196,8 @@ export function moments(values: ArrayLike<number>) {
  * Arithmetic mean by Neumaier's compensated sum (1974): correct to the last digits for any size and order of the
  * values, and never outside their range.
  *
- * @throws RangeError if there are no values: to ask for the mean of nothing is a bug in the caller, so the result is
- * never NaN
+ * @throws RangeError if there are no values, because a caller that requests the mean of no values has a bug; the result
+ * is therefore never NaN
  */
 export function mean(values: ArrayLike<number>): number {
   if (values.length === 0) throw new RangeError('The mean of no values is not defined.');
@@ -237,7 +238,10 @@ export function median(values: ArrayLike<number>): number {
   return medianInPlace(Float64Array.from(values));
 }
 
-/** Returns the value that would be at index `place` after sorting. Moves smaller or equal values before it. */
+/**
+ * Returns the value that would be at index `place` after sorting. Reorders the values so that none before `place` is
+ * larger than the returned value.
+ */
 function select(values: Float64Array, place: number): number {
   let from = 0;
   let to = values.length - 1;
@@ -279,8 +283,8 @@ interface Lifetime {
  *
  * The bounds follow Brookmeyer and Crowley 1982 with Greenwood's variance on the scale of log(-log S), as in R's
  * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If all
- * remaining cases have their event at the same time, the upper bound of S at that time is its previous bound times the
- * Clopper-Pearson bound for no remaining case.
+ * remaining cases have their event at the same time, the new upper bound of S is the previous upper bound times the
+ * upper Clopper-Pearson bound of a share with zero successes.
  *
  * @param share in (0, 1): 0.5 is the median
  * @returns null for every field if there are no lifetimes
@@ -292,7 +296,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
   const weights = sorted.reduce((sum, { weight }) => sum + weight, 0);
   const inflation = weights / effectiveNumber(sorted.map(({ weight }) => weight));
   const found = {
-    /** The quantile; null if a smaller share had the event by the longest observed time. */
+    /** The quantile; null if less than `share` of the cases had the event by the longest observed time. */
     value: null as number | null,
     /** Bounds of the quantile; null if the observed times do not reach them. */
     low: null as number | null,

@@ -7,7 +7,7 @@
  * keeps x on the side where the fraction converges fast.
  *
  * @param x in [0, 1]
- * @param rest 1 - x, passed separately because x may be too close to 1 to represent it
+ * @param rest 1 - x, passed separately because a subtraction would lose digits if x is close to 1
  */
 export function incompleteBeta(x: number, rest: number, a: number, b: number): number {
   if (x <= 0) return 0;
@@ -232,9 +232,9 @@ interface Urn {
 }
 
 /**
- * P(H >= minimum), where H is the number of marked balls among the draws. The terms are summed from `minimum` away from
- * the mean. Each is computed from the previous term, so even a tail of 1e-300 does not lose precision: its relative
- * error is below 1e-11.
+ * P(H >= minimum), where H is the number of marked balls among the draws. The sum starts at `minimum` and continues
+ * away from the mean. Each term is computed from the previous term, so that even a tail probability of 1e-300 has a
+ * relative error below 1e-11.
  *
  * @param minimum a whole number; returns 1 at or below the smallest possible H, and 0 above the largest
  */
@@ -263,7 +263,7 @@ export function hypergeometricUpperTail(minimum: number, { size, marked, draws }
   }
 }
 
-/** exp(logFirst) (1 + r(from) + r(from) r(from + 1) + ...) up to the term of `to`. */
+/** exp(logFirst) (1 + r(from) + r(from) r(from + 1) + ...), where r is `ratio`; the last term ends with r(to - 1). */
 function tailSum(from: number, to: number, logFirst: number, ratio: (k: number) => number): number {
   let term = 1;
   let sum = 1;
@@ -279,7 +279,7 @@ function logChoose(n: number, k: number): number {
 }
 
 /**
- * Returns the smallest k in [from, to) that satisfies a condition, in log(to - from) steps; `to` if there is none. If
+ * Returns the smallest k in [from, to) that satisfies a condition, or `to` if no k does. Takes log(to - from) steps. If
  * the condition is true for some k, it must be true for all larger k.
  */
 export function firstWhere(from: number, to: number, holds: (k: number) => boolean): number {

@@ -75,7 +75,7 @@ export interface PairedHits {
 /**
  * Confidence interval of the difference candidate - baseline between two paired proportions: method 10 in Newcombe,
  * Statistics in Medicine 17, 1998, 2635-2650. It combines the Wilson intervals of both rates with their correlation
- * phi. A positive phi is corrected for continuity; phi is 0 if a margin is empty.
+ * phi. A positive phi is corrected for continuity; phi is 0 if a row or a column of the 2 x 2 table is empty.
  *
  * @throws RangeError if there are no queries
  */

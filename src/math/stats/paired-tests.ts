@@ -20,9 +20,9 @@ export interface PairedT {
   readonly t: number | null;
   /** Two-sided. */
   readonly p: number;
-  /** One-sided p-value; the null hypothesis is a mean that is not below zero. */
+  /** One-sided p-value under the null hypothesis that the mean is not below zero. */
   readonly pDrop: number;
-  /** One-sided p-value; the null hypothesis is a mean that is not above zero. */
+  /** One-sided p-value under the null hypothesis that the mean is not above zero. */
   readonly pGain: number;
 }
 
@@ -76,7 +76,7 @@ export function mcnemarExact(lost: number, gained: number) {
   return {
     /** Two-sided. */
     p: Math.max(Number.MIN_VALUE, Math.min(1, 2 * tail)),
-    /** One-sided p-value; the null hypothesis is that losses are not more likely than gains. */
+    /** One-sided p-value under the null hypothesis that losses are not more likely than gains. */
     pDrop: binomialUpperTail(lost, n, 0.5),
   };
 }
@@ -87,8 +87,9 @@ const NEGLIGIBLE = 45;
 /**
  * P(T > t) of the noncentral t distribution, T = (Z + noncentrality) / S with S^2 = chi^2(df) / df, to about 1e-12.
  *
- * P(T > t) is the mean of Phi(noncentrality - t S) over S (Owen 1965). It is computed over x = ln S by the trapezoidal
- * rule, which converges exponentially because the integrand decays on both sides (Trefethen and Weideman 2014).
+ * P(T > t) is the mean of Phi(noncentrality - t S) over S (Owen 1965). This mean is integrated over x = ln S by the
+ * trapezoidal rule, which converges exponentially because the integrand decays on both sides (Trefethen and Weideman
+ * 2014).
  */
 export function noncentralTUpperTail(t: number, df: number, noncentrality: number): number {
   const step = 0.1 / Math.sqrt(Math.max(1, df));
@@ -104,7 +105,7 @@ export function noncentralTUpperTail(t: number, df: number, noncentrality: numbe
   return sum / weights;
 }
 
-/** Distance of the log density of ln S below its peak at 0: df/2 (e^(2x) - 1 - 2x). */
+/** How far the log density of ln S at x is below its maximum, which is at x = 0: df/2 (e^(2x) - 1 - 2x). */
 function fallAt(x: number, df: number): number {
   return (df / 2) * (Math.expm1(2 * x) - 2 * x);
 }

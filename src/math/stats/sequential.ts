@@ -10,7 +10,7 @@ import type { Bounds } from './intervals.ts';
 export interface DetectorSettings {
   /** Null mean m0 of the session scores, in (0, 1). */
   readonly nullMean: number;
-  /** Overdispersion, >= 1. The growth g of each bet is divided by it. */
+  /** Overdispersion, >= 1. The growth g of each bet is divided by phi. */
   readonly phi: number;
   /** Stakes lambda of the bets; each is limited to 0.9 / m0. */
   readonly lambdas?: readonly number[];
@@ -30,7 +30,7 @@ const MAX_STAKE = 0.9;
 /** Returns a detector without data: M = 0. @throws RangeError for a null mean outside (0, 1) or a phi below 1 */
 export function newDetector(settings: DetectorSettings): DetectorState {
   const { nullMean, phi } = settings;
-  if (!(nullMean > 0 && nullMean < 1)) throw new RangeError(`A null mean must lie in (0, 1), not be ${nullMean}.`);
+  if (!(nullMean > 0 && nullMean < 1)) throw new RangeError(`A null mean must be in (0, 1), not ${nullMean}.`);
   if (!(phi >= 1)) throw new RangeError(`An overdispersion must be at least 1, not ${phi}.`);
   return { carried: lambdasOf(settings).map(() => 0) };
 }
@@ -46,7 +46,7 @@ export function newDetector(settings: DetectorSettings): DetectorState {
 export function stepDetector(settings: DetectorSettings, state: DetectorState, scores: ArrayLike<number>) {
   const sorted = Float64Array.from(scores).toSorted();
   const outside = sorted.find((score) => !(score >= 0 && score <= 1));
-  if (outside !== undefined) throw new RangeError(`A session score must lie in [0, 1], not be ${outside}.`);
+  if (outside !== undefined) throw new RangeError(`A session score must be in [0, 1], not ${outside}.`);
   const logIncrements = lambdasOf(settings).map((lambda) => {
     let sum = 0;
     for (const score of sorted) sum += Math.log1p(lambda * (score - settings.nullMean));
@@ -79,10 +79,10 @@ function logOnePlusExp(value: number): number {
  * true mean in at least one interim analysis is about alpha.
  *
  * The interval is estimate -+ sqrt(2 V (V + t^2) / t^2 ln(sqrt((V + t^2) / V) / alpha)), where V is the variance of the
- * estimate. It inverts the likelihood ratio between the true mean and a normal mixture around it with standard
- * deviation t, which is a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh, KDD 2017). With an estimated
- * variance, the guarantee is asymptotic in the sample size (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
- * Time-uniform central limit theory and asymptotic confidence sequences, 2024).
+ * estimate. It inverts a martingale: the likelihood of a normal mixture of means, centered on the true mean with
+ * standard deviation t, divided by the likelihood of the true mean (Robbins 1970; Johari, Koomen, Pekelis and Walsh,
+ * KDD 2017). With an estimated variance, the guarantee is asymptotic in the sample size (Waudby-Smith, Arbour, Sinha,
+ * Kennedy and Ramdas, Time-uniform central limit theory and asymptotic confidence sequences, 2024).
  *
  * @param variance of the estimate, > 0
  * @param scale t, > 0, chosen before the first analysis: about the effect that should be detected soonest
@@ -112,7 +112,7 @@ export function logShareEvidence(counts: readonly number[], shares: readonly num
     const [count, own] = [counts[kind] ?? 0, concentration * share];
     evidence -= count * Math.log(share);
     [remaining, prior] = [remaining - count, prior - own];
-    // A Dirichlet distribution without one kind is again a Dirichlet distribution.
+    // If one kind is left out, the relative shares of the remaining kinds again follow a Dirichlet distribution.
     if (kind < shares.length - 1) evidence += logBeta(own + count, prior + remaining) - logBeta(own, prior);
   }
   return evidence;

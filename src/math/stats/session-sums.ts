@@ -57,7 +57,7 @@ export function ratioOf(sums: SessionSums) {
     value,
     /** Variance of `value`; 0 if all sessions are equal. */
     variance: ((n / (n - 1)) * squares) / y ** 2,
-    /** Satterthwaite's degrees of freedom: few if few of the sessions determine the variance. */
+    /** Satterthwaite's degrees of freedom; a low number if only a few sessions determine the variance. */
     degreesOfFreedom: Math.min(n - 1, effectiveNumberOf(squares, fourths)),
     sessions: n,
   };

@@ -3,8 +3,8 @@ import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
 /**
- * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that is a possible sum, up to rounding; at
- * least the smallest positive number.
+ * P(sum of s_i * size_i >= bound), where all choices of the signs s are equally likely. The bound must be one of the
+ * possible sums, except for rounding. Never returns less than the smallest positive number.
  */
 type SignFlipTail = (bound: number) => number;
 
@@ -12,7 +12,7 @@ type SignFlipTail = (bound: number) => number;
 const MAX_ENUMERATED = 32;
 /** Maximum number of steps of the dynamic program, which take about 1 ns each. */
 const MAX_STEPS = 5e7;
-/** Tolerance as a share of the distance between two sums. Rounding errors never exceed it. */
+/** Tolerance as a share of the distance between two sums. Rounding errors never exceed this tolerance. */
 const QUARTER = 0.25;
 
 /**
@@ -20,7 +20,8 @@ const QUARTER = 0.25;
  * methods:
  *
  * - all sizes equal, as for a hit rate: the binomial distribution;
- * - up to 32 different sizes: the sums over all signs, as pairs of sums over two halves (Horowitz and Sahni 1974);
+ * - up to 32 sizes that are not all equal: the sums over all signs, as pairs of sums over two halves (Horowitz and
+ *   Sahni 1974);
  * - more sizes, if they are whole multiples of a common unit, as for precision and reciprocal ranks: the distribution
  *   of the sum, built up size by size (dynamic programming; Pagano and Tritchler 1983).
  *
@@ -61,7 +62,10 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/** Counts pairs of sums from both halves that reach the bound: the larger one sum is, the smaller the other can be. */
+/**
+ * Counts the pairs of sums, one from each half, whose total reaches the bound. As the first sum grows, a smaller second
+ * sum is enough.
+ */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();
@@ -125,9 +129,9 @@ function signedSums(values: ArrayLike<number>): Float64Array {
 export interface SignFlip {
   /** Two-sided. */
   readonly p: number;
-  /** One-sided p-value; the null hypothesis is a sum that is not below zero. */
+  /** One-sided p-value under the null hypothesis that the sum is not below zero. */
   readonly pDrop: number;
-  /** One-sided p-value; the null hypothesis is a sum that is not above zero. */
+  /** One-sided p-value under the null hypothesis that the sum is not above zero. */
   readonly pGain: number;
   readonly method: 'exact' | 'monte_carlo';
 }

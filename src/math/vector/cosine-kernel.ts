@@ -1,6 +1,6 @@
 /**
- * Computes cosines in float32, by WebAssembly with SIMD. Because their error is strictly bounded, these cosines exclude
- * most pairs, and only the remaining pairs are computed in float64.
+ * Computes cosines in float32, by WebAssembly with SIMD. Because the error of these cosines has a strict bound, callers
+ * can use them to exclude most pairs and compute only the remaining pairs in float64.
  */
 
 /** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
@@ -85,8 +85,9 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
       rightEnd = copy(rightStart, RIGHT_TILE, rows, from, to, scales);
     },
     /**
-     * The cosines of rows [from, to) in the left block with all rows in the right block: row-major, `stride` numbers
-     * per row, of which those beyond the last right row are undefined. The cosines are valid until the next call.
+     * The cosines of rows [from, to) in the left block with all rows in the right block: row-major, with `stride`
+     * numbers per row. In each row, the numbers beyond the last right row are undefined. The cosines are valid until
+     * the next call.
      *
      * @param from a multiple of 4
      */
@@ -103,9 +104,10 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
 /**
  * The maximum difference between a float32 cosine and the true cosine, according to the analysis of inner products in
  * Higham 2002, section 3.1. Every product passes through m roundings, so its relative error is at most m u / (1 - m u),
- * u = 2^-24, and the absolute products of two unit vectors sum to at most 1. m counts the rounding of both factors, of
- * the product, of the sums in one of four lanes, and of the sum over the lanes; one more rounding accounts for
- * everything that is computed in float64. The constant covers numbers too small for float32's full precision.
+ * where u = 2^-24. The absolute values of the products sum to at most 1 for two unit vectors. m counts the rounding of
+ * both factors, of the product, of the sums in one of four lanes, and of the sum over the lanes; one more rounding
+ * accounts for everything that is computed in float64. The constant covers numbers too small for float32's full
+ * precision.
  */
 export function cosineTolerance(columns: number): number {
   const roundings = (Math.ceil(columns / LANES) + 6) * 2 ** -24;
@@ -247,8 +249,9 @@ function flatten(code: Code): number[] {
 }
 
 /**
- * Number of left and of right rows that are multiplied together. The 4 x 2 sums, 3 vectors of numbers and the registers
- * that V8 reserves fit into the 16 vector registers of x86-64. Larger tiles do not fit and take twice the time.
+ * Numbers of left and right rows in a tile, whose dot products are computed together. The 4 x 2 sums, 3 vectors of
+ * numbers and the registers that V8 reserves fit into the 16 vector registers of x86-64. Larger tiles do not fit and
+ * take twice the time.
  */
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;

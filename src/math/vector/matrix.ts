@@ -83,7 +83,10 @@ export function meanDirection(matrix: Matrix): Float64Array {
   return mean;
 }
 
-/** Returns 1 / length for each row, which turns a dot product into a cosine; 0 for a row that is zero or not finite. */
+/**
+ * Returns 1 / length for each row; 0 for a row that is zero or not finite. The dot product of two rows times their two
+ * factors is their cosine.
+ */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));
 }
@@ -175,7 +178,7 @@ function clamp(cosine: number): number {
 /**
  * All dot products of the rows in `a` with the rows in `b`, in float64: `out[i * bRows + j] = a_i . b_j`.
  *
- * Works on tiles of 2 x 4 rows, so that eight sums stay in registers, which is several times faster than computing one
+ * Works on tiles of 2 x 4 rows, so that eight sums stay in registers. This is several times faster than computing one
  * pair at a time.
  *
  * @param columns length of every row; rows are stored consecutively in `a` and `b`

@@ -1,4 +1,4 @@
-/** Exact search for the most similar rows in a store, for stores that cannot return comparable scores. */
+/** Exact search for the most similar rows in a store, needed because some stores cannot return comparable scores. */
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, type Matrix, rowProduct } from './matrix.ts';
 
@@ -15,7 +15,7 @@ const TIE = 1e-6;
 /**
  * Share of the exact neighbors that the approximate result contains, 0..1. A neighbor that is as near as the last exact
  * neighbor counts as found, whatever its id, because the choice among equally near neighbors is arbitrary (the rule of
- * the ann-benchmarks project, Aumüller et al. 2020); null if there is nothing to find.
+ * the ann-benchmarks project, Aumüller et al. 2020). Returns null if there are no exact neighbors.
  */
 export function neighbourRecall(
   approximate: readonly RankedSimilarity[],
@@ -129,7 +129,8 @@ function keepBest(
     if ((cosines[row - first] as number) < worst - tolerance) continue;
     const cosine = cosineOf(search, query, row);
     const key = tieKey(cosine);
-    // A later row never displaces an equal row, because rows are in store order.
+    // Rows are visited in store order, so a row that is only as similar as the worst kept row does not displace an
+    // earlier row.
     if (key <= tieKey(worst)) continue;
     let place = last;
     while (place > best && tieKey(similarities[place - 1] as number) < key) {

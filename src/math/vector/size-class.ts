@@ -1,4 +1,7 @@
-/** Hysteresis: the class changes only if the count is beyond its boundary by more than this share of the boundary. */
+/**
+ * Width of the hysteresis, as a share of the boundary between two classes: the class changes only when the count is
+ * past the boundary by more than this share.
+ */
 const BAND = 0.25;
 
 /**
