@@ -82,7 +82,9 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly sampleRate: number;
   readonly onDrop: ((drop: Drop) => unknown) | undefined;
-  /** Invalid options. Each sentence names an option and the value that is used instead. */
+  /**
+   * One sentence for each invalid option, which names the option and states what the client does instead of using it.
+   */
   readonly problems: readonly string[];
 }
 
@@ -137,7 +139,7 @@ function readUrl(value: unknown, problems: string[]): URL | null {
     const url = new URL(String(value));
     if (/^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
   } catch {
-    // The invalid value is reported below.
+    // The statement after this block reports the invalid value.
   }
   problems.push('url must be an http or https address without a user name and password; nothing is sent.');
   return null;

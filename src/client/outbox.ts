@@ -107,8 +107,8 @@ export class Outbox<R extends Sized> {
   }
 
   /**
-   * Adds a record. Returns the number of dropped records: the oldest waiting records, or only the new record if the
-   * records that are being sent leave no room for it.
+   * Adds a record and returns the number of dropped records. To make room, drops the oldest waiting records. If the
+   * records that are being sent leave no room for the new record, drops only the new record.
    */
   push(record: R): number {
     this.#pushed += 1;
@@ -173,8 +173,8 @@ export class Outbox<R extends Sized> {
 }
 
 /**
- * The number of codes is limited, because codes come from the daemon, or from another server that responds in its
- * place.
+ * Maximum number of rejection codes that are counted separately. A limit is necessary, because the codes come from the
+ * daemon, or from any other server that responds at its address.
  */
 const MAX_CODES = 100;
 
@@ -236,8 +236,8 @@ export class Tally {
 }
 
 /**
- * Wraps the host's callback so that it cannot harm the client: its exceptions and rejections are ignored. Drops that
- * the callback causes are counted without calling it again, which prevents infinite recursion.
+ * Wraps the host's callback so that it cannot harm the client: its exceptions and rejections are ignored. If the
+ * callback itself causes drops, they are counted without calling it again, which prevents infinite recursion.
  */
 export function guardedListener(onDrop: ((drop: Drop) => unknown) | undefined): (drop: Drop) => void {
   let isTelling = false;

@@ -1,4 +1,7 @@
-/** Queued items: JSON that is created during the host's call, and the vector, which is encoded when it is sent. */
+/**
+ * Items in the queue. An item consists of JSON, which is created during the host's call, and a vector, which is not
+ * encoded until the item is sent.
+ */
 import { Buffer } from 'node:buffer';
 import { contentId } from '../core/text/content-id.ts';
 import {
@@ -78,7 +81,7 @@ interface QueryContext extends FeedbackContext {
 
 /** Creates one item for `POST /v1/queries`. Throws InvalidField for an invalid field. */
 export function createQueryRecord(query: Readonly<Record<string, unknown>>, context: QueryContext): ClientRecord {
-  // The item gets its id from `context`; the id in the query is only validated here.
+  // Validates the query's own id, although the item gets its id from `context`.
   readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
   const results = readResults(query['results'], 'results');
@@ -228,7 +231,10 @@ function readVersions(value: unknown): Record<string, string | undefined> | unde
   return { index: read('index'), embedder: read('embedder'), retriever: read('retriever') };
 }
 
-/** Product of the host's sampling probability and the client's; undefined if nothing is sampled out. */
+/**
+ * Returns the product of the host's and the client's sampling probabilities; undefined if it is 1, which means that
+ * every query is sent.
+ */
 function readSampling(value: unknown, sampleRate: number): { readonly probability: number } | undefined {
   const sampling = readObject(value, 'sampling');
   const upstream =
@@ -244,8 +250,8 @@ function readSampling(value: unknown, sampleRate: number): { readonly probabilit
 const MAX_DIMENSIONS = 16_384;
 
 /**
- * Copies a vector in single precision. Throws InvalidField for anything but 1 to 16,384 numbers that are finite in
- * single precision.
+ * Copies a vector in single precision. Throws InvalidField unless the vector has 1 to 16,384 numbers, all of which are
+ * finite in single precision.
  */
 export function copyEmbedding(value: unknown): Float32Array | undefined {
   if (value === null || value === undefined) return undefined;
@@ -276,7 +282,10 @@ function encodeEmbedding(embedding: Float32Array): string {
   return bytes.toString('base64');
 }
 
-/** Estimated size of the record object and of the headers of its string and vector. */
+/**
+ * Estimated memory overhead of an item: the record object itself, the header of its string and the header of its
+ * vector.
+ */
 const OVERHEAD_BYTES = 256;
 
 /** Upper bound of the bytes per number: 4 as float32, 5.4 in base64. */
@@ -290,10 +299,11 @@ export interface ClientRecord {
 }
 
 /**
- * Serializes the item during the host's call. This takes microseconds. Later changes by the host do not affect the
- * item, and its size is known. Unlike a slice of a string, the item does not keep a larger string alive.
+ * Serializes the item during the host's call, which takes microseconds. After that, the size of the item is known, and
+ * changes by the host no longer affect the item. Unlike a slice of a string, the item does not keep a larger string
+ * alive.
  *
- * @param fields with their names on the wire; undefined fields are omitted
+ * @param fields values, keyed by the field names of the HTTP API; undefined values are omitted
  */
 export function createRecord(fields: Readonly<Record<string, unknown>>, embedding?: Float32Array): ClientRecord {
   const json = JSON.stringify(fields);

@@ -27,7 +27,7 @@ export interface TrackedStage {
   readonly latencyMs?: Optional<number>;
   /** Results of the stage, best first, at most 1,000; omit the list if it is unknown. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
-  /** True for one of several parallel stages whose results are merged afterwards. */
+  /** True if this is one of several parallel stages whose results are merged afterwards. */
   readonly side?: Optional<boolean>;
 }
 
@@ -106,7 +106,7 @@ export interface TrackedFeedback {
     | 'no_answer'
     | 'relevance'
     | 'citation';
-  /** For a thumb: up or down, true or false, 1 or -1. For a rating or relevance: a number. */
+  /** A thumb has the value `up` or `down`, true or false, or 1 or -1. A rating or a relevance has a number. */
   readonly value?: Optional<number | string | boolean>;
   readonly documentId?: Optional<Identifier>;
   /** Rank at which the document was shown, from 1. */
@@ -124,13 +124,11 @@ export interface ClientOptions {
   /** Default pipeline for queries and feedback. */
   readonly pipeline?: Optional<string>;
   /**
-   * Maximum number of queued queries; the same limit applies to queued feedback. If a queue is full, its oldest item is
-   * dropped. Default: 10,000.
+   * Maximum number of items in each queue. Queries and feedback have separate queues. If a queue is full, its oldest
+   * item is dropped. Default: 10,000.
    */
   readonly maxQueue?: number;
-  /**
-   * Maximum estimated size of the queued queries in bytes; the same limit applies to queued feedback. Default: 16 MiB.
-   */
+  /** Maximum estimated size of each queue in bytes. Queries and feedback have separate queues. Default: 16 MiB. */
   readonly maxQueueBytes?: number;
   /** Items per request, at most 1,000. Default: 100. */
   readonly batchSize?: number;
@@ -139,7 +137,7 @@ export interface ClientOptions {
   /** Timeout of one request in milliseconds, from connecting to the end of the response. Default: 5,000. */
   readonly timeoutMs?: number;
   /**
-   * Share of sessions that is sent, 0 to 1. Queries without a session are sampled by episode, and queries without
+   * Share of sessions to send, from 0 to 1. Queries without a session are sampled by episode, and queries without
    * either are sampled individually. recalld weights the sampled queries accordingly. Default: 1.
    */
   readonly sampleRate?: number;
@@ -197,7 +195,7 @@ export interface FlushOptions {
 }
 
 export interface FlushResult {
-  /** Number of items that recalld accepted since the call. */
+  /** Number of items that recalld accepted between the call and the time at which the promise resolved. */
   readonly sent: number;
   /** Number of items not delivered when the promise resolved. */
   readonly pending: number;

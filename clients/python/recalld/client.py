@@ -37,7 +37,7 @@ class Client:
     max_queue, max_queue_bytes: maximum number and total size of buffered and in-flight items. batch_size: items per
     request, at most 1,000. flush_interval: seconds that an item waits for its batch to fill up. timeout: seconds per
     request.
-    sample_rate: share of sessions that is sent, 0 to 1. Queries without a session are sampled by episode, and queries
+    sample_rate: share of sessions to send, from 0 to 1. Queries without a session are sampled by episode, and queries
     without either are sampled individually. recalld weights the sampled queries accordingly.
     on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly. Without it, the first
     drop for each reason is logged as a warning.

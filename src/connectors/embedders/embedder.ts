@@ -28,7 +28,7 @@ export interface Embedder {
    * `signal`.
    */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;
-  /** Closes connections; absent if there are none. */
+  /** Closes the embedder's connections. An embedder without connections does not have this method. */
   close?(): Promise<void>;
 }
 

@@ -3,9 +3,9 @@ import { at, bearer, createJsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderConfig } from './embedder.ts';
 
 /**
- * Creates an embedder. Its failures have either the code of a connection error or one of `wrong_count`,
- * `missing_index`, `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch` and `zero_vector` (a zero
- * vector has no neighbors). The latency is summed over the batches.
+ * Creates an embedder. A failure has the code of a connection error, or one of these codes for an invalid response:
+ * `wrong_count`, `missing_index`, `no_vector`, `not_a_number`, `length_mismatch`, `dimension_mismatch`, and
+ * `zero_vector` (because a zero vector has no neighbors). The latency is summed over the batches.
  *
  * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */
@@ -72,8 +72,8 @@ interface Protocol {
 
 function protocolOf(config: EmbedderConfig): Protocol {
   switch (config.kind) {
-    // OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways. Vectors are sorted by their `index` field.
-    // Azure's `api-version` is a parameter of the base address.
+    // OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama, and gateways with an OpenAI-compatible API. Vectors are
+    // sorted by their `index` field. Azure's `api-version` is a parameter of the base address.
     case 'openai': {
       const { model, dimensions } = config;
       const optional = dimensions === undefined ? {} : { dimensions };
@@ -112,7 +112,7 @@ function readData(json: unknown, count: number): readonly Float32Array[] {
   for (const [place, entry] of (data as unknown[]).entries()) {
     const index = at(entry, 'index');
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      throw new BrokenResponse('missing_index', `returned element ${place} of data without a text index`);
+      throw new BrokenResponse('missing_index', `returned element ${place} of data without a valid index`);
     }
     if (ordered.has(index)) throw new BrokenResponse('missing_index', `returned index ${index} twice`);
     const vector = readVector(at(entry, 'embedding'));

@@ -44,9 +44,9 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
 /**
  * OpenAI-compatible chat models: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
  *
- * `POST {base}/chat/completions` with a strict JSON schema, at temperature 1 unless the request sets another
- * temperature (generated queries should vary). If a service rejects the schema, this call and all later calls request
- * any JSON object instead.
+ * Sends `POST {base}/chat/completions` with a strict JSON schema. The default temperature is 1, because generated
+ * queries should vary. If a service rejects the schema, this call and all later calls require a JSON object of any form
+ * instead.
  *
  * @throws RecalldError config_invalid if there is no model, or if its address, headers or TLS files are invalid
  */
@@ -124,13 +124,13 @@ function isCount(value: unknown): value is number {
 /** A request to a chat model. */
 export interface ChatRequest {
   readonly messages: readonly PromptMessage[];
-  /** JSON Schema of the response, and its name. */
+  /** JSON Schema of the response, and the name of the schema. */
   readonly schema: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
   readonly maxTokens: number;
   readonly seed: number;
   /** Default: 1. */
   readonly temperature?: number;
-  /** Purpose of the call, for messages; default: `question`. */
+  /** Purpose of the call, as shown in error messages; default: `question`. */
   readonly purpose?: string;
 }
 

@@ -80,7 +80,7 @@ interface Protocol {
   readonly batchSize: number;
   readonly bodyOf: (query: string, texts: readonly string[], k: number) => object;
   readonly resultsIn: (json: unknown) => unknown;
-  /** Key of the score in a result, which also has an `index`. */
+  /** Key of the score in a result. The key of the text's position is always `index`. */
   readonly scoreKey: string;
 }
 
@@ -89,8 +89,8 @@ function protocolOf(config: RerankerConfig): Protocol {
     // The reranker in Hugging Face Text Embeddings Inference returns `[{index, score}]`.
     case 'tei':
       return {
-        // Default of the service, which its option `--max-client-batch-size` can change. A cross-encoder scores each
-        // pair independently.
+        // The service's default limit, which can be changed by the option `--max-client-batch-size`. A cross-encoder
+        // scores each pair independently.
         batchSize: 32,
         bodyOf: (query, texts) => ({ query, texts, truncate: true }),
         resultsIn: (json) => json,
@@ -121,8 +121,8 @@ function broken(code: string, problem: string): ScoreReading {
 }
 
 /**
- * Returns the scores, keyed by text index. Each result must name a different text by `index` and have a finite
- * number in `scoreKey`. Codes: `no_result_list`, `missing_index`, `missing_score`.
+ * Returns the scores, keyed by text index. Each result must have a finite number in `scoreKey` and the index of a text
+ * in `index`; no two results may have the same index. Codes: `no_result_list`, `missing_index`, `missing_score`.
  */
 function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {
   if (!Array.isArray(results)) {

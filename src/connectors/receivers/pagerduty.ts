@@ -19,7 +19,7 @@ export const pagerdutySchema = z
   })
   .describe('A PagerDuty service.');
 
-/** Length limits of the Events API v2, which rejects an event with a longer key. */
+/** Maximum lengths in the Events API v2. The API rejects an event whose key is longer than MAX_KEY. */
 const MAX_SUMMARY = 1024;
 const MAX_KEY = 255;
 

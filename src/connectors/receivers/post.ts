@@ -6,12 +6,14 @@ import { type CommonConfig, type Receiver, receiverId } from './receiver.ts';
 
 /** Properties that differ between products. */
 interface Product {
-  /** Name of the product in error messages, such as `Slack`; the host is appended. */
+  /**
+   * Name of the product, such as `Slack`. Error messages show it with the host of the URL: `Slack (hooks.slack.com)`.
+   */
   readonly name: string;
   /** True if a sent message can be corrected without alerting people again; false by default. */
   readonly takesUpdates?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Identifies the receiver, together with the URL, if one URL serves several receivers. */
+  /** Distinguishes the receiver from other receivers with the same URL. */
   readonly key?: string | undefined;
   readonly bodyOf: (message: Message) => object;
 }

@@ -14,7 +14,7 @@ export interface Receiver {
   readonly minSeverity: Severity;
   /** True if a message that was sent can be corrected without alerting people again. */
   readonly takesUpdates: boolean;
-  /** True if the receiver attaches the chart itself and not only a link to it. */
+  /** True if messages contain the chart as an attachment; false if they contain only a link to the chart. */
   readonly attachesChart: boolean;
   /**
    * Makes one attempt to deliver a message. Returns the reason for a failure, in a sentence without secrets; null if

@@ -11,14 +11,14 @@ export const slackSchema = z
   })
   .describe('A Slack channel.');
 
-/** Text limits of Slack, which rejects a message if one of its texts exceeds its limit. */
+/** Maximum lengths of a header and of a section in Slack, which rejects messages with longer texts. */
 const MAX_HEADER = 150;
 const MAX_SECTION = 3000;
 
 /**
  * Slack shows the blocks in the channel and the text in notifications; services without support for blocks show only
- * the text. The chart is a link, because Slack refuses a message whose image it cannot fetch, such as an image from a
- * console that is reachable only in an internal network.
+ * the text. The chart is a link and not an image. Slack refuses a message with an image that it cannot fetch, and the
+ * console may be reachable only from an internal network.
  */
 export function slackBody(message: Message): object {
   const { lines, diagnosis } = message;

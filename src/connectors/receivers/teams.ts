@@ -13,7 +13,7 @@ export const teamsSchema = z
   })
   .describe('A Microsoft Teams channel.');
 
-/** Teams refuses messages of more than 28 kB. Texts of these lengths stay below this limit in any script. */
+/** Teams refuses messages of more than 28 kB. Texts of these lengths stay below this limit in every writing system. */
 const MAX_TEXT = 3000;
 const MAX_TITLE = 300;
 
@@ -22,8 +22,8 @@ function paragraph(text: string, style: object = {}): object {
 }
 
 /**
- * Returns an Adaptive Card, version 1.4. Text runs show their text unchanged, so names with `_` or `*` are not
- * formatted.
+ * Returns an Adaptive Card, version 1.4. A `TextRun` shows its text unchanged, so that a `_` or `*` in a name is not
+ * interpreted as formatting.
  */
 export function teamsBody(message: Message): object {
   const { event, severity, lines, diagnosis } = message;

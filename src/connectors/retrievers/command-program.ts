@@ -9,7 +9,8 @@ const LINE_FEED = 10;
  * Splits a byte stream into lines.
  *
  * Accepts chunks of bytes, and emits each complete line, decoded as UTF-8, without its line ending. Skips empty lines.
- * If a line is longer than `maxBytes`, calls `onTooLong` and emits nothing more; the buffer never exceeds that size.
+ * Calls `onTooLong` if a line is longer than `maxBytes`, and emits nothing after that. The buffer never exceeds
+ * `maxBytes`.
  */
 export function createLineCutter(
   maxBytes: number,
@@ -51,8 +52,8 @@ export type Program = ReturnType<typeof startProgram>;
 
 const GRACE_MS = 2000;
 /**
- * Maximum time to read the pipes of a program that has exited. A process that left the program's group may keep them
- * open.
+ * Maximum time to read the pipes of a program that has exited. A process that left the program's group may still hold
+ * the pipes open.
  */
 const DRAIN_MS = 1000;
 

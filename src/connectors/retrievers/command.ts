@@ -51,8 +51,8 @@ function readAnswerLine(line: string): AnswerLine {
 }
 
 /**
- * Reads the result of one query: with texts only if requested, and with a message that does not contain the query. If a
- * document has no id, the result is the error `missing_id`, as with other retrievers.
+ * Reads the result of one query. Document texts are read only if they were requested, and an error message never
+ * contains the query. If a document has no id, the result is the error `missing_id`, as with other retrievers.
  */
 function readOutcome(
   fields: Fields,
@@ -96,7 +96,7 @@ const MAX_MESSAGE = 300;
 function shownMessage(message: string, queryText: string): string {
   const query = queryText.trim().toLowerCase();
   if (query !== '' && message.toLowerCase().includes(query)) {
-    return 'The command reported an error; its message repeats the query and is not shown.';
+    return 'The command reported an error, whose message is not shown because it repeats the query.';
   }
   return message
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
@@ -125,20 +125,21 @@ interface Session {
   readonly program: Program;
   readonly questions: Map<string, Question>;
   hasAnswered: boolean;
-  /** When the program last wrote a line, or when a timeout was last counted. */
+  /** The later of two times: when the program last wrote a line, and when a timeout was last counted. */
   heardMs: number;
   silentRounds: number;
 }
 
 /**
  * Starts the program with the first query and keeps it running. The program receives queries concurrently and may
- * respond in any order. recalld restarts it after a back-off when it exits, when it violates the protocol (recalld can
- * then no longer match responses to queries), and when queries time out three times in a row without any output.
+ * respond in any order. recalld restarts the program after a back-off in three cases: it exits, it violates the
+ * protocol (its responses can then no longer be matched to queries), or it hangs. A program counts as hung after three
+ * consecutive timeouts without any output, or after one timeout if it has not responded to any query yet.
  *
- * Error codes: the codes that the program reports, `command_not_started`, `command_exited`, `command_hung`,
- * `command_closed`, and, for the lines that it writes, `not_json`, `too_deep`, `line_too_long`, `unknown_id`,
- * `no_result_list`, `missing_id`. The standard error of the program is read and discarded, because it may contain query
- * texts.
+ * Error codes of the program itself are `command_not_started`, `command_exited`, `command_hung` and `command_closed`. A
+ * line that the program writes may cause `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list` or
+ * `missing_id`. The program can also report its own codes; an invalid code becomes `command_error`. The standard error
+ * of the program is read and discarded, because it may contain query texts.
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,
@@ -215,7 +216,7 @@ export function createCommandRetriever(
     asked.heardMs = performance.now();
     asked.silentRounds += 1;
     if (asked.hasAnswered && asked.silentRounds < SILENT_ROUNDS) return;
-    abandon(asked, 'command_hung', 'wrote nothing for too long and was stopped');
+    abandon(asked, 'command_hung', 'produced no output for too long and was stopped');
   };
 
   const ask = (asked: Session, request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer> => {

@@ -22,7 +22,7 @@ const score = textSchema
   .describe('JMESPath expression that returns the score from a list element; null if the response has no scores.');
 
 const http = z.strictObject({
-  kind: z.literal('http').describe('Any HTTP service, described by a template and JMESPath.'),
+  kind: z.literal('http').describe('Any HTTP service, described by a request template and JMESPath expressions.'),
   url: textSchema
     .describe('URL to call; may contain the same placeholders as `body`, which are percent-encoded.')
     .meta({ secret: 'url' }),
@@ -109,7 +109,9 @@ const searchEngineShape = {
     .min(1)
     .max(10_000)
     .default(100)
-    .describe('Number of vector candidates per shard. `hybrid` also combines this many results of each search.'),
+    .describe(
+      'Number of vector candidates per shard. In `hybrid` mode, also the number of results to combine from each search.',
+    ),
   filter: z.record(z.string(), z.string()).default({}).describe('Field values that a document must have.'),
   id: textSchema.default('_id').describe('Field that contains the document id.'),
   content: textSchema.optional().describe('Field that contains the text; only a reranker needs it.'),
@@ -175,7 +177,7 @@ export type RetrieverConfigOf<Kind extends RetrieverConfig['kind']> = Extract<Re
 
 export type RerankerConfig = RetrieverConfigOf<'rerank'>['reranker'];
 
-/** Returns the pipeline's services that a retriever requires. */
+/** Returns the services, vector store and embedder, that a retriever requires from its pipeline. */
 export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'embedder')[] {
   switch (retriever.kind) {
     case 'rerank':
@@ -192,8 +194,8 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
 }
 
 /**
- * Returns the config field that must be set so that this first stage of a reranker returns document texts; null if the
- * stage already returns them.
+ * Returns the config field to set so that `stage`, the first stage of a reranker, returns document texts; null if it
+ * already returns them.
  */
 export function textFieldMissingIn(
   stage: RetrieverConfig,

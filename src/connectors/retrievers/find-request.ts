@@ -44,7 +44,7 @@ const searchProblems = [
 
 type SearchProblem = (typeof searchProblems)[number];
 
-/** Problems that any other form of the request would also have. */
+/** Problems that no other form of the request can solve. */
 const final: ReadonlySet<SearchProblem> = new Set(['redirect', 'timeout', 'limited', 'unauthorized', 'unreachable']);
 
 const textKeys = ['query', 'question', 'q', 'text', 'input', 'prompt', 'search'];
@@ -91,8 +91,8 @@ export async function findRequest(
 }
 
 /**
- * First tries a request with only a text key, because a strict service rejects unknown keys. Then adds a count, which
- * some services require.
+ * First tries requests with a single key, for the text, because a strict service rejects unknown keys. Then adds a
+ * number of results, which some services require.
  */
 function attemptsFor(url: string): Attempt[] {
   if (url.includes('{{text}}')) return [{ url, method: 'GET', body: null }];
@@ -114,7 +114,7 @@ interface Found {
   readonly results: FoundResults;
 }
 
-/** Adds the count parameter that the service supports, if there is one. */
+/** Adds a parameter for the number of results, if the service supports one. */
 async function withCount(
   attempt: Attempt,
   { results }: Found,
@@ -222,7 +222,7 @@ export interface FoundResults {
   readonly text: string | null;
   /** Ids of the first hundred results. */
   readonly ids: readonly string[];
-  /** True if all ids are different; chunks of one document may share an id. */
+  /** True if all ids are different. Ids may repeat, because chunks of one document may share an id. */
   readonly isUnique: boolean;
 }
 
@@ -270,7 +270,7 @@ const EXAMINED = 100;
  * Finds the list with the most likely ids. Among equal candidates, prefers a list with scores, then one with texts,
  * then the first.
  *
- * @returns null if no list in the response has an id, or a text, for each of its results
+ * @returns null if the response contains no list whose results all have an id or all have a text
  */
 export function findResults(answer: unknown): FoundResults | null {
   const found = listsIn(answer, [], 0).flatMap(({ path, items }) => readList(path, items) ?? []);

@@ -8,7 +8,10 @@ import { compileResults } from './results.ts';
 import type { Retriever, RetrieverRequest } from './retriever.ts';
 import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
 
-/** Headers that HTTP derives from the request and its connection; a wrong value would break both. */
+/**
+ * Headers that HTTP derives from the request and its connection. A wrong value would break the request or the
+ * connection.
+ */
 const reservedNames = new Set([
   'connection',
   'content-length',
@@ -22,9 +25,9 @@ const reservedNames = new Set([
 
 /**
  * Compiles `retriever.headers`. In values, percent-encodes `%`, leading and trailing spaces, and characters that are
- * not printable ASCII, so that every text becomes a valid value and no text can add a header. A value that consists of
- * one placeholder for a missing tag removes its header. By default, `accept` and, with a body, `content-type` are
- * `application/json`. Header names become lower case.
+ * not printable ASCII, so that every text becomes a valid value and no text can add a header. If the value of a header
+ * is a single placeholder and the query lacks its tag, the header is omitted. The default of `accept` is
+ * `application/json`, and so is that of `content-type` if the request has a body. Header names become lower case.
  *
  * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The message never contains the
  * value.
@@ -71,12 +74,12 @@ const defaultBody = { query: '{{text}}', k: '{{k}}' };
  * Creates a retriever that sends one request per query. Strings in `url`, `headers` and `body` may contain
  * placeholders.
  *
- * Retries a failed connection, 429 and every 5xx after a back-off with full jitter that respects Retry-After. Does not
- * retry a timeout, so that a hung service delays each query by a single `timeout_ms`. Does not retry responses that a
- * retry would not change. Error codes are `http_<status>`, `http_redirect`, `connection_refused`, `connection_reset`,
- * `connection_failed`, `host_unreachable`, `dns_not_found`, `dns_failed`, `tls_error`, `not_http`, `bad_encoding`,
- * `too_large`, `not_json`, `no_result_list`, `missing_id` and `path_changed`. Messages name the host and the path,
- * never a header, a parameter or the query text.
+ * Retries a request after a failed connection and after status 429 or 5xx. The back-off before a retry has full jitter
+ * and respects Retry-After. Does not retry after a timeout, so that a hung service delays each query by a single
+ * `timeout_ms`. Does not retry responses that a retry would not change. Error codes are `http_<status>`,
+ * `http_redirect`, `connection_refused`, `connection_reset`, `connection_failed`, `host_unreachable`, `dns_not_found`,
+ * `dns_failed`, `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`, `no_result_list`, `missing_id` and
+ * `path_changed`. Messages name the host and the path, never a header, a parameter or the query text.
  *
  * @throws RecalldError `config_invalid`, with the name of the field, if a query could never be sent.
  */
@@ -139,8 +142,9 @@ export function createHttpRetriever(
 /**
  * Compiles `retriever.url`. Values are percent-encoded, so each stays within its path segment or parameter.
  *
- * @throws RecalldError `config_invalid` for anything but an absolute http or https URL without user name, password and
- * fragment, and for a placeholder in the host, because a query must not choose which machine is called.
+ * @throws RecalldError `config_invalid` unless the URL is absolute, has the scheme http or https, and has no user name,
+ * password or fragment. Also throws it for a placeholder in the host, because a query must not choose which machine is
+ * called.
  */
 export function compileAddress(url: string, configField = 'retriever') {
   const parts = parseTemplate(url, `${configField}.url`);
@@ -196,7 +200,7 @@ function checkedUrl(text: string, configField: string): URL {
     throw invalid(configField, 'is not an absolute URL; use a URL such as http://rag.internal/search');
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw invalid(configField, `has the scheme ${url.protocol}; only http: and https: can be called`);
+    throw invalid(configField, `has the scheme ${url.protocol}; only http: and https: are supported`);
   }
   if (url.username !== '' || url.password !== '') {
     throw invalid(configField, `contains a user name or a password; move them to ${configField}.headers.authorization`);

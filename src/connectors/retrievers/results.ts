@@ -26,8 +26,9 @@ interface AnswerBody {
 type Expression = ReturnType<typeof compile>;
 
 /**
- * Compiles `retriever.results`. The reader returns results in the order of the response, including duplicates, up to
- * ten times as many as requested (at least 1,000). The evaluation later truncates the list and collapses duplicates.
+ * Compiles `retriever.results`. The reader returns results in the order of the response, including duplicates. It
+ * returns at most ten times the requested number; this limit is at least 1,000 and at most 10,000. The evaluation later
+ * truncates the list and collapses duplicates.
  *
  * - readId defines valid ids; without an id expression, ids are derived from the texts.
  * - One result without an id turns the whole response into the error `missing_id`. Dropping that result would move
@@ -200,8 +201,8 @@ function describeNonJson({ text, contentType }: AnswerBody): string {
 }
 
 /**
- * Describes the shape of a JSON value, never its content. Shows keys, because they reveal a wrong expression, but only
- * keys that look like names and do not equal the query.
+ * Describes the shape of a JSON value, never its content. Shows the keys that look like names and do not equal the
+ * query, because keys reveal which expression is wrong.
  */
 function describeShape(value: unknown, namesKeys: boolean, queryText = ''): string {
   if (value === null || value === undefined) return 'null';

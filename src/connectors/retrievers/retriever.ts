@@ -26,9 +26,9 @@ export interface RetrieverRequest {
 }
 
 /**
- * Maximum number of results to read from a response to a request for k. This maximum is larger than k, because several
- * chunks may belong to one document. A longer response is truncated as early as possible, because each result costs
- * time and memory at every step.
+ * Maximum number of results that are read from a response if k results were requested. This maximum is larger than k,
+ * because several chunks may belong to one document. A longer response is truncated as early as possible, because each
+ * result costs time and memory at every step.
  */
 export function keptDepth(k: number): number {
   return Math.min(10_000, Math.max(1000, 10 * k));
@@ -43,9 +43,12 @@ export interface FoundDocument extends RetrievedDocument {
 
 /** Results of one retriever stage, best first. */
 export interface RetrieverStage {
-  /** Name from the config, or `candidates`, `words`, `vectors` for retrievers whose stages recalld builds. */
+  /**
+   * Name of the stage in the config. If recalld builds the stage itself, the name is `candidates`, `first_stage`,
+   * `words` or `vectors`.
+   */
   readonly name: string;
-  /** True for one of several parallel stages whose results are merged afterwards. */
+  /** True if this is one of several parallel stages whose results are merged afterwards. */
   readonly isSide?: boolean;
   readonly documents: readonly FoundDocument[];
   /** Duration of the stage; absent if unknown. */

@@ -18,13 +18,13 @@ import {
 } from './retriever.ts';
 import { compileFilter, compileValue, type JsonValue, refuseWithoutText } from './template.ts';
 
-/** The name of an engine, and the vector search part of a search body. */
+/** Differences between the engines: the name, the authorization scheme, and the vector query in a search request. */
 const dialects = {
   elasticsearch: { name: 'Elasticsearch', keyScheme: 'ApiKey', nearest: elasticsearchKnn<JsonValue> },
   opensearch: {
     name: 'OpenSearch',
     keyScheme: 'Bearer',
-    // `size` is the number of returned results, so `k` corresponds to the candidates.
+    // OpenSearch limits the number of returned results by `size`, and the number of candidates by `k`.
     nearest: (field: string, vector: Float32Array, _size: number, candidates: number, filter: readonly JsonValue[]) =>
       opensearchKnn(field, vector, candidates, filter),
   },
@@ -35,8 +35,9 @@ const MAX_CANDIDATES = 10_000;
 
 /**
  * Sends `POST {index}/_search`. Scores come from the engine. With `hybrid`, keyword and vector search run concurrently,
- * and scores come from reciprocal rank fusion. Each search requests `candidates` results, but at least k. recalld does
- * the fusion because the engines support it only in some versions and licenses.
+ * and scores come from reciprocal rank fusion. Each of these searches requests `num_candidates` results, or k results
+ * if k is larger. recalld combines the results itself, because the engines support rank fusion only in some versions
+ * and licenses.
  *
  * Failures keep the codes from the embedder and the engine; for other codes, see readHits.
  *

@@ -48,7 +48,7 @@ function holdsText(value: JsonValue): boolean {
   );
 }
 
-/** Joins the parts with their values. `encode` is applied to values, and a missing tag becomes an empty string. */
+/** Replaces each placeholder with its value, to which `encode` is applied. A missing tag becomes an empty string. */
 export function renderText(
   parts: readonly TemplatePart[],
   request: RetrieverRequest,
@@ -89,7 +89,7 @@ function compileString(value: string, field: string): (request: RetrieverRequest
   return (request) => renderText(parts, request, (text) => text);
 }
 
-// Where Array.isArray returns false, TypeScript does not exclude readonly arrays from the type.
+// After Array.isArray has returned false, TypeScript does not exclude readonly arrays from the type of the value.
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

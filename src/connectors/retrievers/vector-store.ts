@@ -4,9 +4,9 @@ import { failureOf, missingPart, type Retriever, type RetrieverParts, withinDead
 import { compileFilter } from './template.ts';
 
 /**
- * Embeds the text and returns the k nearest documents, with cosine similarity as the score. Failures keep the codes
- * from the embedder and the store; `unsupported` states what this store cannot do. Fewer than k documents are a valid
- * result.
+ * Embeds the text and returns the k nearest documents, with cosine similarity as the score. A failure keeps its code
+ * from the embedder or the store. If the store lacks a required feature, the code is `unsupported`, and the message
+ * states the reason. Fewer than k documents are a valid result.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder in the filter
  */
