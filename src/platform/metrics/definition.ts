@@ -31,7 +31,7 @@ type Bounded<Name extends string> = `${Name}${'' | '_ci_low' | '_ci_high'}`;
 /**
  * Returns gauges with their 95 % confidence bounds: the metrics `name`, `name_ci_low` and `name_ci_high`.
  *
- * @param method how the bounds are computed, for their help text; omitted if it varies
+ * @param method name of the method that computes the bounds, for their help text; omitted if the method varies
  */
 export function boundedGauges<Name extends string, const Labels extends readonly string[]>(
   helps: Readonly<Record<Name, string>>,

@@ -39,7 +39,7 @@ const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 /**
  * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that a backend writing to
  * Prometheus produces the series that rules and dashboards use. A counter that is stored in the database gets no start
- * time, because it is older than the process.
+ * time, because its counting began before this process started.
  */
 export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Reporter, now: Date): object {
   const metrics = readings.flatMap((reading) => metricOf(reading, reporter, now) ?? []);
@@ -72,7 +72,7 @@ function metricOf(reading: MetricReading, { startedAt }: Reporter, now: Date): o
     : { name, description, gauge: { dataPoints } };
 }
 
-/** Prometheus buckets are cumulative. OTLP buckets are not, and the last OTLP bucket has no bound. */
+/** Prometheus buckets are cumulative, whereas OTLP buckets are not; the last OTLP bucket has no bound. */
 function histogramPoints({ name, values }: MetricReading, time: object): object[] {
   const series = new Map<
     string,
@@ -145,7 +145,8 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
     /**
      * Sends one request, with the configured retries and timeout.
      *
-     * @returns null if everything was accepted; otherwise the reason, and whether part of the request was accepted
+     * @returns null if everything was accepted; otherwise the reason for the failure, and whether part of the request
+     * was accepted
      */
     async send(signal: 'metrics' | 'logs', body: object): Promise<OtlpRefusal | null> {
       const call = { method: 'POST', path: `/v1/${signal}`, body, purpose: signal } as const;

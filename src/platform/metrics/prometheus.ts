@@ -41,7 +41,7 @@ export function createStoredGaugesWriter(
   };
 }
 
-/** HELP and TYPE lines; all lines of a metric must follow its heading. */
+/** The heading of each metric: its HELP and TYPE lines, which must precede its samples. */
 const headings = Object.entries<MetricDefinition>(metricCatalogue)
   .filter(([, { source }]) => source === 'stored')
   .map(([name, { help, type }]): [string, Buffer] => {
@@ -225,7 +225,7 @@ export function createExporter(settings: ExporterSettings) {
         ...(gauges === null ? [] : readStored(gauges)),
       ];
     },
-    /** Resolves when reading the rows for stored gauges has succeeded or failed. */
+    /** Resolves when the rows for stored gauges have been read, or could not be read. */
     refresh: () => snapshot.refresh(),
     close: () => snapshot.close(),
   };
@@ -282,10 +282,10 @@ function registerCatalogue(
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Measures ten times a second how late a timer fires; other work had to wait for the same time. Each delay is recorded
- * once, no matter how long it was. Does not keep the process alive.
+ * Measures ten times a second how late a timer fires, which is also how long other work had to wait. Each delay is
+ * recorded once, no matter how long it was. Does not keep the process alive.
  *
- * @param record also receives each delay
+ * @param record another function that receives each delay
  * @returns a function that stops the measurement
  */
 export function watchEventLoop(meter: Meter, record: (seconds: number) => void): () => void {

@@ -1,8 +1,8 @@
 /**
- * Sends one HTTP request and reads its response, limited in time and bytes, through a proxy if one is configured. Each
- * failure has a short stable code. Uses node:http because fetch has three problems: it opens another connection after
- * an abort and leaves it idle, it keeps the process alive if it is aborted while connecting, and it refuses some ports
- * (such as 6000).
+ * Sends one HTTP request, through a proxy if one is configured, and reads its response. The time for both and the size
+ * of the response are limited. Each failure has a short stable code. Uses node:http because fetch has three problems:
+ * it opens another connection after an abort and leaves it idle, it keeps the process alive if it is aborted while
+ * connecting, and it refuses some ports (such as 6000).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -95,7 +95,7 @@ export function classifyConnectionFailure(error: unknown): ConnectionFailure {
 /**
  * Returns the proxy for a service; null if no proxy applies.
  *
- * @param setting an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY
+ * @param setting the proxy's address, or `environment` to use HTTP_PROXY, HTTPS_PROXY and NO_PROXY
  * @param url URL of the service: its scheme, host and port matter
  * @throws RecalldError config_invalid if the proxy is not a URL
  */
@@ -124,7 +124,7 @@ export interface ExchangeTarget {
   /** Scheme, host and path, without a query or a secret. */
   readonly label: string;
   readonly isSecure: boolean;
-  /** Path of its config section for messages, such as `retriever`. */
+  /** Path of its config section, such as `retriever`, for use in messages. */
   readonly configField: string;
   /** Config key of the address; default `url`. */
   readonly urlKey?: string;
@@ -213,8 +213,8 @@ export function watchExchanges<T>(see: (seen: SeenExchange) => void, work: () =>
  * Creates the sender for one address, with its own connection pool. Idle connections close after 4 s and do not keep
  * the process alive; `close` closes them earlier. Does not follow redirects, because a redirect could send the query,
  * and headers with secrets, to another host.
- * Failures are returned as results. The promise rejects only with the reason of `signal`, as soon as it aborts. In
- * every case no timer and no listener remains, and a connection with an unread response is closed.
+ * Failures are returned as results. The promise rejects only if `signal` aborts: at once, with the signal's reason.
+ * Afterwards, no timer and no listener remains, and a connection with an unread response is closed.
  */
 export function createExchange(target: ExchangeTarget, settings: ExchangeSettings): Exchange {
   const pool = { keepAlive: true, timeout: IDLE_CONNECTION_MS };

@@ -21,7 +21,7 @@ export interface ServiceIdentity {
   readonly urlKey?: string;
   /** Headers made from config keys (see bearer, basic and keyHeader); configured headers take precedence. */
   readonly credentials?: Readonly<Record<string, string>>;
-  /** Config key from which the credentials are made, for messages; default `headers`. */
+  /** Config key that messages name as the source of the credentials; default `headers`. */
   readonly credentialsKey?: string;
   readonly maxResponseBytes?: number;
 }
@@ -34,7 +34,7 @@ export interface JsonCall {
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
   /** A bigint is sent as a number with all digits. */
   readonly body?: unknown;
-  /** Purpose of the call for messages, such as `search`. */
+  /** Purpose of the call, such as `search`, for use in messages. */
   readonly purpose: string;
   /** Factor for the configured timeout; default 1. */
   readonly patience?: number;
@@ -301,7 +301,7 @@ export function checkHeaderName(name: string, field: string): void {
   }
 }
 
-/** @throws RecalldError config_invalid for anything but tab, printable ASCII and the rest of Latin-1 */
+/** @throws RecalldError config_invalid for a character other than tab, printable ASCII, and U+0080 to U+00FF */
 export function checkHeaderValue(value: string, field: string): void {
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     const problem = 'the value contains a line break, a control character or a character outside Latin-1';

@@ -9,7 +9,7 @@ export const MAX_RETRY_DELAY_MS = 30_000;
 /**
  * Exponential back-off with full jitter: uniform in [0, min(30 s, base x 2^(attempt - 1))], so that calls that failed
  * together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s. Returns null
- * if the service requests a longer wait, because no retry can honor it.
+ * if the service requests a longer wait, because a retry within 30 s would be too early.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -44,9 +44,9 @@ const BACKOFF_MS = 200;
 const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
- * Sends a request. Retries failed connections, 429 and 5xx after a back-off with full jitter that honors Retry-After.
- * Does not retry responses that a retry would not change. Does not retry timeouts, so that a hanging service costs only
- * one timeout. Rejects with the reason of `signal` as soon as it aborts.
+ * Sends a request. Retries failed connections, 429 and 5xx after a back-off that has full jitter and honors
+ * Retry-After. Does not retry responses that a retry would not change. Does not retry timeouts, so that a hanging
+ * service costs only one timeout. Rejects with the reason of `signal` as soon as it aborts.
  *
  * @returns the result with the latency of the last attempt
  */

@@ -28,11 +28,12 @@ const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and password as %23,
 export function problemOfDatabaseUrl(text: string): string | null {
   const { authority, path, query } = partsOf(text);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // The password probably has an unescaped character, after which the rest would be parsed as the host.
+  // The password probably contains an unescaped character that ends this part of the URL, so that part of the login
+  // would be parsed as the host.
   const isCut = text.includes('#') || path.includes('@') || [...query.keys()].some((name) => name.includes('@'));
   if (isCut) return `is not a valid URL; ${ENCODING_ADVICE}`;
   if (host.includes(',') || query.get('host')?.includes(',') === true) {
-    return 'names several hosts, but recalld connects to one; use an address that always leads to the primary, such as a proxy, a virtual IP or the service of an operator';
+    return 'names several hosts, but recalld connects to one; use an address that always leads to the primary, such as a proxy, a virtual IP, or the service that a Kubernetes operator provides';
   }
   if (/:[^\]:]*[^\]:\d][^\]:]*$/.test(host)) return 'has a port that is not a number';
   if (!canDecode(text)) return `is not a valid URL; ${ENCODING_ADVICE}`;
@@ -184,8 +185,8 @@ export function mayFallBack(error: unknown): boolean {
 const TIMEOUT_MS = 5000;
 
 /**
- * Returns the connection that works now, with or without TLS if the URL allows both. If neither works, returns the
- * connection with the more specific error.
+ * Returns the connection for a URL. If the URL allows connections both with and without TLS, tries them in order of
+ * preference, and returns the first that works; if neither works, returns the one with the more specific error.
  *
  * @throws RecalldError like readDatabaseUrl
  */

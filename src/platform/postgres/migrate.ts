@@ -21,7 +21,7 @@ const UNDEFINED_OBJECT = '42704';
 /**
  * Runs deploy/postgres/grants.sql. Locks nothing if the privileges are already granted.
  *
- * @throws RecalldError database_denied, also if the role does not exist
+ * @throws RecalldError database_denied if a privilege is missing, or if the role does not exist
  */
 export async function grantRights(pool: pg.Pool): Promise<void> {
   const sql = await readFile(grants, 'utf8');
@@ -90,7 +90,8 @@ async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience)
   const query: RunSql = (text) => client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
   await query(`set local statement_timeout = ${MAX_STATEMENT_MS}`);
   await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
-  // A waiting lock request blocks all later requests, so waiting for a long query would block a busy table.
+  // A waiting lock request blocks all later requests, so a migration that waits for a long query would block a busy
+  // table.
   await query(`set local lock_timeout = ${lockMs}`);
   return applyMissing(query);
 }
@@ -98,7 +99,7 @@ async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience)
 function tableBusy(attempts: number, cause: unknown): RecalldError {
   return new RecalldError(
     'database_busy',
-    `A migration could not lock a table in ${attempts} attempts because long transactions use the table; nothing was changed. End these transactions, or try again when the load is low.`,
+    `A migration could not lock a table in ${attempts} attempts, because long transactions use the table; nothing was changed. End these transactions, or try again when the load is low.`,
     { cause },
   );
 }
@@ -138,7 +139,7 @@ async function versions(migrations: Postgrator, query: RunSql) {
   if (breaking !== undefined) {
     throw new RecalldError(
       'schema_too_new',
-      `The database has schema version ${current}, but this recalld supports up to ${newest}; migration ${nameOf(breaking)} is not compatible with it. Run a newer recalld, or restore a backup from before the migration.`,
+      `The database has schema version ${current}, but this version of recalld supports schema versions up to ${newest}; migration ${nameOf(breaking)} is not compatible with it. Run a newer recalld, or restore a backup from before the migration.`,
     );
   }
   return { current, newest, newer: newer.map(nameOf) };

@@ -7,7 +7,7 @@ type UrlField = 'storage.url' | 'storage.read_url';
 /**
  * Resolves if the database responds.
  *
- * @throws RecalldError database_unreachable with host and reason, but never the password
+ * @throws RecalldError database_unreachable, which names the host and the reason, but never the password
  */
 export async function assertReachable(pool: Pool): Promise<void> {
   try {
@@ -83,7 +83,7 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
     [
       code === 'ERR_TLS_CERT_ALTNAME_INVALID',
       'has a certificate for a different host name',
-      `use the host name in the certificate in ${field}, or use sslmode=verify-ca, which does not check the name`,
+      `change the host in ${field} to the name in the certificate, or use sslmode=verify-ca, which does not check the name`,
     ],
     [
       code.startsWith('CERT_'),
@@ -146,7 +146,7 @@ function withoutCause(error: unknown, field: UrlField): Cause {
   }
   return {
     problem: 'does not respond',
-    advice: `check whether the server is down behind a proxy, overloaded, or blocked by a firewall, or correct host and port in ${field}`,
+    advice: `check whether the server is down behind a proxy, overloaded, or blocked by a firewall, and check that the host and port in ${field} are correct`,
   };
 }
 

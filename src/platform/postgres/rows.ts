@@ -36,7 +36,7 @@ interface ValueTypes {
   text: string | null;
   smallint: number | null;
   integer: number | null;
-  /** Text of digits, because a numeric value may exceed double precision. */
+  /** The number as text, because a numeric value may exceed double precision. */
   numeric: string | null;
   'double precision': number | null;
   boolean: boolean | null;
@@ -54,7 +54,7 @@ type RowOf<C extends Columns> = { readonly [K in keyof C]: ValueTypes[C[K]] };
 /**
  * Inserts all rows with one statement; sends nothing if there are no rows.
  *
- * @param rest end of the statement, such as `on conflict do nothing`
+ * @param rest SQL with which the statement ends, such as `on conflict do nothing`
  * @returns the number of inserted or updated rows
  */
 export async function insertRows<const C extends Columns>(

@@ -10,8 +10,8 @@ import { nameOfServer, readOnly, unreachable } from './outage.ts';
 export type SessionKind = 'direct' | 'pooled';
 
 /**
- * Number of times that two sessions are compared. In a single comparison, other load on a pooler may hide that the
- * sessions share a server process.
+ * Number of times that two sessions are compared. While other clients use a pooler, a single comparison may miss that
+ * the sessions share a server process.
  */
 const ROUNDS = 3;
 
@@ -19,7 +19,8 @@ const ROUNDS = 3;
  * Resolves if each session keeps one server process, including behind a pooler in session mode. In other pooler modes,
  * named statements, LISTEN and session parameters are lost or leak to other clients, so this check uses none of them.
  *
- * @throws RecalldError database_unreachable, also if a pooler has no second session; pooler_unsuitable
+ * @throws RecalldError database_unreachable if the database does not respond, or if a pooler has no second session;
+ * pooler_unsuitable
  */
 export async function assertSessions(
   connection: PoolConfig,
@@ -96,7 +97,7 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
   if (other !== undefined) {
     throw new RecalldError(
       'search_path_wrong',
-      `The tables of recalld are in the schema ${other}, which the search_path of the role ${role} (${path}) does not contain; run ${set(other)}, or correct the parameter options in storage.url. A second deployment needs a separate database.`,
+      `The tables of recalld are in the schema ${other}, which the search_path of the role ${role} (${path}) does not contain; run ${set(other)}, or correct the \`options\` parameter in storage.url. A second deployment needs a separate database.`,
     );
   }
   if (current === null) {

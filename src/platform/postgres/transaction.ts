@@ -1,4 +1,4 @@
-/** Transactions, locks between processes, and the error for a missing privilege. */
+/** Transactions, locks that apply across processes, and the error for a missing privilege. */
 import type pg from 'pg';
 import type { PoolClient } from 'pg';
 import { codeOf, messageOf, RecalldError } from '../../core/errors.ts';
@@ -76,7 +76,7 @@ type LockName =
 /**
  * Waits for an advisory lock and holds it until the transaction ends.
  *
- * @param of distinguishes locks with the same name, for example by pipeline or golden set
+ * @param of texts that distinguish locks with the same name, such as a pipeline or a golden set
  */
 export async function lockInTransaction(client: PoolClient, name: LockName, ...of: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [

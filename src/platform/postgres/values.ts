@@ -19,7 +19,7 @@ const types = {
 
 export type ElementType = keyof typeof types;
 
-/** A `date` column accepts any time of day, in UTC. */
+/** For a `date` column, a Date with any time of day is accepted and stored as its UTC day. */
 export type Element = string | number | Date | Buffer | null;
 
 /** PostgreSQL's epoch. */

@@ -90,15 +90,15 @@ export interface BackendOptions {
 const SCHEMA = 'bullmq';
 
 /**
- * Number of workers that may be lost while running a job, including workers lost through restarts, before the job fails
- * permanently. The number is limited, because the job itself may crash its workers.
+ * Number of workers that may be lost while running a job before the job fails permanently. Workers that a restart ends
+ * count too. The number is limited, because the job itself may crash its workers.
  */
 const MAX_LOST_WORKERS = 10;
 
 /**
  * The store notifies an idle worker about new jobs. The worker also polls, in case a notification is lost. The worker
- * polls rarely, because at BullMQ's default interval of 5 s, most queries of an idle daemon would be polls. BullMQ
- * waits at most 10 s on Redis.
+ * polls rarely, because at BullMQ's default interval of 5 s, most queries of an idle daemon would be polls. If the
+ * store is Redis, BullMQ limits the interval to 10 s.
  */
 const IDLE_SECONDS = { redis: 10, postgres: 30 };
 
@@ -229,7 +229,7 @@ export async function openRedisBackend(
   let isClosing = false;
   const retryDelay = (attempt: number): number | null => (isClosing ? null : keepTrying(attempt));
   const worker = createRedisConnection(settings, { ...common, maxRetriesPerRequest: null }, retryDelay);
-  // The error event has the reason. The call fails only because the connection was closed.
+  // The reason is in the error event. The error of the failed call says only that the connection was closed.
   let trouble: Error | undefined;
   for (const connection of [producer, worker]) {
     // An error from one cluster node is reported too, although the cluster works without that node.
@@ -309,7 +309,7 @@ const ownerSchema = z.object({ id: z.string(), name: z.string() });
 /**
  * Starts the next attempt on a connection that is waiting to reconnect. A waiting connection cannot be ended cleanly:
  * it stops without an `end` event and without rejecting its pending commands. A connection that is trying to connect
- * emits the event and rejects them.
+ * emits an `end` event and rejects its pending commands.
  */
 function wake(connection: { readonly status: string; connect(): Promise<unknown> }): void {
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);

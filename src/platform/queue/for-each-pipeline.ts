@@ -56,13 +56,13 @@ const CONCURRENCY = 4;
 
 /**
  * Runs `work` for each pipeline, a few at a time, and continues after a failure. An item is a pipeline or a plan for
- * one; several items may belong to one pipeline. docs/decisions/0024 defines a failure: `work` throws if it could not
- * do its work and did not record the reason.
+ * one; several items may belong to one pipeline. As docs/decisions/0024 specifies, `work` throws if it could not do its
+ * work and did not record the reason.
  *
  * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
  * pipelines that were not processed.
- * @throws the reason of `signal`, after the running work has ended, if the signal aborts for a reason other than a
- * timeout
+ * @throws the reason of `signal` if it aborts and that reason is not a timeout. This error, too, is thrown only after
+ * the running work has ended.
  */
 export async function forEachPipeline<
   Item extends { readonly pipeline: string } | { readonly name: string; readonly pipeline?: never },

@@ -37,8 +37,8 @@ export function defineJob<Schema extends z.ZodType, Deps>(
 const CRON_JOB_RETAIN_SECONDS = 600;
 
 /**
- * Defines a scheduled job without a payload. A process runs at most one instance of it at a time. A failed job
- * is not retried, because the next tick does the same work.
+ * Defines a scheduled job without a payload. A process runs at most one instance of the job at a time. A failed job is
+ * not retried, because the next tick does the same work.
  */
 export function defineCronJob<Deps>(
   job: Pick<JobDefinition<Deps>, 'name' | 'does' | 'timeoutMs'> & {
@@ -64,7 +64,10 @@ export function defineCronJob<Deps>(
  * its end) is not enqueued again. Payloads contain ids, never query text.
  */
 export interface JobQueue {
-  /** Resolves when the job is durable. Rejects with RecalldError queue_unreachable within seconds. */
+  /**
+   * Resolves when the job is durable. Rejects with RecalldError queue_unreachable, within seconds, if the store does
+   * not respond.
+   */
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void>;
   /** Starts running queued jobs in this process. */
   work(run: RunJob): Promise<void>;
@@ -150,7 +153,7 @@ export function createJobRunner<Deps>({ jobs, jobDeps, clock, logger, meter, shu
     if (job === undefined) throw new Error(`there is no job ${task}`);
     const parsed = job.payload.safeParse(payload);
     if (!parsed.success) {
-      // Names the field and its problem; the value is not logged.
+      // The reason names the field and describes its problem; the value is not logged.
       const reason = parsed.error.issues
         .map(({ path, message }) => `${path.join('.') || 'payload'}: ${message}`)
         .join('; ');

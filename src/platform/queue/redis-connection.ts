@@ -48,8 +48,8 @@ export function createRedisConnection(
         ...(username === undefined ? {} : { sentinelUsername: username }),
         ...(password === undefined ? {} : { sentinelPassword: password }),
         ...('tls' in tls ? { sentinelTLS: tls.tls, enableTLSForSentinelMode: true } : {}),
-        // Retries, because during a failover no sentinel names a master for a few seconds, and null would end the
-        // connection permanently.
+        // Retries, because during a failover no sentinel names a master for a few seconds. Returning null at that time
+        // would end the connection permanently.
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
         // After a failover, the former master refuses writes; a reconnect queries the sentinels again. ioredis's
@@ -168,7 +168,7 @@ function readUrl(text: string) {
   };
 }
 
-/** Returns false for a login that cannot be decoded because it contains a lone `%`, which a URL may contain. */
+/** Returns false if the login cannot be decoded. A lone `%`, for example, is valid in a URL but cannot be decoded. */
 function isDecodable(text: string): boolean {
   try {
     const { username, password } = new URL(text);
@@ -200,7 +200,7 @@ export function problemOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisS
 export async function inspectRedis(settings: RedisSettings, timeoutMs: number): Promise<readonly RedisState[]> {
   const options = { connectTimeout: timeoutMs, commandTimeout: timeoutMs, maxRetriesPerRequest: 0 };
   const redis = createRedisConnection(settings, options, () => null);
-  // The failed call has the error, but not the sentinel or node that caused it.
+  // The failed call's own error does not include the error from the sentinel or node that caused it.
   let trouble: Error | undefined;
   for (const event of ['error', 'node error'] as const) {
     redis.on(event, (error: Error) => {

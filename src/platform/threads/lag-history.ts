@@ -8,7 +8,7 @@ export type LagHistory = ReturnType<typeof createLagHistory>;
 
 /** Minimum delay that is recorded; shorter delays are negligible in measured latencies. */
 const LATE_SECONDS = 0.05;
-/** Load per processor at which a process spends equal time waiting for a processor and running. */
+/** Load per processor at which a process spends as much time waiting for a processor as running. */
 const OVERLOAD = 2;
 const KEPT_MINUTES = 120;
 

@@ -153,7 +153,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     /**
      * Runs a task in a thread. If the signal of a running task aborts, its thread is terminated and replaced.
      *
-     * @param moved input buffers that are transferred instead of copied; the caller must not use them afterwards
+     * @param moved list of input buffers to transfer instead of copying; the caller must not use them afterwards
      * @throws the reason of `signal`; RecalldError overloaded if too many tasks wait; RecalldError and RangeError as
      * thrown by the task
      */

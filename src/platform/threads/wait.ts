@@ -1,4 +1,7 @@
-/** Waits that end early: when a signal aborts, or after a time limit. They leave no timer and no listener behind. */
+/**
+ * Functions that stop waiting when a signal aborts or a time limit is reached, and that leave no timer and no listener
+ * behind.
+ */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 

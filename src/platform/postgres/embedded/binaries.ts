@@ -36,7 +36,7 @@ const require = createRequire(import.meta.url);
 const ownServer = 'set storage.url to a PostgreSQL server of your own';
 
 /**
- * Finds complete and executable programs for this machine.
+ * Finds the PostgreSQL programs for this machine, and ensures that they are complete and executable.
  * @throws RecalldError `embedded_database_failed` if the platform has none, or if the installation is damaged.
  */
 export async function locateBinaries(): Promise<PostgresBinaries> {
@@ -130,7 +130,7 @@ async function versionOf(packageFolder: string): Promise<string> {
 
 /**
  * Returns the programs at a path from which the account can run them.
- * @param places folders for a copy; the first that works is used.
+ * @param places candidate folders for a copy; the first that works is used.
  * @throws RecalldError `embedded_database_failed` if there is no folder from which the account can run them.
  */
 export async function reachableBinaries(
@@ -160,7 +160,7 @@ export async function reachableBinaries(
   );
 }
 
-/** Runs the programs, because only running them reliably tests permissions, mount options and libraries. */
+/** Runs the programs, because no other test of permissions, mount options and libraries is reliable. */
 async function canRun({ postgres, initdb }: PostgresBinaries, account: Account): Promise<boolean> {
   return (await succeeds(postgres, ['--version'], account)) && succeeds(initdb, ['--version'], account);
 }

@@ -45,7 +45,7 @@ export async function ensureCluster(setup: ClusterSetup): Promise<void> {
   const version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   const ours = majorVersion(binaries.version);
   if (version !== ours) {
-    const reason = `its database was created by PostgreSQL ${version}, but this recalld contains PostgreSQL ${ours}`;
+    const reason = `its database was created by PostgreSQL ${version}, but this version of recalld contains PostgreSQL ${ours}`;
     throw unusable(dataDir, `${reason}; dump the database with the previous version of recalld`);
   }
   const { uid } = await lstat(cluster);

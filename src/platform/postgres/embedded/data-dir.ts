@@ -71,7 +71,7 @@ function ownershipOf(file: string, claim: Owner & { readonly token: string }) {
       await writeFile(next, JSON.stringify({ ...claim, port }), { mode: 0o600 });
       await rename(next, file);
     },
-    /** Releases the folder, unless another process owns it by now. */
+    /** Releases the folder, unless another process has taken it over. */
     async release(): Promise<void> {
       const isOurs = (await read(file))?.includes(claim.token) ?? false;
       if (isOurs) await rm(file, { force: true });
@@ -179,7 +179,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'it, or part of its path, is a file instead of a folder',
   ENAMETOOLONG: 'its path is too long',
   ELOOP: 'its path has a loop of symbolic links',
-  EINVAL: 'the system cannot change the owner of its files to the database user',
+  EINVAL: 'the system cannot make the database user the owner of the files in it',
   EIO: 'its disk reports errors',
   // PostgreSQL's name for ENOSPC.
   '53100': 'its disk is full',
@@ -204,7 +204,7 @@ export function unusable(dataDir: string, reason: string, cause?: unknown): Reca
 export type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 
 /**
- * Opens and empties the log. The PostgreSQL account inherits the file descriptor, so it needs no permission for the
+ * Opens and empties the log. PostgreSQL inherits the open file descriptor, so its account needs no permission for the
  * file.
  */
 export async function openServerLog(dataDir: string) {

@@ -125,8 +125,9 @@ export async function runGuarded(program: GuardedProgram, signal?: AbortSignal):
 }
 
 /**
- * Returns the path by which a program reaches its working directory. On Linux, /proc works with any characters in the
- * path, and even if the program's user may not traverse the parent folders.
+ * Returns the path by which a program reaches its working directory. On Linux, this path is in /proc, and works no
+ * matter which characters the folder's own path contains, and even if the program's user may not traverse the parent
+ * folders.
  */
 export function pathFromInside(folder: string): string {
   const link = '/proc/self/cwd';
@@ -151,7 +152,7 @@ export async function processState(pid: number): Promise<ProcessState> {
   if (process.platform !== 'linux') return { running: true, startTime: await startTimeByPs(pid) };
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program name in parentheses, with any characters; other fields contain no spaces.
+    // The second field, the program name in parentheses, may contain any characters; other fields contain no spaces.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     // A zombie counts as not running.
     if (fields[0] === 'Z' || fields[0] === 'X') return { running: false };

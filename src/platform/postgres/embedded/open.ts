@@ -81,7 +81,7 @@ export interface EmbeddedPostgres {
  * server cannot outlive this process, however the process ends, and does not keep the process alive.
  *
  * @throws RecalldError `data_dir_in_use`, `data_dir_unusable`, `embedded_database_failed` or `database_unreachable`
- * (the daemon's database does not respond); the signal's reason if it aborts.
+ * (the daemon's database does not respond); if the signal aborts, its reason.
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { purpose, signal, logger, waitLimitMs = 30_000 } = options;
@@ -185,7 +185,7 @@ async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | 
   const cluster = clusterOf(dataDir);
   const pid = await runningPostmaster(cluster);
   if (pid === null) return;
-  logger.info(`Stopping a PostgreSQL server that a crashed recalld left running in the data folder (process ${pid}).`, {
+  logger.info(`Stopping PostgreSQL process ${pid}, which a crashed recalld process left running in the data folder.`, {
     dataDir,
     pid,
   });

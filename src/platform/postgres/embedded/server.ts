@@ -247,8 +247,8 @@ export async function runningPostmaster(cluster: string): Promise<number | null>
 }
 
 /**
- * Stops a cluster's server by a fast shutdown. If that takes too long, uses an immediate shutdown, after which the next
- * start recovers from the write-ahead log. Committed data is preserved either way.
+ * Stops a cluster's server with a fast shutdown. If that takes too long, uses an immediate shutdown, after which the
+ * next start recovers from the write-ahead log. Committed data is preserved either way.
  * @returns the process id of a server that did not stop, or null.
  */
 export async function endPostmaster(
