@@ -1,4 +1,4 @@
-/** Renders content as plain text for a terminal. Links become their text; forms, buttons and choices are omitted. */
+/** Renders content as plain text for a terminal. Omits the URLs of links, and all forms, buttons and choices. */
 import { formatAligned, plain, sparkline, styled } from '../cli/output.ts';
 import { count, duration, formatBounded, formatValue, minute, percentage, range, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';

@@ -1,4 +1,4 @@
-/** Forms on pages: actions, which require scope admin, and list filters. */
+/** Forms on pages: actions, which require the `admin` scope, and list filters. */
 import type { ComponentChildren } from 'preact';
 import type { Form, Input } from '../model/content.ts';
 import { hrefOf } from './links.ts';
@@ -12,7 +12,7 @@ export function FormFigure({
 }: {
   readonly form: Form;
   readonly frame: Frame;
-  /** Replaces the form for visitors without scope admin. */
+  /** Replaces the form for visitors without the `admin` scope. */
   readonly forbidden: ComponentChildren;
   readonly children: ComponentChildren;
 }) {

@@ -16,7 +16,7 @@ export interface Visitor {
   readonly user: { readonly id: string; readonly name: string } | null;
   /** False if a proxy, and not recalld, signs users in and out. */
   readonly canSignOut: boolean;
-  /** True if the user has the scope admin. */
+  /** True if the user has the `admin` scope. */
   readonly canAct: boolean;
   readonly formToken: string;
 }

@@ -106,7 +106,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
     case 'lines':
       return <pre>{content.text}</pre>;
     case 'prose':
-      // biome-ignore lint/security/noDangerouslySetInnerHtml: text of a file of this package, whose HTML is escaped
+      // biome-ignore lint/security/noDangerouslySetInnerHtml: from a file in this package, with its HTML escaped
       return <div class="prose" dangerouslySetInnerHTML={{ __html: content.html }} />;
     case 'progress':
       return <progress value={content.value} max={content.of} aria-label={content.label} />;
@@ -225,7 +225,7 @@ const marks: Record<Tone, string> = {
   neutral: 'M1 4h8v2H1z',
 };
 
-/** CSS classes of the styles whose class has another name. */
+/** CSS classes of those styles whose class name differs from the style's name. */
 const classes: Readonly<Partial<Record<Style, string>>> = {
   quiet: 'of',
   note: 'severity',

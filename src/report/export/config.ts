@@ -10,7 +10,7 @@ export const exportSchema = z
       .string()
       .min(1)
       .describe(
-        'Folder to which data is exported. If several hosts run workers, all must have the same folder, such as a mounted volume.',
+        'Folder to which data is exported. If several hosts run workers, they must share this folder, for example on a mounted volume.',
       ),
     format: z.enum(exportFormats).default('parquet').describe('File format.'),
     tables: z

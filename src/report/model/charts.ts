@@ -1,4 +1,4 @@
-/** Charts as data. A page draws them; a terminal prints one line for each. */
+/** Charts as data. Pages draw the charts; a terminal prints one line for each chart. */
 import type { Unit } from '../../core/format.ts';
 import type { Severity, Verdict } from '../../core/model.ts';
 
@@ -129,8 +129,8 @@ const MIN_SHARE = 1 / 8;
 const MIN_SPAN_MS = 10 * 60_000;
 
 /**
- * Returns the start of the time axis. It is later than `from` if all points are at the very end, as shortly after
- * installation, so that the points fill the second half of the axis.
+ * Returns the start of the time axis. If all points are at the very end of the range, as is the case shortly after
+ * installation, the axis starts later than `from`, so that the points fill its second half.
  */
 export function shownFrom(from: Date, until: Date, points: readonly { readonly at: Date }[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));

@@ -190,12 +190,12 @@ export interface Pager {
   readonly link: (text: string, page: number) => Link;
 }
 
-/** An action that requires scope admin; with method `get`, a filter that every visitor may use. */
+/** An action that requires the `admin` scope; with method `get`, a filter that every visitor may use. */
 export interface Form {
   readonly kind: 'form';
   /**
-   * URL to which the form is posted; null for the URL of the page, which then shows the result in the section
-   * `section`.
+   * URL to which the form is posted; null for the URL of the page, which then shows the result in the section named
+   * by `section`.
    */
   readonly action: string | null;
   readonly section?: string;
@@ -205,7 +205,7 @@ export interface Form {
   readonly content: Content;
   /** Summary that expands the form, with an accessible name if the summary is ambiguous. */
   readonly fold?: { readonly summary: string; readonly label?: string };
-  /** Text shown in place of the form to users without scope admin. */
+  /** Text shown in place of the form to users without the `admin` scope. */
   readonly forbidden?: Content;
 }
 
@@ -219,7 +219,7 @@ export interface Input {
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A page without its frame (header, navigation, footer), which is the same for all pages. */
+/** The content of one page. All pages share the frame (header, navigation, footer) around their content. */
 export interface PageContent {
   readonly title: string;
   /** Pipeline of the page; null for a page about all pipelines. */

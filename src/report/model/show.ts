@@ -198,13 +198,13 @@ export function pipelineChoices(path: string, pipelines: readonly string[], chos
   ]);
 }
 
-/** A button that makes recalld call the services of the pipeline and show the result in the section `toSection`. */
+/** A button that makes recalld call the pipeline's services and show the result in the section named by `toSection`. */
 export function ask(toSection: string, text: string, description: string): Form {
   return {
     kind: 'form',
     action: null,
     section: toSection,
     content: paragraph({ kind: 'button', text }, ' ', description),
-    forbidden: paragraph(`${text}: ${description} Requires an API key with scope admin.`),
+    forbidden: paragraph(`${text}: ${description} Requires an API key with the admin scope.`),
   };
 }

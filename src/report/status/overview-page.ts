@@ -220,7 +220,7 @@ function measures({ status, trends, quality }: OverviewData): Content {
   });
 }
 
-/** Returns false for e-values, which are hard to interpret. The density page shows them with their threshold. */
+/** Returns false for e-values, which are hard to interpret. The density page shows e-values with their threshold. */
 function hasUnit({ measure }: MeasurementStatus): boolean {
   return !measure.endsWith('_evidence_ratio');
 }

@@ -12,7 +12,7 @@ import { readStatus, readStatuses } from './read-status.ts';
 
 const PAGE_SIZE = 10;
 
-/** Reads the pipelines whose name contains the filter, worst first, and the charts of those on the page. */
+/** Reads the pipelines whose name contains the filter, worst first, and the charts of the pipelines on this page. */
 export async function readStatusPage(context: Context, query: Query, range: TimeRange) {
   const now = context.clock.now();
   const [statuses, open, silences] = await Promise.all([
@@ -42,7 +42,7 @@ export async function readStatusPage(context: Context, query: Query, range: Time
   };
 }
 
-/** Verdicts, the worst first. Missing data may hide a worse verdict, so it comes before a warning. */
+/** Verdicts, the worst first. Missing data may hide a worse verdict, so `no_data` is listed before `warning`. */
 export const verdictsWorstFirst: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
 
 function worstFirst(statuses: readonly PipelineStatus[]): PipelineStatus[] {

@@ -1,6 +1,6 @@
 /**
  * Derives a pipeline's status from stored data. A pipeline is never `ok` while required data is missing or too old
- * (`no_data`) or while an alert is firing. Data and alerts are evaluated from the same facts at the same time.
+ * (`no_data`) or while an alert is firing. Data and alerts are evaluated together, from the same facts.
  */
 
 import type { CheckState } from '../../checks/rules/check-state.ts';
@@ -99,7 +99,8 @@ function normalRangeOf(
 }
 
 /**
- * Returns the open incident of a pipeline; null if the pipeline is healthy, because the incident will then be closed.
+ * Returns the open incident of a pipeline. Returns null if the pipeline is healthy, because an incident that is still
+ * open is about to be closed.
  */
 export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   { pipeline, state }: PipelineStatus,
@@ -153,7 +154,7 @@ function checkFinding({ name, verdict, explanation, isTooOld }: CheckState): Rea
   return verdict === 'no_data' ? { verdict, sentence, headline: `no data for ${name}` } : { verdict, sentence };
 }
 
-/** Returns the status of configured sets, then of sets that were only run manually. */
+/** Returns the status of each golden set in the config, then of each set that was run but is not in the config. */
 function goldenStatuses({ name, golden }: WatchedPipeline, facts: StatusFacts, now: Date) {
   const own = facts.latest.filter(({ pipeline }) => pipeline === name);
   const configured = golden.map(({ set }) => set);
@@ -199,7 +200,7 @@ function goldenFindings(
   return share < ERRORS_SHARE ? [] : [{ verdict: share < OUTAGE_SHARE ? 'warning' : 'critical', sentence }];
 }
 
-/** Returns the measures that a pipeline has even without traffic, each with the subject of a sentence about it. */
+/** Returns the measures that a pipeline has even without traffic, and the name that sentences use for each. */
 function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [
     { measure: SAMPLES_READ, part: 'Live traffic' },

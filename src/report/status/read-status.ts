@@ -1,4 +1,4 @@
-/** Reads the status of pipelines: of one pipeline in detail, or of all pipelines as an overview. */
+/** Reads the status of one pipeline in detail, or an overview of all pipelines. */
 import { statesOf } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';

@@ -169,7 +169,7 @@ export const statusEndpoints: readonly Endpoint[] = [
   {
     ...listed,
     path: '/v1/feedback/summary',
-    summary: 'User feedback in a window that ends now, with 95 % CI.',
+    summary: 'User feedback in a window that ends now, with 95 % confidence intervals.',
     query: feedbackSummaryQuery,
     responses: { '200': { description: 'Feedback per pipeline.', body: feedbackSummarySchema } },
   },

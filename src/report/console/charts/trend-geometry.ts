@@ -112,7 +112,7 @@ function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (val
   return { line: path(toLine), band: path(toBand) };
 }
 
-/** Labels a tick with the day at midnight, otherwise with the time. */
+/** Returns the label of a tick: the date for a tick at midnight, the time for any other tick. */
 export function tickText(at: Date): string {
   const [date = '', time = ''] = at.toISOString().split('T');
   return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
@@ -160,7 +160,7 @@ const MARK_ROOM = 80;
  * Returns the numbers of marks, from 1, and their places. Numbers that would overlap become one range such as `2-4`,
  * centered over its marks.
  *
- * @param places places of the marks, in ascending order
+ * @param places positions of the marks, in ascending order
  */
 export function markNumbers(places: readonly number[]): { readonly text: string; readonly place: number }[] {
   const groups: { readonly first: number; last: number }[] = [];

@@ -10,7 +10,7 @@ import { assertOwnOrigin, secure } from './defences.ts';
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
-/** Query parameters that a change of the time range removes: the range itself, notices and list positions. */
+/** Query parameters to remove when the time range changes: the range itself, notices and list positions. */
 const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done', 'before']);
 
 /** Notices shown after an action, by the value of the query parameter `done`. */

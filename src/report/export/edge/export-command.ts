@@ -29,7 +29,7 @@ export function exportCommand(command: Command, signal: AbortSignal): CommandUnk
     .requiredOption('--to <dir>', 'folder for TABLE/date=YYYY-MM-DD/part-N.FORMAT and manifest.json')
     .option('--tables <list>', 'tables, separated by commas (default: all; see docs/reference/export.md)', parseTables)
     .option('--from <day>', 'first day (UTC), such as 2026-11-01 (default: the oldest)', parseDay)
-    .option('--until <day>', 'last day (UTC), included (default: today)', parseDay)
+    .option('--until <day>', 'last day (UTC), inclusive (default: today)', parseDay)
     .option(
       '--since-last',
       'export only what changed since the last export to the folder, with the tables and days of that export',

@@ -103,7 +103,10 @@ export const exportTables: readonly ExportTable[] = [
         'context_characters',
         'Number of characters in the texts of all results; null if the results have no texts.',
       ),
-      double('context_repeated', 'Share of five-word text sequences that an earlier result contains.'),
+      double(
+        'context_repeated',
+        'Share of the five-word sequences in the texts of the results that already occur in an earlier result.',
+      ),
     ],
   },
   {
@@ -147,7 +150,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'traffic',
-    does: 'Number of all live queries, sampled or not, per minute; data older than 32 days is per hour.',
+    does: 'Live queries received per minute, whether sampled or not; for data older than 32 days, per hour.',
     ...byTime('live_query_counts', 'minute'),
     columns: [
       pipeline,
@@ -192,8 +195,8 @@ export const exportTables: readonly ExportTable[] = [
       integer('grade', 'Grade from 0 to 3; null if the judge returned none.'),
       boolean('is_flagged', 'True if a text addresses the judge (possible prompt injection).'),
       timestamp('judged_at', 'When the document was graded.'),
-      text('graded_by', 'Name of the person; null for grades of a model.'),
-      text('model', 'Fingerprint of the judge model; null for grades of a person.', 'r.fingerprint'),
+      text('graded_by', 'Name of the person who gave the grade; null if a model gave it.'),
+      text('model', 'Fingerprint of the judge model; null if a person gave the grade.', 'r.fingerprint'),
     ],
   },
   {
@@ -314,7 +317,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'incidents',
-    does: 'Incidents, with their latest diagnosis and the verdict of a person on the diagnosed cause.',
+    does: 'Incidents, with their latest diagnosis, and whether a person marked the diagnosed cause as right.',
     source: 'incidents r left join cause_marks m on m.incident_id = r.id',
     joins: `left join lateral (
         select * from diagnoses d where d.incident_id = r.id order by d.id desc limit 1) d on true`,
@@ -330,14 +333,14 @@ export const exportTables: readonly ExportTable[] = [
       text('severity', 'Worst severity: `critical` or `warning`.'),
       timestamp('acknowledged_at', 'When a person acknowledged the incident; null until then.'),
       text('acknowledged_by', 'Name of the person who acknowledged the incident.'),
-      json('alerts', 'Names of the firing alerts at the latest diagnosis.', 'to_jsonb(d.alerts)'),
-      text('cause', 'Most likely cause at the latest diagnosis.', 'd.cause'),
+      json('alerts', 'Names of the alerts that were firing at the time of the latest diagnosis.', 'to_jsonb(d.alerts)'),
+      text('cause', 'Most likely cause according to the latest diagnosis.', 'd.cause'),
       text('confidence', '`high`, `medium` or `low`.', 'd.confidence'),
       double('probability', 'Posterior probability of the cause.', 'd.probability'),
       text('summary', 'The diagnosis in one or two sentences.', 'd.summary'),
       boolean(
         'is_right',
-        'True if a person marked the cause as right, false if a person marked it as wrong; otherwise null.',
+        'True if a person marked the cause as right, false if a person marked it as wrong; null if it is unmarked.',
         'm.is_right',
       ),
       text(

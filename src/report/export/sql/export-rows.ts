@@ -46,7 +46,10 @@ export function createExportRows(pool: Pool) {
         yield batch.map((row) => columns.map(({ name }) => row[name] ?? null));
     },
 
-    /** Waits until no other process that uses the database writes to this folder, then runs `work`. */
+    /**
+     * Runs `work` while it holds a lock on the folder, which excludes all other processes that use the database. Waits
+     * while another process holds the lock.
+     */
     async alone<T>(folder: string, clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const client = await pool.connect();
       const ask = async (does: string): Promise<boolean> => {
