@@ -97,7 +97,7 @@ export const mcpTools: readonly Tool[] = [
   }),
   aTool({
     name: 'explain',
-    does: 'Explains why a document was not returned for a query: one verdict with its evidence. Sends about five requests to the retriever and the store, within the limits of golden runs.',
+    does: 'Explains why a document was not returned for a query: one verdict with its evidence. Sends about five requests to the retriever and the store, subject to the concurrency and rate limits that also apply to golden runs.',
     pipelines: 'named',
     input: z.strictObject({
       pipeline,
@@ -108,7 +108,7 @@ export const mcpTools: readonly Tool[] = [
         .record(z.string(), z.string())
         .default({})
         .describe(
-          'Tags of the query, which a filter of the retriever may need. A key without the scope admin may only send tags that a golden query has.',
+          'Tags of the query. The retriever may need them for its filter. An API key that lacks the admin scope can send only the tags of a golden query.',
         ),
     }),
     answer: async (context, { tags, ...request }, signal, choosesTags) => {
@@ -119,7 +119,7 @@ export const mcpTools: readonly Tool[] = [
   }),
   aTool({
     name: 'explain_run',
-    does: 'Explains why the relevant documents that a golden run missed were not returned: a verdict for each, and totals. Sends about five requests per query to the retriever, within the limits of golden runs.',
+    does: 'Explains why the relevant documents that a golden run missed were not returned: a verdict for each, and totals. Sends about five requests per query to the retriever, subject to the concurrency and rate limits that also apply to golden runs.',
     pipelines: 'id',
     input: z.strictObject({
       run_id: z.string(),

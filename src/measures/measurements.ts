@@ -52,8 +52,8 @@ function replacing(columns: Columns, keys: readonly string[]): string {
 const seriesKeys = ['pipeline', 'measure', 'segment'] as const;
 
 /**
- * Inserts values, replaces older measurements with the same key, and deletes gaps of the same series whose windows do
- * not end later.
+ * Inserts values, replaces older measurements with the same key, and deletes each gap in the same series whose window
+ * ends at the same time or earlier.
  */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
@@ -249,7 +249,7 @@ async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   for (const row of gaps) {
     const { pipeline, measure, segment, windowEnd } = row;
     const newest = series.get(seriesKey(row))?.newest ?? null;
-    // With concurrent writers, the row of a gap can remain although a value for the same or a later window exists.
+    // Concurrent writers can leave a gap in the database although the same window or a later one has a value.
     if (newest !== null && newest.windowEnd >= windowEnd) continue;
     series.set(seriesKey(row), { pipeline, measure, segment, newest, gap: aged(row) });
   }

@@ -25,7 +25,10 @@ export const NORMAL_RANGES = 'measures_normal';
 
 /** Maximum age of values from which a normal range is learned. */
 const HISTORY_MS = 14 * DAY_MS;
-/** Number of earlier values that are read per window length. Windows overlap, so more values would add little. */
+/**
+ * Maximum number of earlier values that are read from a period as long as one window. Windows overlap, so more values
+ * would add little.
+ */
 const VALUES_IN_WINDOW = 12;
 
 /** Maximum number of incidents and of deployments to read. */
@@ -42,8 +45,8 @@ function plansOf({ pipelines }: Config) {
 
 async function incidentsOf({ db }: Context, pipeline: string, during: TimeSpan): Promise<readonly TimeSpan[]> {
   const found = await db.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
-  // Values during incidents that consist only of changed measures count as normal, so that a permanent change becomes
-  // the new normal.
+  // An incident that consists only of alerts for changed measures is ignored: its values count as normal, so that a
+  // permanent change becomes the new normal.
   const relevant = found.filter(({ timeline }) => timeline.some(({ rule }) => rule !== MEASURE_CHANGED));
   return relevant.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
 }

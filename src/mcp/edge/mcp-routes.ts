@@ -15,7 +15,7 @@ export const mcpEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/mcp',
     tag: 'status',
-    summary: 'The tools of `recalld mcp` for assistants: the Model Context Protocol over HTTP, without sessions.',
+    summary: 'Serves the tools of `recalld mcp` to assistants: stateless Model Context Protocol over HTTP.',
     scope: 'read',
     pipelines: 'tools',
     body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),

@@ -42,7 +42,7 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
   // Unless one segment is selected, the panel shows several series, each with a normal range of its own.
   const isWatched =
     row !== undefined && isWatchedMeasure(row.measure) && row.gauge?.labels.includes('segment') === true;
-  // Rows that only count something have no note.
+  // Without a note, the panel shows the metric's help text.
   const described = row === undefined || row.note === '' ? {} : { description: row.note };
   const isSegmented = row?.gauge?.labels.includes('segment') === true;
   return {

@@ -38,7 +38,7 @@ export const indexMeasures = {
     scale: 'share',
     gauge: shareGauge(
       'recalld_index_orphaned_ratio',
-      'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the value is the share of chunks of such documents in a uniform sample.',
+      'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the value is the share of chunks in a uniform sample that belong to orphaned documents.',
     ),
     thresholdPolicy: share,
   },
@@ -56,7 +56,7 @@ export const indexMeasures = {
   index_lag_seconds: {
     title: 'Index lag, p95',
     subject: 'the p95 index lag',
-    note: "Time within which 95 % of a day's document changes reach the store. A change that has not arrived yet counts with its waiting time so far.",
+    note: "Time within which 95 % of a day's document changes reach the store. A change that has not arrived yet is included with the time that it has been waiting so far.",
     scale: 'seconds',
     gauge: lagGauge(
       'recalld_index_lag_seconds',

@@ -5,7 +5,7 @@ const HOURLY = 3600;
 const judgedGauge = gaugesBy(['pipeline', 'segment', 'k'], 'jackknife over sessions');
 const episodeGauge = gaugesBy(
   ['pipeline', 'segment', 'k'],
-  'jackknife over sessions, or over episodes without a session',
+  'jackknife over sessions, or over episodes that have no session',
 );
 const agreementGauge = gaugesBy(['pipeline'], 'jackknife over sessions');
 const thresholdPolicy = { worse: 'below', unit: 'share', minN: 30, confirm: 2, scope: 'traffic' } as const;
@@ -32,7 +32,7 @@ export const judgedMeasures = {
   live_ndcg: {
     title: 'Judged live nDCG',
     subject: 'live nDCG (human-calibrated)',
-    note: 'How well the top documents of live queries are ordered, best first. The 95 % CI accounts for judge bias.',
+    note: 'How well the retriever ranks the top documents of live queries; 1 is the ideal order. The 95 % CI accounts for judge bias.',
     scale: 'score',
     every: HOURLY,
     gauge: judgedGauge(
@@ -49,14 +49,14 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: judgedGauge(
       'recalld_live_precision',
-      'Mean share of the top k documents with grade 2 or 3, over live queries in the trailing window; calibrated by human judgments.',
+      'Share of the top k documents that have grade 2 or 3, averaged over live queries in the trailing window; calibrated by human judgments.',
     ),
     thresholdPolicy,
   },
   live_hit_rate: {
     title: 'Judged live hit rate',
     subject: 'live hit rate (human-calibrated)',
-    note: 'Share of live queries with an answer, or part of one, among their top documents (grade 2 or 3).',
+    note: 'Share of live queries with at least one top document that contains an answer or part of one (grade 2 or 3).',
     scale: 'share',
     every: HOURLY,
     gauge: judgedGauge(
@@ -96,13 +96,13 @@ export const judgedMeasures = {
   },
   live_ndcg_drop: {
     title: 'Drop in judged live nDCG',
-    subject: 'the drop in live nDCG from the previous weeks',
-    note: 'How far the live nDCG of the last days is below that of the previous weeks. The value comes from the judge model alone until people have graded enough queries from these days.',
+    subject: 'the drop in live nDCG compared with previous weeks',
+    note: 'How far live nDCG in recent days is below live nDCG in the previous weeks. Until people have graded enough queries from the recent days, the value comes from the judge model alone.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_drop',
-      help: 'How far the nDCG at k of live queries in the last days is below that of the preceding weeks (up to six). The value comes from human judgments once they confirm or reject the drop; until then, from the judge model, with bounds that remain valid over a year of daily evaluations.',
+      help: 'How far the nDCG at k of live queries in recent days is below that of the preceding weeks (up to six). The value comes from human judgments once they confirm or reject the drop; until then, from the judge model, with bounds that remain valid over a year of daily evaluations.',
       labels: ['pipeline', 'k'],
       bounds: "Student's t over days, or Welch's t over sessions",
     },
@@ -129,12 +129,12 @@ export const judgedMeasures = {
   rewrite_gain: {
     title: 'Gain of query rewriting',
     subject: 'the gain of query rewriting (judge model only)',
-    note: "Mean nDCG of the first query of an agent turn, as the agent rewrote it, minus the nDCG of the user's original text. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.",
+    note: "How much nDCG rises on average because an agent rewrites the first query of a turn: nDCG of the rewritten query minus nDCG of the user's original text. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.",
     scale: 'score',
     every: HOURLY,
     gauge: episodeGauge(
       'recalld_rewrite_gain',
-      'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes with a rewritten first query in the trailing window. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
+      'Mean difference between the nDCG at k of the rewritten first query and the nDCG at k of the original text, over the episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
     ),
     thresholdPolicy: { ...thresholdPolicy, unit: 'difference' },
   },
@@ -157,7 +157,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: agreementGauge(
       'recalld_human_agreement',
-      'Quadratic weighted kappa of two people who graded the same documents of live queries independently: 1 is full agreement, 0 is agreement by chance. The agreement of a judge model with people can hardly exceed this value.',
+      'Quadratic weighted kappa of two people who graded the same documents of live queries independently: 1 is full agreement, 0 is agreement by chance. This value is an approximate upper limit for the agreement between a judge model and people.',
     ),
   },
   judge_drift: {

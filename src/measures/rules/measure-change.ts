@@ -72,9 +72,9 @@ const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; re
   episode_repeats: { absolute: 0.05, relative: 0.35 },
 };
 /**
- * Smallest relevant change of a duration. A change must reach both limits: the one relative to the normal value,
- * because a busy machine may double latencies, and the one in seconds, because users who wait for a generated answer do
- * not notice a fifth of a second.
+ * Smallest relevant change of a duration. A change must reach both limits. The limit relative to the normal value is
+ * needed because latencies may double on a busy machine. The limit in seconds is needed because users who wait for a
+ * generated answer do not notice a fifth of a second.
  */
 const MIN_RELATIVE_DELAY = 1;
 const MIN_DELAY_SECONDS = 0.2;
@@ -87,10 +87,10 @@ const FEWEST_LATER_CALLS = 0.12;
 const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
- * Learns the normal range from earlier values: their median, plus and minus as many standard deviations as the false
- * alert budget requires. Excludes values whose window overlaps the newest window, values during an incident, and values
- * that were measured against another pinned run. Once there are enough values since the latest deployment, older values
- * are ignored.
+ * Learns the normal range from earlier values: their median, plus and minus the number of standard deviations that the
+ * budget for false alerts requires. Excludes values whose window overlaps the newest window, values during an incident,
+ * and values that were measured against another pinned run. Once there are enough values since the latest deployment,
+ * older values are ignored.
  *
  * @param earlier values of the same series, oldest first
  * @param budget number of false alerts accepted for all watched series of a pipeline together; `series` is the number
@@ -144,8 +144,9 @@ function materialChange(measure: string, scale: MeasureScale, normal: number): n
 }
 
 /**
- * True if the whole 95 % interval (or the value, if it has no interval) lies outside the normal range. If only one
- * direction is worse, changes in the other direction do not count.
+ * True if the whole 95 % interval (or the value, if it has no interval) lies outside the normal range. If a threshold
+ * policy defines which direction is worse, only changes in that direction count, except for `episode_retrievals`, where
+ * both directions count.
  */
 export function isChanged({ measure, value, ciLow, ciHigh }: Value, { low, high }: NormalRange): boolean {
   const worse = measureRow(measure).thresholdPolicy?.worse;

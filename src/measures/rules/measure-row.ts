@@ -15,7 +15,10 @@ export interface ThresholdPolicy {
   readonly minN: number;
   /** Default number of consecutive measurements that must yield a new verdict before the verdict changes. */
   readonly confirm: number;
-  /** Where the measure has values: all traffic and each segment, each golden set, or the whole pipeline. */
+  /**
+   * What each value of the measure describes: live traffic (in total or in one segment), a golden set, or the whole
+   * pipeline.
+   */
   readonly scope: 'traffic' | 'golden_sets' | 'pipeline';
 }
 

@@ -54,7 +54,7 @@ export function measureRow(measure: string): Measure {
   );
 }
 
-/** Returns the title of a measure for use within a line: `live latency p95` for `Live latency, p95`. */
+/** Returns the title of a measure as it appears in running text: `live latency p95` for `Live latency, p95`. */
 export function titleInLine(measure: string): string {
   const { title } = measureRow(measure);
   return `${title.charAt(0).toLowerCase()}${title.slice(1)}`.replace(', ', ' ');
@@ -65,11 +65,11 @@ const gapReasons: Readonly<Record<string, string>> = {
   none_sampled: 'live queries arrived, but none was sampled',
   no_clicks: 'no clicks',
   no_stages: 'no live query reports stages',
-  no_texts: 'no query with the texts of all its documents',
+  no_texts: 'no live query has a text for each of its documents',
   no_query_texts: 'no live query has a text',
   no_episodes: 'no closed episode',
   single_retrievals: 'no episode with a second retrieval',
-  no_rewritten_queries: 'no query whose original text differs',
+  no_rewritten_queries: 'no query differs from its original text',
   no_feedback: 'no feedback',
   no_baseline: 'no baseline yet',
   no_vectors: 'no live query with a vector',
@@ -92,7 +92,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   manifest_unreadable: 'the manifest cannot be read',
   too_few_changes: 'too few documents changed',
   too_few_answers: 'too few golden queries returned documents',
-  none_missed: 'the golden run missed no relevant document with a stored text',
+  none_missed: 'the golden run missed no relevant document whose text is in the store',
   timeout: 'the store or the embedder took too long',
 };
 

@@ -1,7 +1,7 @@
 /** Outcome of a scheduled measure: a value with its bounds, or a gap with its reason. */
 import { measureRow } from './measure-table.ts';
 
-/** Maximum time between two scheduled runs of a golden set in seconds; null for a set without a schedule. */
+/** Maximum time, in seconds, between two scheduled runs of a golden set; null for a set without a schedule. */
 export type IntervalOf = (pipeline: string, goldenSet: string) => number | null;
 
 /** Number of intervals after which a value is stale and withheld. */
@@ -34,7 +34,7 @@ export function isRunTooOld(finishedAt: Date, intervalSeconds: number | null, no
 
 /**
  * Returns how long a measurement is trusted, in seconds: three of its intervals. If the table has no interval for the
- * measure, the window length is used, but at least the interval of live measures.
+ * measure, the interval is the window length or the interval of live measures, whichever is longer.
  *
  * @param liveIntervalSeconds maximum time between two measurements of live traffic
  */
@@ -67,7 +67,7 @@ interface Measuring extends MeasurementSeries {
   /** End of the data window, exclusive. A series has one value for each window end. */
   readonly windowEnd: Date;
   readonly measuredAt: Date;
-  /** Further details as JSON, which must not contain query texts or ids of users, queries or documents. */
+  /** Further details as JSON, which must contain no query texts, and no ids of users, queries or documents. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 

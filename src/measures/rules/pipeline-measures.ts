@@ -44,7 +44,7 @@ export const pipelineMeasures = {
   },
   missed_foreign_ratio: {
     title: 'Missed documents with a wrong vector',
-    subject: 'the share of missed relevant documents whose stored vector does not match their text',
+    subject: 'the share of missed relevant documents whose stored vector does not match the stored text',
     note: 'Among relevant documents that are in the store but that the latest golden run missed, the share whose vector does not match the embedding of their text.',
     scale: 'share',
     every: 86_400,
@@ -56,12 +56,12 @@ export const pipelineMeasures = {
   repeat_density: {
     title: 'Replayed query density',
     subject: 'the density of replayed baseline queries',
-    note: 'Density of baseline queries replayed in the last hour: 1 if the store covers them as before, lower if it lost content.',
+    note: 'Density of baseline queries replayed in the last hour: 1 if the store covers them as well as before, lower if the store has lost content.',
     scale: 'other',
     every: 300,
     gauge: boundedGauge(
       'recalld_repeat_density',
-      'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-mean change of their surprise); 1 if the store covers them as in the baseline.',
+      'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-d), where d is the mean change in their surprise; 1 if the store covers them as well as in the baseline.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 30, confirm: 2, scope: 'pipeline' },
   },
@@ -170,7 +170,7 @@ export const pipelineMeasures = {
   retriever_error_ratio: {
     title: 'Failed golden queries',
     subject: 'the share of golden queries that failed or timed out',
-    note: 'Share of queries in the latest golden run that failed or timed out.',
+    note: 'Among the queries of the latest golden run, the share that failed or timed out.',
     scale: 'share',
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 20, confirm: 1, scope: 'golden_sets' },
   },
@@ -198,7 +198,7 @@ export const pipelineMeasures = {
   candidates_recall: {
     title: 'Candidate recall',
     subject: 'candidate recall',
-    note: 'Mean share of the relevant documents that the first stage of the retriever returns, in the latest completed golden run. Later stages cannot exceed it.',
+    note: 'Mean share of the relevant documents that the first stage of the retriever returns, in the latest completed golden run. Later stages cannot return relevant documents that the first stage missed.',
     scale: 'score',
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 20, confirm: 1, scope: 'golden_sets' },
   },
@@ -210,7 +210,7 @@ export const pipelineMeasures = {
   },
   golden_context_repeated_ratio: {
     title: 'Repeated golden context',
-    subject: 'the share of the text retrieved for golden queries that repeats an earlier document of the same query',
+    subject: 'the share of retrieved text that repeats an earlier document of the same golden query',
     note: 'Share of five-word sequences that already occur in an earlier document of the same query, in the latest golden run.',
     scale: 'share',
   },
@@ -224,7 +224,7 @@ export const pipelineMeasures = {
   },
   golden_live_mix_ndcg: {
     title: 'nDCG in the live mix',
-    subject: 'nDCG of the golden set, weighted like live traffic',
+    subject: 'nDCG of the golden set, with topics weighted by live traffic',
     note: 'nDCG of the golden set, with each topic weighted by its share of live traffic.',
     scale: 'score',
     every: 21600,

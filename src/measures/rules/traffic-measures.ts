@@ -80,7 +80,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_query_context_repeated_ratio',
-      'Mean share of retrieved text that repeats an earlier document of the same query (five-word sequences), over live queries in the trailing window; weighted by inverse inclusion probability.',
+      'Mean share of retrieved text that repeats an earlier document of the same query (compared in five-word sequences), over live queries in the trailing window; weighted by inverse inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -98,17 +98,17 @@ export const trafficMeasures = {
   main_language_ratio: {
     title: 'Usual language',
     subject: 'the share of live queries in the usual language',
-    note: 'Share of the usual language in up to 300 sampled query texts. Only texts in this language and in the most frequent other language count. The usual language is the most frequent language at the first measurement.',
+    note: 'Share of the sampled query texts (up to 300) that are in the usual language. Only texts in the usual language or in the most frequent other language are counted. The usual language is the most frequent language at the first measurement.',
     scale: 'share',
     every: 'live',
     gauge: boundedGauge(
       'recalld_query_main_language_ratio',
-      "Share of live queries in the trailing window that are in the pipeline's usual language. Only queries in this language and in the most frequent other language count.",
+      "Share of live queries in the trailing window that are in the pipeline's usual language. Only queries in the usual language or in the most frequent other language are counted.",
     ),
   },
   staged_queries: {
     title: 'Queries with stages',
-    subject: 'the number of sampled live queries that report retriever stages',
+    subject: 'the number of sampled live queries with reported retriever stages',
     note: 'Sampled queries in the window for which the service reported retriever stages.',
     scale: 'count',
     every: 'live',
@@ -144,12 +144,12 @@ export const trafficMeasures = {
   },
   clicked_reciprocal_rank: {
     title: 'Clicked reciprocal rank',
-    subject: 'the mean reciprocal rank of the best clicked document',
-    note: 'Mean of 1 / rank of the best clicked document, over queries with a click.',
+    subject: 'the mean reciprocal rank of the highest-ranked clicked document',
+    note: 'Mean of 1 / rank of the highest-ranked clicked document, over queries with a click.',
     scale: 'score',
     ...live(
       'recalld_feedback_clicked_reciprocal_rank',
-      'Mean of 1 / rank of the best-ranked clicked document, over queries with a click in the trailing window; weighted by inverse inclusion probability.',
+      'Mean of 1 / rank of the highest-ranked clicked document, over queries with a click in the trailing window; weighted by inverse inclusion probability.',
     ),
   },
   clicks_over_expected_ratio: {
@@ -159,7 +159,7 @@ export const trafficMeasures = {
     scale: 'other',
     ...live(
       'recalld_feedback_clicks_over_expected_ratio',
-      'Clicks in the trailing window divided by the clicks expected at the same ranks, according to the baseline period before the window (COEC); 1 matches the baseline.',
+      'Clicks in the trailing window divided by the clicks expected at the same ranks (COEC). The expected clicks are computed from the baseline period before the window; 1 matches the baseline.',
     ),
   },
   episode_retrievals: {
@@ -186,7 +186,7 @@ export const trafficMeasures = {
   },
   episode_repeat_ratio: {
     title: 'Repeated retrievals',
-    subject: 'the share of later retrievals in an episode that repeat an earlier one',
+    subject: 'the share of later retrievals in an episode that repeat an earlier retrieval',
     note: 'Share of retrievals that repeat the results of an earlier retrieval of the turn (rank-biased overlap of at least 0.8). The first retrieval of a turn is not counted.',
     scale: 'share',
     ...live(
@@ -197,7 +197,7 @@ export const trafficMeasures = {
   },
   episode_new_documents_ratio: {
     title: 'New documents of later retrievals',
-    subject: 'the share of new documents in the later retrievals of an episode',
+    subject: 'the share of documents from later retrievals that no earlier retrieval of the episode returned',
     note: 'Share of the documents in later retrievals that no earlier retrieval of the turn had returned.',
     scale: 'share',
     ...live(
@@ -208,7 +208,7 @@ export const trafficMeasures = {
   },
   episode_empty_ratio: {
     title: 'Empty retrievals of episodes',
-    subject: 'the share of retrievals without results in episodes',
+    subject: 'the share of episode retrievals that returned no documents',
     note: 'Share of the retrievals in agent turns that returned no document.',
     scale: 'share',
     ...live(
@@ -249,11 +249,11 @@ export const trafficMeasures = {
   query_uncovered_ratio: {
     title: 'Uncovered traffic',
     subject: 'the share of poorly covered sessions',
-    note: 'Share of sessions whose queries the store covers worse than 95 % of the baseline queries; in the baseline, this share is 5 %.',
+    note: 'Share of sessions whose queries the store covers less well than it covers 95 % of the baseline queries; in the baseline, this share is 5 %.',
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',
-      'Share of sessions whose queries the store covers worse than 95 % of the baseline queries in their region; 0.05 matches the baseline.',
+      'Share of sessions whose queries the store covers less well than it covers 95 % of the baseline queries in the same region; 0.05 matches the baseline.',
     ),
   },
   query_uncovered_excess_ratio: {
