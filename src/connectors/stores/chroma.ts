@@ -23,7 +23,7 @@ interface Collection extends StoreShape {
 
 const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
 
-/** Metrics by Chroma's name for the space; the default is l2. */
+/** Metrics and score kinds, keyed by the value of Chroma's setting `space`, which is `l2` by default. */
 const spaces: Readonly<Record<string, ScoredMetric>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
   l2: squaredL2,
@@ -87,8 +87,8 @@ type Where = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a condition that requires each field to have its value. Chroma does not compare texts with numbers, so a
- * value that looks like a number or a boolean is searched for both as text and as that type. Returns no condition for
- * an empty filter.
+ * value that looks like a number or a boolean is searched for both as text and as a number or boolean. Returns no
+ * condition for an empty filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {
@@ -145,7 +145,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
   const collections = `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
   const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
   const metadata = idKey === undefined ? [] : ['metadatas'];
-  /** Reduced when the server rejects a request for this many records. */
+  /** Maximum number of records per request; reduced when the server rejects a request as too large. */
   let maxPerRequest = IDS_PER_REQUEST;
 
   const shapes = rememberShape(calls.service, async (attempt) => {
@@ -207,7 +207,8 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
   };
 
   /**
-   * Returns the existing records with these ids, in the server's order, with the requested parts, such as `embeddings`.
+   * Returns the records that exist among the given ids, in the server's order. `include` names the parts of a record to
+   * return, such as `embeddings`.
    */
   const get = async (ids: readonly string[], include: readonly string[], attempt: Attempt): Promise<Stored[]> => {
     const records: Stored[] = [];

@@ -20,7 +20,7 @@ export const engineShape = {
 const pgvector = z.strictObject({
   kind: z.literal('pgvector').describe('PostgreSQL with pgvector.'),
   url: textSchema.describe('postgres:// address.').meta({ secret: 'url' }),
-  table: textSchema.describe('Table that contains the chunks, optionally with its schema.'),
+  table: textSchema.describe('Table that contains the chunks; the name may include the schema, as in `rag.chunks`.'),
   id: textSchema.default('id').describe('Column that contains the document id.'),
   embedding: textSchema.default('embedding').describe('Column that contains the vector.'),
   content: content.describe("Column that contains a chunk's text, if it is stored."),
@@ -140,7 +140,9 @@ const redisSearch = z.strictObject({
 });
 
 const lancedb = z.strictObject({
-  kind: z.literal('lancedb').describe('LanceDB, which runs in this process; install its npm package next to recalld.'),
+  kind: z
+    .literal('lancedb')
+    .describe('LanceDB, which runs in the recalld process; install its npm package next to recalld.'),
   uri: textSchema.describe('Folder of the database, or the s3://, gs:// or az:// address of a bucket.'),
   storage_options: z
     .record(z.string(), z.string())

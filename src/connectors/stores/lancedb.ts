@@ -1,5 +1,5 @@
 /**
- * LanceDB in this process: a folder, or a bucket in an object store.
+ * LanceDB, which runs in the recalld process and reads a folder or a bucket in an object store.
  *
  * The package is not a dependency of recalld, because its library takes about 150 MB. LanceDB users install it next to
  * recalld, and it is loaded on the first call. Source: the types of `@lancedb/lancedb` 0.30.
@@ -46,8 +46,8 @@ const VECTORS_PER_CALL = 500;
 const PACKAGE = '@lancedb/lancedb';
 
 /**
- * Creates the store. Nothing is opened before the first call. A sample chooses row positions with the seed and reads
- * only those rows. Every read includes all earlier commits.
+ * Creates the store. Nothing is opened before the first call. To sample, the store chooses random row positions with
+ * the seed and reads only those rows. A read includes every commit that was made before it.
  *
  * @param load loads the package
  */
@@ -252,7 +252,10 @@ function metricOf(distance: string | undefined): VectorMetric | null {
   return distance === 'cosine' || distance === 'l2' || distance === 'dot' ? distance : null;
 }
 
-/** Returns min(n, count) of the positions below `count`. Every set of positions is equally likely. */
+/**
+ * Returns n random positions from 0 to count - 1, or all of these positions if n is larger than `count`. Every set of
+ * positions is equally likely.
+ */
 function drawnPositions(count: number, n: number, seed: number): number[] {
   if (count <= 4 * n)
     return drawn(

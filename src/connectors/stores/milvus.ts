@@ -47,11 +47,11 @@ const MAX_DRAW = 14_000;
  * Creates the store. Nothing is sent before the first call.
  *
  * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses among them with
- * the seed. A larger collection is sampled with RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same
- * share of each segment, but at least one entity per segment, so only segments with few entities are favored. The
- * adapter requests a quarter more than needed and uses a random subset of the result. If the result is too small, the
- * adapter requests another sample. The adapter then reads up to 1,000 sampled vectors per call. Reading by ranges of
- * the primary key is impossible, because REST guarantees no order.
+ * the seed. A larger collection is sampled with RANDOM_SAMPLE (Milvus 2.6), which accepts no seed. The server returns
+ * the same share of each segment, but at least one entity, which favors the entities of very small segments and no
+ * others. The adapter requests a quarter more than needed and uses a random subset of the result. If the result is too
+ * small, the adapter requests another sample. The adapter then reads up to 1,000 sampled vectors per call. Reading by
+ * ranges of the primary key is impossible, because REST guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -202,7 +202,10 @@ async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
   }
 }
 
-/** Codes from pkg/util/merr in github.com/milvus-io/milvus, and 1800 from the REST interface. */
+/**
+ * Error codes of Milvus. Source: pkg/util/merr in github.com/milvus-io/milvus; the code 1800 comes from the REST
+ * interface.
+ */
 const meanings: Readonly<Record<string, { code: string; problem: string; field: string }>> = {
   100: { code: 'collection_missing', problem: 'there is no such collection', field: 'collection' },
   101: { code: 'not_loaded', problem: 'the collection is not loaded; load it', field: 'collection' },
@@ -246,7 +249,7 @@ interface MilvusShape extends StoreShape {
   readonly isFlat: boolean;
   /** Name of the primary key. */
   readonly key: string;
-  /** Field types, keyed by field name, without dynamic fields. */
+  /** Types of the fields in the schema, keyed by field name. Dynamic fields are not included. */
   readonly types: ReadonlyMap<string, string>;
 }
 

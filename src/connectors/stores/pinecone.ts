@@ -157,7 +157,9 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
     async sample({ n, seed, withContent }, attempt) {
       const { count } = await shapes.fresh(attempt);
       if (count > MAX_PAGES * PAGE) {
-        throw unsupported(`Uniform sampling of Pinecone must read every id, and there are too many (${count}).`);
+        throw unsupported(
+          `A uniform sample from Pinecone requires reading every id, but the index has too many (${count}).`,
+        );
       }
       const walk = () => chooseKeys(n, seed, (from: string | null) => pageOfKeys(from, 'sample', attempt));
       const ids = n < 1 || count === 0 ? [] : await walk();
@@ -194,7 +196,7 @@ function idsIn(entries: readonly Entry[]): string[] {
   return entries.flatMap(({ id }) => id ?? []);
 }
 
-/** Uses host and path, because a proxy may serve several indexes. */
+/** Returns the host and the path of an index, because a proxy may serve several indexes under one host. */
 function addressOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname.replace(/\/+$/, '')}`;

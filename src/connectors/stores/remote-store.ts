@@ -33,7 +33,7 @@ export interface StoreShape extends ScoredMetric {
   readonly traits: StoreDescription['traits'];
 }
 
-/** The operations of one product: each sends requests and reads the responses. @throws Refused */
+/** The operations of one product. Each operation sends requests and reads the responses. @throws Refused */
 export interface StoreOperations<S extends StoreShape> {
   readonly kind: string;
   readonly shapes: RememberedShape<S>;
@@ -41,12 +41,15 @@ export interface StoreOperations<S extends StoreShape> {
   readonly noExactSearch?: string;
   /** Best first, in the order of the store; null if nothing can match. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /** Names of the properties that a hit may lack, for the message of `unexpected`. */
+  /** Names of the properties that a hit may lack, as shown in the message of an error from `unexpected`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
   sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
-  /** Completes the description with properties that the shape does not contain, including the size class as a trait. */
+  /**
+   * Returns the properties of the store that its shape does not contain. The size class is not one of them; it is
+   * derived from `count`.
+   */
   describe(
     shape: S,
     attempt: Attempt,

@@ -5,9 +5,13 @@ import type { FailedCall } from '../../platform/outbound/json-api.ts';
 export type VectorMetric = 'cosine' | 'l2' | 'dot';
 
 /**
- * Meaning of a raw score, which differs between stores: `cosine_distance` is 1 - cosine; `shifted_cosine` is (1 +
- * cosine) / 2; `negative_dot` and `one_minus_dot` convert a dot product into a distance (lower is better);
- * `inverse_squared_l2` is 1 / (1 + d²); `shifted_dot` is dot + 1, and 1 / (1 - dot) for a negative dot product.
+ * Meaning of a raw score, which differs between stores.
+ *
+ * - `cosine_distance` is 1 - cosine.
+ * - `shifted_cosine` is (1 + cosine) / 2.
+ * - `negative_dot` and `one_minus_dot` convert a dot product into a distance, so that lower is better.
+ * - `inverse_squared_l2` is 1 / (1 + d²), where d is the L2 distance.
+ * - `shifted_dot` is dot + 1 if the dot product is at least 0, and 1 / (1 - dot) if it is negative.
  */
 export type ScoreKind =
   | 'cosine'
@@ -43,7 +47,10 @@ export interface NearestRequest {
   readonly filter: Readonly<Record<string, string>>;
   /** Compares the query with every vector instead of using the index, to measure the index's recall. */
   readonly exact: boolean;
-  /** `digest`: texts only need to be distinguishable, so a store may return a short hash instead of each text. */
+  /**
+   * With `digest`, a store may return a short hash instead of each text, because the caller compares texts but does not
+   * read them.
+   */
   readonly withContent: boolean | 'digest';
 }
 
@@ -106,13 +113,13 @@ export interface StoreDescription {
   readonly count: number;
   /** True if `count` is exact, false if the store estimates it. */
   readonly isExactCount: boolean;
-  /** Vector length; null while the store is empty and does not report it. */
+  /** Vector length; null if the store is empty and does not report the length. */
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   /**
-   * Properties of the store, keyed by name: version, index and its settings, mapping. Writing a document changes no
-   * trait.
-   * Rebuilding the index, changing a setting or using another embedding model changes at least one trait.
+   * Properties of the store, keyed by name, such as the version, the index with its settings, and the mapping. Writing a
+   * document changes no trait, except that the size class follows the number of chunks. Rebuilding the index, changing a
+   * setting or using another embedding model changes at least one trait.
    */
   readonly traits: Readonly<Record<string, string>>;
 }
@@ -130,9 +137,9 @@ export type StoreOutcome<Value> =
 /**
  * A retriever's vector store, read-only: no call needs write permission.
  *
- * The configured `timeout_ms` limits one request. Requests that may read the whole store while no user is waiting may
- * take 30 times as long: `sample`, `describe`, and `nearest` with `exact`. If one of these methods first reads the
- * store's shape, that call uses the short timeout, so that a store that hangs is noticed soon.
+ * The configured `timeout_ms` limits one request. Requests for `sample`, `describe`, and `nearest` with `exact` may
+ * take 30 times as long, because they may read the whole store and no user waits for them. If one of these methods
+ * first reads the store's shape, that call uses the short timeout, so that a store that hangs is noticed soon.
  *
  * A method rejects only if `signal` aborts, with the signal's reason.
  */
@@ -140,7 +147,7 @@ export interface VectorStore {
   /** `pgvector`, `qdrant`, ...: used in messages and labels. */
   readonly kind: string;
   /**
-   * Returns the k nearest neighbors of a vector. A vector with the wrong length is `failed` with code
+   * Returns the k nearest neighbors of a vector. If the vector has the wrong length, returns `failed` with the code
    * `dimension_mismatch`.
    */
   nearest(request: NearestRequest, signal: AbortSignal): Promise<StoreOutcome<Nearest>>;
@@ -154,8 +161,8 @@ export interface VectorStore {
   existing(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<ReadonlySet<string>>>;
   /**
    * Lists the ids of all documents, page by page. If a write occurs during the listing, an id may be missing or
-   * returned twice. The store may forget a position after a minute. The call then returns `failed`; start again from
-   * the first page.
+   * returned twice. A position may become invalid after a minute. A call with an invalid position returns `failed`;
+   * start again from the first page.
    *
    * @param from null for the first page, then `next` from the previous page
    */

@@ -1,4 +1,4 @@
-/** Row queries: the k nearest, a uniform sample, and which ids exist. */
+/** Queries for rows: nearest neighbors, uniform samples, existing ids, lists of ids, and the chunks of documents. */
 import { cosineOfScore, cosineSimilarity } from '../../../math/vector/matrix.ts';
 import { dimensionMismatch, inPortions, toSample } from '../store-rows.ts';
 import {
@@ -77,7 +77,7 @@ interface Comparison {
   readonly couldBe: (id: string) => boolean;
 }
 
-/** PostgreSQL cannot store text with a NUL. */
+/** PostgreSQL cannot store text that contains a NUL character. */
 const isText = (id: string): boolean => !id.includes('\0');
 
 const asText: Comparison = { castTo: null, couldBe: isText };
@@ -106,10 +106,10 @@ interface SampleRow {
 }
 
 /**
- * Samples more rows than needed, each independently with the same probability (TABLESAMPLE BERNOULLI, which reads the
- * whole table but not vectors that are stored out of line). Returns the n rows with the smallest seeded hash of their
- * position, because truncating in table order would favor the rows inserted first. If fewer than n rows were sampled,
- * because the row estimate was too high, samples again with a higher probability.
+ * Samples more rows than needed with TABLESAMPLE BERNOULLI, which selects each row independently and with the same
+ * probability. It reads the whole table, except for vectors that are stored out of line. Returns the n rows with the
+ * smallest seeded hash of their position, because truncating in table order would favor the rows inserted first. If
+ * fewer than n rows were sampled, because the row estimate was too high, samples again with a higher probability.
  */
 export async function sampleRows(query: Query, table: Table, request: SampleRequest): Promise<SampledVectors> {
   const seed = request.seed | 0;
@@ -121,7 +121,11 @@ export async function sampleRows(query: Query, table: Table, request: SampleRequ
   }
 }
 
-/** Percentage of rows to sample: n plus six standard deviations, based on the row estimate. */
+/**
+ * Returns the percentage of rows to sample. If the row estimate is right, the expected number of sampled rows exceeds n
+ * by more than six times the square root of n. Returns 100 for a small table, and for a table without a row estimate or
+ * row positions.
+ */
 function firstPercent({ estimate, hasRowPlaces }: Table, n: number): number {
   if (!hasRowPlaces || estimate === null || estimate < SMALL_TABLE) return 100;
   const wanted = n + 6 * Math.sqrt(n) + 20;
@@ -168,8 +172,8 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
 };
 
 /**
- * Disables index scans, and enables sequential scans and sorting. If the user had disabled these two, the planner could
- * still choose an index scan.
+ * Disables index scans, and enables sequential scans and sorting. If the user had disabled sequential scans or sorting,
+ * the planner could still choose an index scan.
  */
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 
@@ -203,7 +207,8 @@ export async function searchNearest(query: Query, table: Table, request: Nearest
       : [{ name: 'content', of: quoted(settings.content), shown: content }]),
   ];
   if (request.exact) await query(withoutIndex);
-  // Reads texts and vectors, and computes hashes, only for the nearest rows, not for every compared row.
+  // The outer query reads texts and vectors and computes hashes, so that this is done for the nearest rows only, not
+  // for every compared row.
   const rows = await query<FoundRow>(
     `select ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}
      from (
@@ -253,8 +258,9 @@ function conditionsOf(
 }
 
 /**
- * Encodes a vector for pgvector's `vector_recv` (binary parameters): length and zero in 16 bits each, then float32,
- * big-endian. Parsing digits would take PostgreSQL as long as comparing hundreds of vectors.
+ * Encodes a vector as a binary parameter, in the big-endian format of pgvector's `vector_recv`: the length in 16 bits,
+ * 16 zero bits, and the elements as float32. Parsing digits would take PostgreSQL as long as comparing hundreds of
+ * vectors.
  */
 export function vectorBytes(vector: Float32Array): Buffer {
   const bytes = Buffer.alloc(4 + 4 * vector.length);

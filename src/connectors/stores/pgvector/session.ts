@@ -163,7 +163,8 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
       pipeline: true,
       application_name: 'recalld vector store',
     });
-    // A broken connection fails the current call; an `error` event without a listener would end the process.
+    // If a connection breaks, the current call fails, so the `error` event itself is ignored. Without a listener, the
+    // event would end the process.
     opened.on('error', () => undefined);
     opened.on('connect', (client) => client.on('error', () => undefined));
     return opened;
@@ -231,7 +232,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
   };
 }
 
-/** False if the error of the first connection attempt only states that the server does not support TLS. */
+/** True if the error of the first connection attempt says more than that the server does not support TLS. */
 function tellsMore(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }

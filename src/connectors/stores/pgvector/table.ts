@@ -36,7 +36,7 @@ export async function describeTable(query: Query, table: Table): Promise<StoreDe
   return { count, isExactCount, dimensions, metric, traits };
 }
 
-/** An operator in a PostgreSQL query plan in JSON. */
+/** An operator in the JSON form of a PostgreSQL query plan. */
 interface PlanNode {
   readonly 'Index Name'?: string;
   /** Present for an index that returns rows ordered by a distance. */
@@ -95,8 +95,8 @@ async function lengthOfOne(query: Query, table: Table): Promise<number | null> {
 }
 
 /**
- * Returns each approximate index on the column with its files: one file, or one per partition. A rebuilt index has new
- * files.
+ * Returns the approximate indexes on the column, each with the identifiers of its files. An index has one file, or one
+ * file per partition. A rebuilt index has new files.
  */
 function vectorIndexes(query: Query, { oid, settings }: Table): Promise<IndexRow[]> {
   return query<IndexRow>(
@@ -244,14 +244,14 @@ function searchableType(column: ColumnRow, { table, configField }: TableSettings
   );
 }
 
-/** Quotes a name, so that any text is one identifier. */
+/** Quotes a name, so that SQL reads it as one identifier, whatever characters it contains. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**
  * Splits `chunks`, `rag.chunks` or `"My Schema"."My.Table"` into the parts of a table name; null for any other text.
- * Unlike in SQL, an unquoted name keeps its case, because users copy it that way.
+ * Unlike in SQL, an unquoted name keeps its case, because users copy names exactly as they are stored.
  */
 export function tableParts(name: string): readonly string[] | null {
   const part = /^(?:"((?:[^"]|"")+)"|([^".]+))(\.|$)/;

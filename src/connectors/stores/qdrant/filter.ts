@@ -1,7 +1,7 @@
 /**
  * Qdrant conditions on payload keys. Qdrant does not compare texts with numbers or booleans, so the type of the payload
- * index decides how a value is interpreted. Without an index, a value is searched for under every type that it could
- * have. In strict mode, Qdrant rejects a value whose type differs from the type of the index.
+ * index decides how a value is interpreted. Without an index, a value is searched for as text and as every other type
+ * that it could have. In strict mode, Qdrant rejects a value whose type differs from the type of the index.
  */
 
 type Condition = Readonly<Record<string, unknown>>;
@@ -53,7 +53,9 @@ interface Readings {
   readonly bool?: readonly Condition[];
 }
 
-/** A value that an index cannot hold is searched for as text, which matches nothing. */
+/**
+ * If a value cannot be converted to the type of the index, it is searched for as text, and the search finds nothing.
+ */
 function fitting({ text, any, ...typed }: Readings, type: string | undefined): readonly Condition[] {
   if (type === 'keyword' || type === 'uuid') return [text];
   if (type !== 'integer' && type !== 'float' && type !== 'bool') return any;

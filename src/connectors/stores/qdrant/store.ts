@@ -39,11 +39,11 @@ const MAX_PAGES = 5000;
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * A sample takes one call for random ids and one call per batch of up to 1,000 vectors. The server samples each segment
- * in proportion to its size, and points are assigned to default shards by the hash of their ids, so no topic is
- * preferred; there is no seed. User-defined shards can differ in size, and the server does not compensate for this. To
- * sample such shards, all ids are read in pages of 1,000, up to 5,000,000 in total, and sampled with a seeded
- * reservoir.
+ * A sample takes one call for random ids and one call per batch of up to 1,000 vectors. The random ids cannot be
+ * reproduced with a seed. The server samples each segment in proportion to its size, and points are assigned to default
+ * shards by the hash of their ids, so no topic is preferred. User-defined shards can differ in size, and the server
+ * does not compensate for this. To sample such shards, all ids are read in pages of 1,000, up to 5,000,000 in total,
+ * and sampled with a seeded reservoir.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -58,7 +58,8 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
   const shapes = rememberShape(calls.service, (attempt) => readCollection(calls, collection, vectorName, attempt));
   const path = `/collections/${encodeURIComponent(collection)}/points`;
   const missing = `there is no collection ${collection}; check ${configField}.collection`;
-  // The unnamed vector has an empty name. It is requested by name, because `true` would also return sparse vectors.
+  // The unnamed vector has an empty name. Even this vector is requested by name, because the value `true` would also
+  // return sparse vectors.
   const withVector = [vectorName ?? ''];
 
   const post = async (method: '' | '/query' | '/scroll', body: object, purpose: string, attempt: Attempt) =>
@@ -73,7 +74,7 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
     return { points: listOf(at(page, 'points')), next: pointId(next).length === 0 ? null : next };
   };
 
-  /** The filter for documents with these ids in the payload. */
+  /** Returns the filter for points whose payload contains one of these document ids. */
   const withIds = async (key: string, ids: readonly string[], attempt: Attempt) => {
     const indexes = mayBeIntegers(ids) ? (await shapes.current(attempt)).indexes : new Map<string, string>();
     return { must: [isAnyOf(key, ids, indexes)] };
@@ -123,7 +124,7 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
       const { dimensions, hasCustomShards, count } = await shapes.fresh(attempt);
       if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
         throw unsupported(
-          `Uniform sampling of custom Qdrant shards must read every id, and there are too many (${count}).`,
+          `A uniform sample from custom Qdrant shards requires reading every id, but the collection has too many (${count}).`,
         );
       }
       const randomIds = async () => {

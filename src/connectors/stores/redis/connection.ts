@@ -74,13 +74,13 @@ export function createRedisConnection(
       return failed('auth_failed', `${start} rejects the user or the password; check ${configField}.url.`);
     }
     if (reply.startsWith('NOPERM')) {
-      return failed('no_permission', `${start} does not let this user run ${command}; allow it, or +@read.`);
+      return failed('no_permission', `${start} does not let this user run ${command}; grant this command or +@read.`);
     }
     if (/unknown index|no such index|index not found/i.test(reply)) {
       return failed('collection_missing', `${start} has no such index; check ${configField}.index.`);
     }
     if (/^WRONGTYPE|wrong (type|kind) of value/i.test(reply)) {
-      return failed('wrong_type', `${start} has another type of value at the key; check ${configField}.`);
+      return failed('wrong_type', `${start} stores a value of the wrong type under the key; check ${configField}.`);
     }
     if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
       return failed('cluster', `${start} is a cluster node without this key; set the address of the key's node.`);
@@ -136,7 +136,7 @@ export function createRedisConnection(
       } catch (error) {
         signal.throwIfAborted();
         const refusal = error instanceof Refused ? error : refused(error, purpose, first, timeoutMs);
-        // An unresponsive server may have lost its network, so the next command opens a new connection.
+        // The network connection to an unresponsive server may be lost, so the next command opens a new one.
         if (failureCode(refusal) === 'timeout') leave();
         throw refusal;
       } finally {

@@ -17,8 +17,8 @@ export interface SearchQuery {
 export const DISTANCE = '__recalld_distance';
 
 /**
- * Returns `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`; null if nothing can match, because a TAG has no empty
- * values unless it was created with INDEXEMPTY.
+ * Returns `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`; null if no document can match. A NUMERIC field matches
+ * only numbers, and a TAG field has empty values only if it was created with INDEXEMPTY.
  *
  * @throws Refused for a field that is not indexed as TAG or NUMERIC
  */
@@ -87,8 +87,8 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
 };
 
 /**
- * Source: content/commands/ft.info.md in github.com/redis/docs, and src/info/info_command.c in
- * github.com/RediSearch/RediSearch for the vector fields.
+ * Sources: content/commands/ft.info.md in github.com/redis/docs and, for the vector fields, src/info/info_command.c in
+ * github.com/RediSearch/RediSearch.
  *
  * @param name attribute or identifier of the vector field
  */

@@ -47,8 +47,8 @@ const CURSOR_IDLE_MS = 60_000;
  * A sample reads the keys of all indexed documents with an FT.AGGREGATE cursor (1,000 per call, up to 5,000,000 in
  * total), chooses among them with a seeded reservoir, and then reads the fields of each chosen key. A cursor returns
  * only indexed documents, each once, whereas SCAN iterates over the whole database and may return a key twice. An exact
- * search requires a FLAT index. Filters compare values by the index type of the field: a TAG field ignores case unless
- * it is CASESENSITIVE.
+ * search requires a FLAT index. The type of an indexed field determines how filters compare its values. For example, a
+ * TAG field ignores case unless it is CASESENSITIVE.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -83,7 +83,10 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
     return inPortions(flat, 2).map(([key, values]) => ({ key: replyText(key) ?? '', values: repliesOf(values) }));
   };
 
-  /** Returns keys with their document ids, and a cursor that Redis forgets after a minute without a request. */
+  /**
+   * Returns a page of keys with their document ids, and the cursor for the next page. Redis deletes a cursor that is
+   * not used for a minute.
+   */
   const pageOfKeys = async (cursor: string | null, purpose: string, attempt: Attempt) => {
     const loaded = ['@__key', ...(idField === undefined ? [] : [`@${idField}`])];
     const paged = ['WITHCURSOR', 'COUNT', IDS_PER_CALL, 'MAXIDLE', CURSOR_IDLE_MS];
@@ -166,7 +169,9 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
     async sample({ n, seed, withContent }, attempt) {
       const info = await shapes.fresh(attempt);
       if (info.count > MAX_PAGES * IDS_PER_CALL) {
-        throw unsupported(`Uniform sampling of an index must read every key, and there are too many (${info.count}).`);
+        throw unsupported(
+          `A uniform sample from an index requires reading every key, but the index has too many (${info.count}).`,
+        );
       }
       const walk = () =>
         chooseKeys(n, seed, async (from: string | null) => {

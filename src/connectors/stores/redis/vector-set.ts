@@ -41,11 +41,12 @@ const MAX_AT_ONCE = 200_000;
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * A sample reads all element names with VRANGE (1,000 per call, up to 5,000,000 in total; in one call in older Redis
- * versions, up to 200,000), chooses among them with a seeded reservoir, and then calls VEMB for each chosen element. A
- * single VRANDMEMBER call with the wanted number would suffice, but that command walks the graph at random from its
- * entry point, and such a walk favors well-connected elements. Vectors are returned as they are stored, by default
- * quantized to 8 bits. A missing key counts as an empty store, because Redis does not store empty sets.
+ * A sample reads all element names with VRANGE (1,000 per call, up to 5,000,000 in total), chooses among them with a
+ * seeded reservoir, and then calls VEMB for each chosen element. Redis versions without VRANGE return all names in one
+ * call, which is made only for sets of up to 200,000 elements. A single VRANDMEMBER call with the wanted number would
+ * suffice, but that command walks the graph at random from its entry point, and such a walk favors well-connected
+ * elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key counts as an empty
+ * store, because Redis does not store empty sets.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -148,7 +149,9 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
       const { count, isProjected } = await shapes.fresh(attempt);
       if (isProjected) throw unsupported('This vector set stores only projections of its vectors (REDUCE).');
       if (count > MAX_PAGES * IDS_PER_CALL) {
-        throw unsupported(`Uniform sampling of a vector set must read every name, and there are too many (${count}).`);
+        throw unsupported(
+          `A uniform sample from a vector set requires reading every name, but the set has too many (${count}).`,
+        );
       }
       const walk = () => chooseKeys(n, seed, (from: Buffer | null) => pageAfter(from, 'sample', attempt));
       const drawn = n < 1 || count === 0 ? [] : await walk();

@@ -36,7 +36,7 @@ export interface Dialect {
   readField(name: string, mapping: Fields, settings: Fields): VectorField;
   /** Returns the body of an index search. */
   approximate(field: string, request: NearestRequest, filters: readonly unknown[]): Fields;
-  /** Returns a script that computes the index's score for every document. */
+  /** Returns a script that computes, for every document, the score that the index would return. */
   script(field: string, vector: readonly number[], scoring: Scoring): Fields;
   /** Returns the options that make a search return the `source` fields and, if requested, the vector. */
   returning(field: string, source: readonly string[], withVector: boolean): Fields;
@@ -97,7 +97,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
   };
 }
 
-/** The top-level `knn` of the search API (8.4 and later), which filters during the search. */
+/** Returns the top-level option `knn` of the search API (8.4 and later). Its filter applies during the search. */
 export function elasticsearchKnn<Clause>(
   field: string,
   vector: Float32Array,

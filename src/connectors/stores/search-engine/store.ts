@@ -101,8 +101,8 @@ async function readIndex(
 }
 
 /**
- * Returns the mapping of one field, which may be nested in objects. Dynamic mapping adds other fields as documents
- * arrive, so only this field counts.
+ * Returns the mapping of one field, which may be nested in objects. Other fields are ignored, because dynamic mapping
+ * adds fields as documents arrive.
  */
 function fieldMapping(properties: unknown, name: string): Fields | null {
   let inner: unknown = properties;
@@ -202,7 +202,9 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
 
     async search(shape, request, attempt) {
       if (!request.exact && !shape.isIndexed) {
-        throw unsupported(`The field ${embedding} in ${calls.service} is mapped without an index for searches.`);
+        throw unsupported(
+          `The field ${embedding} in ${calls.service} has no vector index, so only exact searches are possible.`,
+        );
       }
       const filters = Object.entries(request.filter).map(([name, value]) => ({
         term: { [shape.exactField(name)]: value },

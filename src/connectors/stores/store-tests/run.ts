@@ -254,7 +254,7 @@ function mustBeDrawn({ byId, isWhole, description }: StoreSubject, sample: Sampl
     const same = byId.get(id);
     must(same !== undefined || !isWhole, 'A sample contains a document that is not in the store.');
     if (same === undefined || !isWhole) continue;
-    // Some stores only store vectors of norm 1.
+    // Vectors are compared by direction, because some stores normalize them to norm 1.
     const vector = rowOf(vectors, row);
     const isKnown = same.some((chunk) => isAlike(chunk.vector, vector));
     must(isKnown, 'A sample contains a vector that does not belong to its document.');
@@ -317,8 +317,9 @@ async function seeded(subject: StoreSubject): Promise<string> {
 }
 
 /**
- * For a completely known store, checks how often each chunk was sampled. For a larger store, checks the overlap of two
- * samples: n² / N chunks if every chunk is equally likely, and more if some chunks are preferred.
+ * For a completely known store, checks how often each chunk was sampled. For a larger store, checks how many chunks
+ * pairs of samples share. Two samples of n chunks from a store of N chunks share n² / N chunks on average if every
+ * chunk is equally likely, and more if some chunks are preferred.
  */
 async function uniform(subject: StoreSubject): Promise<string> {
   const { known, isWhole, description } = subject;

@@ -56,8 +56,8 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     must(found !== null || !isWhole, 'A search returned a neighbor that is not in the store.');
     if (found !== null) offs.push(found.off);
   }
-  // If the store is not completely known, a neighbor may be an unknown chunk of a known document, so it is enough if
-  // one of the similarities matches.
+  // If the store is not completely known, a neighbor may be an unknown chunk of a known document, so the similarity of
+  // at least one neighbor, but not of every neighbor, must match.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
   must(isTrue, `A similarity differs from the cosine of the stored vector by ${decimal(Math.max(...offs))}.`);
@@ -129,14 +129,15 @@ async function exact(subject: StoreSubject): Promise<string> {
 async function short(subject: StoreSubject): Promise<string> {
   const { known, isWhole, queries } = subject;
   const [query] = queries;
-  if (query === undefined || !isWhole) throw new NotTried('The store is too large to request more than it contains.');
+  if (query === undefined || !isWhole)
+    throw new NotTried('The store is too large for a test that requests more neighbors than it contains.');
   const one = await nearest(subject, query, { k: 1 });
   must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbor does not return exactly one neighbor.');
   const k = known.length + 50;
   const compared = await ask(subject, query, { k, exact: true });
   const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
   mustBeTrue(subject, query, all, k);
-  // Without an exact search, an approximate index may lose some neighbors.
+  // If the store does not support exact search, its approximate index may lose some neighbors.
   must(
     all.neighbours.length >= known.length / 2,
     `A search for ${k} neighbors returned ${all.neighbours.length} of ${known.length}.`,

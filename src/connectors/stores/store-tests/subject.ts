@@ -1,4 +1,4 @@
-/** Input for the store tests, and how they report. */
+/** What a store test receives, how it reports its result, and functions that several store tests use. */
 import { groupBy } from '../../../core/group-by.ts';
 import { cosineSimilarity, dotProduct } from '../../../math/vector/matrix.ts';
 import { isAway } from '../store-rows.ts';
@@ -7,7 +7,7 @@ import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorSto
 export interface KnownChunk {
   /** Id of the document. */
   readonly id: string;
-  /** The vector as stored; some stores store only the direction. */
+  /** The vector as the store contains it. Some stores normalize vectors, so that only the direction is kept. */
   readonly vector: Float32Array;
   readonly content: string | null;
 }
@@ -41,7 +41,7 @@ export interface StoreTest {
 
 /** The store violates a requirement. */
 export class Broken extends Error {}
-/** The store does not support the feature, and reports this. */
+/** The store reports that it does not support the feature. */
 export class NotSupported extends Error {}
 /** The test is not possible with this store or config. */
 export class NotTried extends Error {}
@@ -119,13 +119,17 @@ export function recallOf(found: readonly string[], truth: readonly { readonly id
   return truth.filter(({ id }) => ids.has(id)).length / truth.length;
 }
 
-/** Limit for `unevenness`, on either side of 0. By chance, one run in a million exceeds it. */
+/**
+ * Limit for the absolute value of `unevenness`. If all chunks are equally likely, one run in a million exceeds the
+ * limit by chance.
+ */
 export const MAX_UNEVEN = 4.9;
 
 /**
- * Distance of counts from equal shares as a standard normal deviate: the chi-square statistic for samples without
- * replacement, corrected for the finite population and transformed by the cube root of Wilson and Hilferty (1931). A
- * deviate beyond 4.9, on either side, has a probability of 1 in a million.
+ * Returns how far the counts are from equal shares, as a standard normal deviate. It is computed from the chi-square
+ * statistic, which is corrected for sampling without replacement from a finite population and then transformed by the
+ * cube-root method of Wilson and Hilferty (1931). A deviate beyond 4.9, on either side, has a probability of 1 in a
+ * million.
  *
  * @param samples how often each of the equally large groups was sampled, one list per sample
  * @param drawnShare share of the population in each sample

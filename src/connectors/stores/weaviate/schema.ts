@@ -25,8 +25,8 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
 };
 
 /**
- * Reads the schema with one call. Traits exclude the properties, because new documents add properties under Weaviate's
- * automatic schema.
+ * Reads the schema with one call. Traits exclude the properties of the collection, because Weaviate's automatic schema
+ * adds the properties of new documents.
  */
 export async function readSchema(
   calls: StoreCalls,
@@ -158,7 +158,7 @@ export function nearVector(vector: Float32Array, target: string | undefined): st
   return `nearVector: { vector: ${JSON.stringify([...vector])}${targets} }`;
 }
 
-/** Combines operands with AND. Returns no argument if there are none. */
+/** Returns one `where` argument that combines the operands with AND. Returns an empty list if there are no operands. */
 export function whereAll(operands: readonly string[]): readonly string[] {
   if (operands.length < 2) return operands.map((operand) => `where: ${operand}`);
   return [`where: { operator: And, operands: [${operands.join(', ')}] }`];

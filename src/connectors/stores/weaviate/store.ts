@@ -152,7 +152,9 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
       const { dimensions } = await shapes.fresh(attempt);
       const total = await count(attempt);
       if (total > MAX_PAGES * PAGE) {
-        throw unsupported(`Uniform sampling of Weaviate must read every UUID, and there are too many (${total}).`);
+        throw unsupported(
+          `A uniform sample from Weaviate requires reading every UUID, but the collection has too many (${total}).`,
+        );
       }
       const walk = () =>
         chooseKeys(n, seed, async (from: string | null) => {

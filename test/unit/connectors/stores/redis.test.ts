@@ -400,9 +400,9 @@ describe('a rejected request to Redis', () => {
     [
       "NOPERM User reader has no permissions to run the 'vinfo' command",
       'no_permission',
-      /run VINFO; allow it, or \+@read/,
+      /run VINFO; grant this command or \+@read/,
     ],
-    ['WRONGTYPE Operation against a key holding the wrong kind of value', 'wrong_type', /another type of value/],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', 'wrong_type', /value of the wrong type/],
     ['MOVED 3999 10.0.0.7:6381', 'cluster', /cluster node/],
     ['LOADING Redis is loading the dataset in memory', 'busy', /try again later\.$/],
     ['ERR something with a secret argument', 'request_refused', /refused VINFO/],
