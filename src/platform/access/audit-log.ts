@@ -79,8 +79,8 @@ export interface AuditFilter {
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
     /**
-     * Returns entries, newest first. A scope also includes entries about its golden sets, although these entries name
-     * no pipeline.
+     * Returns entries, newest first. If the caller is limited to certain pipelines, entries about golden sets that only
+     * those pipelines use are included, although these entries name no pipeline.
      */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
@@ -136,7 +136,7 @@ function senderOf({ visitor }: FastifyRequest): string {
 
 /**
  * Returns the person to whom a judgment is attributed: the signed-in user, or the API key used for the call or the
- * sign-in. Uses the id, because names are not unique. No request field can override it.
+ * sign-in. Uses the id, because names are not unique. No request field can override this person.
  */
 export function personOf(caller: Caller): string {
   if (caller.visitor?.user != null) return `sign-in ${caller.visitor.user.id}`;

@@ -22,7 +22,7 @@ export function createAuthProxy(config: AuthProxyConfig, trustedProxies: readonl
   let isReported = false;
   return {
     roles: config.roles,
-    /** Header with the groups, for messages. */
+    /** Name of the header that contains the user's groups; shown in messages. */
     groupsHeader: config.groups_header,
 
     /**

@@ -50,7 +50,9 @@ export function createAuthentication(sources: {
 }) {
   const { findKey, sessions, optional, logger, provider, authProxy } = sources;
   const attempts = createAttempts((address) =>
-    logger.warn('an address sent too many wrong keys or sessions and is blocked for a minute', { address }),
+    logger.warn('an address sent too many invalid API keys or session cookies and is blocked for a minute', {
+      address,
+    }),
   );
   return {
     /** True if calls without a key have full access, which requires a daemon on loopback with an embedded database. */
@@ -86,9 +88,9 @@ export async function identifyCallers(
     } catch (error) {
       failure = error as Error;
     }
-    // Requests that waited for the same lookup would otherwise continue in the same turn of the event loop. The rate
-    // limiter increments its counter in one step and reads it in the next, so each of these requests would see the
-    // total count. Each request therefore gets its own turn.
+    // Each request continues in its own turn of the event loop, even if several requests waited for the same lookup.
+    // The rate limiter increments its counter in one step and reads the counter in the next, so requests that continued
+    // in the same turn would all see the total count.
     setImmediate(done, failure);
   };
   // Returns no promise unless a lookup is needed, because a promise adds cost to every request.
@@ -160,7 +162,7 @@ export function assertAllows(key: ApiKey, scope: ApiScope, needs: string): void 
 }
 
 function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
-  return new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
+  return new RecalldError('key_lacks_scope', `The API key "${name}" lacks the scope ${scope}, which ${needs}.`);
 }
 
 /**
@@ -179,7 +181,7 @@ export async function limitOfMetrics(
   if (text === null || !text.startsWith(API_KEY_PREFIX)) {
     if (!needsKey) return null;
     const message =
-      'Metrics need an API key with scope read (server.metrics_protected): send "Authorization: Bearer KEY".';
+      'Metrics need an API key with the read scope (server.metrics_protected): send "Authorization: Bearer KEY".';
     throw new RecalldError('key_missing', message);
   }
   const key = await checkKey(text, addressOf(request));
@@ -200,8 +202,8 @@ const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Protects a daemon that accepts every local caller. Refuses each call under `app` that names another host, comes from
- * a page of another host, or passed through a proxy. Any web page can make a browser on the same machine call
- * 127.0.0.1, through DNS rebinding or a form. Calls from foreign pages have the foreign name in Host or Origin.
+ * a page of another host, or passed through a proxy. Through DNS rebinding or a form, any web page can cause a browser
+ * on the same machine to send requests to 127.0.0.1. Calls from foreign pages have the foreign name in Host or Origin.
  */
 export function refuseForeignPages(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));

@@ -58,7 +58,7 @@ export const oidcSchema = z
       .max(1440)
       .default(60)
       .describe(
-        'Duration of a session. Afterwards the browser signs in again at the provider, usually without a prompt, so a user who left a group loses access within this time.',
+        'Duration of a session. When a session ends, the browser signs in at the provider again, usually without a prompt. A user who left a group therefore loses access within this time.',
       ),
     tls: tlsSchema,
     proxy: proxySchema,
@@ -66,7 +66,7 @@ export const oidcSchema = z
   })
   .optional()
   .describe(
-    'Sign-in to the console at an OpenID Connect provider, with authorization code, PKCE, state and nonce. Needs `alerts.console_base_url`. If this section is present, API keys are required on every address.',
+    'Sign-in to the console at an OpenID Connect provider, with authorization code, PKCE, state and nonce. Needs `alerts.console_base_url`. If this section is present, API keys are required even if recalld listens only on a loopback address.',
   );
 
 export type OidcConfig = NonNullable<z.infer<typeof oidcSchema>>;
@@ -75,8 +75,8 @@ const headerName = z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be
 
 export const authProxySchema = z
   .strictObject({
-    user_header: headerName.describe('Header with the name of the user, such as `X-Forwarded-Email`.'),
-    groups_header: headerName.describe('Header with the groups of the user, such as `X-Forwarded-Groups`.'),
+    user_header: headerName.describe("Header that contains the user's name, such as `X-Forwarded-Email`."),
+    groups_header: headerName.describe("Header that contains the user's groups, such as `X-Forwarded-Groups`."),
     groups_separator: z.string().length(1).default(',').describe('Character between groups.'),
     roles: rolesSchema,
   })

@@ -122,7 +122,7 @@ export interface ListedApiKey extends ApiKey {
 
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
-/** Maximum number of wrong keys and sessions per address and minute. */
+/** Maximum number of invalid API keys and session cookies per address in one minute. */
 const WRONG_PER_MINUTE = 20;
 /**
  * Maximum number of entries in each cache: valid credentials, wrong credentials, and addresses. Beyond this number, the
@@ -154,7 +154,7 @@ export function createAttempts(onLimited: (address: string) => void) {
         counted.isReported = true;
         throw new RecalldError(
           'attempts_limited',
-          `This address sent ${WRONG_PER_MINUTE} wrong keys or sessions within a minute; wait as long as Retry-After requires.`,
+          `This address sent ${WRONG_PER_MINUTE} invalid API keys or session cookies within a minute; wait as long as Retry-After requires.`,
         );
       }
       counted.count += 1;
@@ -271,7 +271,7 @@ export function createConsoleSessions(pool: Pool) {
 
     /** Returns who started the session with this token; null if the session has ended, or if the key is revoked. */
     async find(token: string): Promise<SignedIn | null> {
-      // Updates at most once a minute, so that viewing pages rarely writes.
+      // Updates `last_seen_at` at most once a minute, so that page views rarely cause a write.
       const row = await queryRow<ApiKey & { userId: string | null; userName: string; userGroups: string[] }>(
         pool,
         `with seen as (

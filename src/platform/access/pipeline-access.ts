@@ -19,7 +19,7 @@ export const pipelineAccess = {
 
 export type PipelineAccess = keyof typeof pipelineAccess;
 
-/** Returns the context of a request: everything, or only what belongs to the pipelines of its API key. */
+/** Returns the context of a request. It covers everything, or only what belongs to the pipelines of its API key. */
 export type ContextOf = (request: FastifyRequest) => Context;
 
 /** The sender of a request: an API key, or a visitor of the console. */

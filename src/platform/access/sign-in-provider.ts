@@ -15,7 +15,7 @@ const FIELD = 'server.oidc';
 /** Accepted difference between the provider's clock and recalld's clock. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
-/** Maximum length of a user's name; longer names are cut. */
+/** Maximum length of a user's name; longer names are truncated. */
 const MAX_NAME = 200;
 
 /** State that the browser stores during a sign-in at the provider. */
@@ -186,7 +186,7 @@ function groupsIn(claim: unknown): string[] {
   return items.filter((item) => typeof item === 'string');
 }
 
-/** Uses basic authentication, which is the default of the specification, unless the provider does not offer it. */
+/** Uses basic authentication, which is the default in the specification, unless the provider does not offer it. */
 function authenticateClient(secret: string): oidc.ClientAuth {
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, ...rest) => {
@@ -239,7 +239,10 @@ function recalldErrorIn(error: unknown): RecalldError | null {
   return error instanceof Error && error.cause !== undefined ? recalldErrorIn(error.cause) : null;
 }
 
-/** Sends the requests of openid-client with the TLS settings, the proxy and the timeout of the config. */
+/**
+ * Returns the function through which openid-client sends its requests, with the TLS settings, the proxy and the timeout
+ * from the config.
+ */
 function createFetch(config: OidcConfig): oidc.CustomFetch {
   const tls = readTls(config.tls, `${FIELD}.tls`);
   const open = (origin: string) => {

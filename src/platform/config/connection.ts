@@ -12,7 +12,7 @@ export const textSchema = z.string().min(1);
 export const headersSchema = z
   .record(z.string(), z.string().meta({ secret: 'all' }))
   .default({})
-  .describe('Request headers. Reference tokens from the environment as ${VAR}.');
+  .describe('Request headers. To use a token from the environment, write ${VAR}.');
 
 export const timeoutSchema = z
   .int()
@@ -49,7 +49,7 @@ export type TlsConfig = z.infer<typeof tlsSchema>;
 export const proxySchema = z
   .string()
   .regex(/^(environment|https?:\/\/\S+)$/, {
-    error: 'must be an http:// or https:// URL, or the word environment',
+    error: 'must be an http:// or https:// URL, or `environment`',
     abort: true,
   })
   .refine((text) => text === 'environment' || URL.canParse(text), {
@@ -93,5 +93,5 @@ export const httpServiceShape = {
 
 type HttpService = z.infer<z.ZodObject<typeof httpServiceShape>>;
 
-/** Config of a service. If `max_per_second` is not set, its calls per second are unlimited. */
+/** Config of a service. If `max_per_second` is not set, the number of calls per second is unlimited. */
 export type HttpServiceConfig = Omit<HttpService, 'max_per_second'> & Partial<Pick<HttpService, 'max_per_second'>>;

@@ -41,7 +41,7 @@ export function manyGoldenSets(): QueryVariableBuilder {
   return allOf(oneGoldenSet());
 }
 
-/** Variable for the cut-off k, largest first. */
+/** Variable for the cut-off k; the largest value is listed first. */
 export function cutoff(): QueryVariableBuilder {
   const query = 'label_values(recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}, k)';
   return labelVariable('k', 'Cut-off', query, VariableSort.NumericalDesc);
@@ -138,10 +138,7 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
   return ofDeployment({ ...builder.build(), panels: arrange(spec.sections) }, settings);
 }
 
-/**
- * Labels that Kubernetes adds to targets. If targets lack these labels, the variables for these labels match every
- * value.
- */
+/** Labels that Kubernetes adds to targets. If targets lack one of these labels, its variable matches every target. */
 const placeLabels = ['cluster', 'namespace'] as const;
 
 /** Returns the target labels that have a variable, other than job and instance. */

@@ -73,7 +73,10 @@ export const axisEnds: Readonly<Record<string, number>> = {
   currencyUSD: 0.01,
 };
 
-/** A value with its bounds. Each expression must return one series, since a band joins series by name. */
+/**
+ * A value with its bounds. Each expression must return one series, because Grafana finds the two edges of the band by
+ * series name.
+ */
 export function withBand(value: PromQuery, low: string, high: string): PromQuery[] {
   return [value, { expr: low, legend: LOW }, { expr: high, legend: HIGH }];
 }

@@ -107,7 +107,7 @@ export interface Step {
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
 
-/** Graph of the time since the timestamp in a gauge. */
+/** Graph of the age of the timestamp that a gauge exports. */
 export function ageGraph({
   metric,
   by = [],
@@ -325,7 +325,7 @@ export function snapshotAge(width: number): Builder<Panel> {
   return stat({
     title: 'Age of the snapshot',
     description:
-      'Age of the database rows from which stored gauges are made. It grows while the database does not respond.',
+      'Age of the database rows from which stored gauges are made. The age grows while the database does not respond.',
     unit: 's',
     decimals: 0,
     width,

@@ -105,12 +105,15 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum ${grouped(by)}(rate(${selector(name, '', where)}[$__rate_interval]))`;
 }
 
-/** Increase between two points of a graph, summed over all replicas. */
+/** Increase since the previous point of the graph, summed over all replicas. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(by: readonly LabelOf<Name>[], name: Name): string {
   return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 
-/** Increase between two points of a graph, for a counter in the database. Every replica exports the same value. */
+/**
+ * Increase since the previous point of the graph, for a counter that is stored in the database. Every replica exports
+ * the same value.
+ */
 export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredMetric>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -167,7 +170,10 @@ function grouped(by: readonly string[]): string {
 
 /** Dashboard links, and the labels that separate deployments. */
 export interface DashboardSettings {
-  /** Base URL for docs/runbooks. If this is null and `consoleUrl` is set, runbook links point to the console. */
+  /**
+   * Base URL for docs/runbooks. If `runbookBaseUrl` is null and `consoleUrl` is set, runbook links point to the
+   * console.
+   */
   readonly runbookBaseUrl: string | null;
   /** Console URL; if null, dashboards have no link to it. */
   readonly consoleUrl: string | null;

@@ -91,8 +91,8 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // A pipe or a terminal is written to directly; `writeText` refuses a folder, and also refuses an existing file
-        // unless `replace` is set.
+        // Pipes and terminals are written directly, without a temporary file; `writeText` refuses a folder, and also
+        // refuses an existing file unless `replace` is set.
         await writeText(path, text, replace);
         continue;
       }
@@ -118,7 +118,10 @@ export async function writeTexts(
   }
 }
 
-/** Renames a file to its final name unless that name exists. Uses a link, or a copy if links are not supported. */
+/**
+ * Renames a file to its final name unless that name exists. Uses a hard link, or a copy if hard links are not
+ * supported.
+ */
 async function place(part: string, target: string): Promise<void> {
   await link(part, target).catch((error: unknown) => {
     if (['EEXIST', 'ENOENT'].includes(codeOf(error))) throw error;

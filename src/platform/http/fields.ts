@@ -133,10 +133,10 @@ export function wireSchema(schema: z.ZodType): Record<string, unknown> {
 }
 
 /**
- * Parses part of a request by its schema.
+ * Parses part of a request according to a schema.
  *
  * @param what names that part in messages
- * @throws RecalldError body_unreadable that names the first invalid field, but not its value
+ * @throws RecalldError body_unreadable; its message names the first invalid field, but not the value
  */
 export function parseRequest<Schema extends z.ZodType>(
   value: unknown,

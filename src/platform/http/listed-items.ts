@@ -1,4 +1,4 @@
-/** Parses a large JSON body with one list, a few items at a time, so that other requests are served in between. */
+/** Parses the list in a large JSON body, a few items at a time, so that other requests are served in between. */
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';

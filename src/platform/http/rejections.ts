@@ -106,8 +106,8 @@ const typeTexts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Describes what is expected, in words that follow the field name. For a custom check in recalld's schemas, the schema
- * provides these words.
+ * Describes what is expected, in words that follow the field name. For a custom check in one of recalld's schemas, the
+ * text comes from the schema.
  */
 function expectedText(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;

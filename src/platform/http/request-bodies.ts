@@ -1,7 +1,7 @@
 /**
  * Reads and inflates all request bodies, and counts them against the memory budget for all in-flight requests. A body
  * is read after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are
- * parsed. If the route requests it, a large body stays in the pieces in which it arrived.
+ * parsed. For routes that accept pieces, a large body stays in the pieces in which it arrived.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -51,7 +51,10 @@ const PIECE_BYTES = 512;
 /** Memory needed to inflate a body. */
 const INFLATING_BYTES = 64 * 1024;
 
-/** If the unread rest of a body is larger than this, the connection is closed. */
+/**
+ * If a body was not read to its end, and its announced length is larger than this number or unknown, the connection is
+ * closed.
+ */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
 /** Callback that receives either an error or the pieces of the body. */
@@ -187,7 +190,7 @@ function collect(
     if (isOver) return;
     isOver = true;
     const all = pieces;
-    // The request outlives this point and keeps this closure in memory: release the pieces.
+    // Releases the pieces, because the request lives on and keeps this closure in memory.
     pieces = [];
     done(null, all);
   });
@@ -225,15 +228,15 @@ function tooLarge(limit: number, when: string): RecalldError {
   return new RecalldError('body_too_large', `The body has more than ${limit} bytes${when}; send smaller batches.`);
 }
 
-/** Maximum body size: a thousand queries with vectors of 1,536 numbers as text. */
+/** Maximum body size, which is enough for a thousand queries that each have a vector of 1,536 numbers, as JSON text. */
 const LIMIT_BYTES = 32 * 1024 * 1024;
 
 /** Size above which a body is parsed in a worker thread, because parsing 1 MB of numbers takes about 10 ms. */
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. It applies only to the first
- * SMALL_BYTES of a body, because a larger body either is not a list of small values or comes from the daemon's
+ * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. This factor applies only to the
+ * first SMALL_BYTES of a body, because a larger body either is not a list of small values or comes from the daemon's
  * operator.
  */
 const PARSED_BYTES = 6;

@@ -26,8 +26,8 @@ export interface AlertRule {
   /** Time for which the condition must be true before the alert fires, such as `5m`. */
   readonly for?: string;
   /**
-   * Time for which the alert keeps firing after the condition was last true, to avoid flapping. Default: the duration
-   * of a restart.
+   * Time for which the alert keeps firing after the condition was last true, to avoid flapping. The default is the time
+   * that a restart of recalld takes.
    */
   readonly keepFiringFor?: string;
   /** Labels on each alert, in addition to `labels`. */
@@ -36,8 +36,9 @@ export interface AlertRule {
   readonly labels?: Readonly<Record<string, string>>;
   readonly dashboard: keyof typeof dashboardUids;
   /**
-   * Alerts that make this alert redundant while they fire, and the labels that must match. The rule itself excludes
-   * these cases, because an alert that ends during an Alertmanager inhibition is never reported as resolved.
+   * Alerts that make this alert redundant while they fire, and the labels that must match. The expression of this alert
+   * excludes series for which those alerts fire, because an alert that ends during an Alertmanager inhibition is never
+   * reported as resolved.
    */
   readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
   /** Title for a lock screen, identical for all alerts in a group. The title may use no label other than `pipeline`. */
@@ -59,11 +60,11 @@ export interface RuleGroup {
 }
 
 export interface RuleSettings {
-  /** Base URL for runbooks. If null, the console serves them if its URL is known. */
+  /** Base URL for runbooks. If null, runbook links point to the console, if the URL of the console is known. */
   readonly runbookBaseUrl: string | null;
   /** If null, alerts do not link to a dashboard. */
   readonly dashboardBaseUrl: string | null;
-  /** recalld's URL for browsers. If null, alerts do not link to it. */
+  /** recalld's URL for browsers. If null, alerts do not link to the console. */
   readonly consoleBaseUrl: string | null;
   /** Target labels that distinguish deployments monitored by the same Prometheus. */
   readonly groupLabels: readonly string[];
@@ -138,8 +139,8 @@ export const utcTime = String.raw`{{ . | first | value | humanizeTimestamp | reR
 
 /**
  * For annotations: when the condition was last true. While an alert fires only because of `keep_firing_for`, Prometheus
- * does not update its text, but Alertmanager may send it again. Without a time, that text would report a fault that has
- * ended.
+ * does not update the alert's text, but Alertmanager may send the text again. Without a time, that text would report a
+ * fault that has ended.
  */
 export const asOf = `{{ with query "time()" }}As of ${utcTime}.{{ end }}`;
 
@@ -202,7 +203,10 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum by (${labels.join(', ')}) (rate(${selector(name, matchers)}[${window}]))`;
 }
 
-/** Observations per second over all replicas: all in a histogram, or only those up to the limit of a bucket. */
+/**
+ * Observations per second in a histogram, over all replicas: all observations, or only those up to the limit of a
+ * bucket.
+ */
 export function observedBy<Name extends MetricsOfType<'histogram'>>(
   labels: readonly LabelOf<Name>[],
   name: Name,

@@ -89,7 +89,7 @@ export const metricCatalogue = {
     'Configured threshold of a check whose value is a share, a score or another plain number.',
     ['pipeline', 'check', 'severity'],
   ),
-  recalld_threshold_seconds: storedGauge('Configured threshold of a check whose value is a time.', [
+  recalld_threshold_seconds: storedGauge('Configured threshold of a check whose value is a duration.', [
     'pipeline',
     'check',
     'severity',
@@ -124,7 +124,7 @@ export const metricCatalogue = {
       recalld_check_value:
         'Value of a check at its last evaluation, as a plain number; absent if the value is too old to trust.',
       recalld_check_value_seconds:
-        'Value of a check at its last evaluation, if its value is a time; absent if the value is too old to trust.',
+        'Value of a check at its last evaluation, if the value is a duration; absent if the value is too old to trust.',
     },
     ['pipeline', 'check'],
   ),
@@ -137,11 +137,11 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_before: storedGauge(
-    'Last value before a check stopped being ok, as a plain number. Absent while the check is ok, and for regression checks.',
+    'Last value of a check before it stopped being ok, as a plain number. Absent while the check is ok, and for regression checks.',
     ['pipeline', 'check'],
   ),
   recalld_check_before_seconds: storedGauge(
-    'Last value before a check stopped being ok, if its value is a time. Absent while the check is ok.',
+    'Last value of a check before it stopped being ok, if the value is a duration. Absent while the check is ok.',
     ['pipeline', 'check'],
   ),
   recalld_check_outage: storedGauge('1 while a check fails only because the retriever did not respond; otherwise 0.', [
@@ -176,7 +176,7 @@ export const metricCatalogue = {
   ),
   recalld_requests_under_way_bytes: {
     type: 'gauge',
-    help: 'Estimated peak memory used by in-flight requests in the last second: bodies, parsed values, and rows waiting to be stored. If it exceeds `server.max_under_way_mb`, recalld refuses requests.',
+    help: 'Estimated peak memory used by in-flight requests in the last second: bodies, parsed values, and rows waiting to be stored. recalld refuses requests that would raise this estimate above `server.max_under_way_mb`.',
     labels: [],
     source: 'process',
   },

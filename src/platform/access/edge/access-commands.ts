@@ -31,7 +31,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
       .option('--pipelines <list>', 'comma-separated pipelines; the key cannot see or change anything else', parseNames)
       .action(async ({ name, scope, pipelines = null, ...options }: NewKeyOptions) => {
         const settings = commandSettings(options.config, signal);
-        // A misspelled name would create a key without access to any pipeline.
+        // A key for a misspelled pipeline name would have no access to any pipeline.
         for (const pipeline of pipelines ?? []) findPipeline(settings.config.pipelines, pipeline);
         const { key, text } = await withCommandStore(settings, ({ db }) =>
           db.platform.keys.create(name, scope, commandUser(), new Date(), pipelines),
@@ -46,7 +46,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
       }),
   );
   command.addCommand(
-    configuredCommand('list', 'List the API keys and how many console sessions each has.', 'recalld keys list').action(
+    configuredCommand('list', 'List the API keys and their number of console sessions.', 'recalld keys list').action(
       async (options: ConfiguredOptions) => {
         const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
           store.db.platform.keys.list(),

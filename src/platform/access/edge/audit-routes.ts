@@ -16,7 +16,7 @@ const actSchema = z.object({
   by: z
     .string()
     .describe(
-      'Author of the change: the name and id of an API key with the address of the caller, or the user and host of a command.',
+      "Author of the change. For an API call or a console form: the API key or the signed-in user (name and id), or `a user of this machine` if no key is needed, followed by the caller's address. For a command: the user and the host.",
     ),
   act: z.enum(acts),
   pipeline: z.string().nullable(),

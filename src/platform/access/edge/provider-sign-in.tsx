@@ -1,4 +1,4 @@
-/** Routes that send the browser to the OpenID Connect provider and handle its return. */
+/** Routes that send the browser to the OpenID Connect provider and receive it when it comes back. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -12,7 +12,9 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 
 /** Maximum time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
-/** How long after the end of a session recalld still sends the browser to the provider without asking the user. */
+/**
+ * For this long after the end of a session, recalld sends the browser to the provider again without asking the user.
+ */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 const REMEMBERED = 'sign_in_at';
@@ -80,7 +82,8 @@ export function addProviderSignIn(
   const reject = (request: FastifyRequest, reply: FastifyReply, next: string, error: unknown): FastifyReply => {
     if (!(error instanceof RecalldError)) throw error;
     logger.warn('a sign-in at the provider failed', { reason: error.message, address: addressOf(request) });
-    // Otherwise the browser would be sent to the provider again, and the user would not see the reason.
+    // If recalld did not forget the provider, it would send the browser there again, and the user would not see the
+    // reason.
     forgetProvider(request, reply);
     return sendSignIn(request, reply, next, error);
   };

@@ -16,7 +16,7 @@ import { assertHasRole, scopesOf, type User } from '../roles.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The cookie to which forms are bound; set once the visitor is identified. */
+    /** The cookie to which forms are bound; null until the visitor is identified. */
     session: { readonly token: string } | null;
     /** The sender of a console form. */
     visitor: Visitor | null;
@@ -103,7 +103,7 @@ export async function addSessions(
       setCookie(request, reply, await sessions.begin(signedIn, lifetimeSeconds), lifetimeSeconds);
     },
 
-    /** Ends the session. Returns the URL that also ends it at the provider; null if there is none. */
+    /** Ends the session. Returns the URL that also ends the user's session at the provider; null if there is none. */
     async signOut(request: FastifyRequest, reply: FastifyReply): Promise<string | null> {
       const { session, visitor } = request;
       let url: string | null = null;
