@@ -5,7 +5,7 @@
 import type { Logger } from './logger.ts';
 import type { Clock } from './time.ts';
 
-/** Tables and their queries, by subject. */
+/** Database tables with the SQL queries on them. Each subject adds its own tables. */
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Db {}
 

@@ -92,17 +92,21 @@ export const errorTable = {
   body_too_large: tooLarge('The request body exceeds the size limit.'),
   otlp_malformed: input('An OpenTelemetry request cannot be decoded.'),
   host_refused: forbidden(
-    'A daemon without API keys was called with the host name of another machine or from a page on another site.',
+    'A daemon without API keys was called through a proxy, from a page on another site, or under the host name of another machine.',
   ),
   key_missing: unauthorized('The call requires an API key.'),
   key_limited: forbidden('The API key is limited to some pipelines, and the request also affects other pipelines.'),
   key_invalid: unauthorized('The API key is unknown or revoked.'),
   attempts_limited: tooMany(
-    'Within a minute, one address sent too many calls with a wrong key or session, or without a key.',
+    'Too many calls from one address within a minute had no key, or had an invalid key or session.',
   ),
-  rate_limited: tooMany('One key, or one address if no key is needed, exceeded `server.max_requests_per_minute`.'),
-  explanations_limited: tooMany('One key requested more explanations within a minute than allowed.'),
-  retriever_busy: tooMany('Golden runs and explanations are using all concurrent calls that the retriever allows.'),
+  rate_limited: tooMany(
+    'An API key, or an address if no keys are required, exceeded `server.max_requests_per_minute`.',
+  ),
+  explanations_limited: tooMany('One caller requested explanations of too many queries within a minute.'),
+  retriever_busy: tooMany(
+    'Golden runs and other explanations are using the entire concurrency limit of the retriever.',
+  ),
   key_unknown: notFound('No API key has that id.'),
   key_lacks_scope: forbidden('The API key lacks the required scope.'),
   sign_in_failed: unauthorized('The sign-in at the provider failed or was not completed.'),
@@ -117,7 +121,7 @@ export const errorTable = {
   deployment_unknown: notFound('No deployment has that id.'),
   port_in_use: conflict('Another process is already listening on the configured address.'),
   database_denied: conflict(
-    'The role in storage.url lacks a privilege in the database, for example to create partitions.',
+    'The role in storage.url lacks a database privilege, such as the right to create partitions, or the role recalld_app does not exist.',
   ),
   schema_too_new: conflict('A newer recalld migrated the database to a schema that this version does not support.'),
   schema_too_old: conflict('The database requires `recalld migrate`.'),
@@ -125,7 +129,7 @@ export const errorTable = {
   database_unreachable: unreachable('PostgreSQL does not respond.'),
   database_full: unreachable("PostgreSQL's disk is full."),
   database_busy: unreachable(
-    'A statement or a migration could not lock a table or took too long; nothing was changed.',
+    'A statement or a migration was stopped because it could not lock a table or took too long; nothing was changed.',
   ),
   database_read_only: unreachable('PostgreSQL responds but accepts only reads, as a standby does.'),
   pooler_unsuitable: conflict('The database connection uses a pooler that shares sessions between clients.'),
@@ -136,7 +140,7 @@ export const errorTable = {
   queue_unreachable: unreachable('The job queue does not respond.'),
   queue_taken: conflict('The job queue belongs to a deployment with another database.'),
   retriever_unreachable: unreachable('The retriever cannot be reached.'),
-  overloaded: unreachable('More data arrives than can be stored; send it again later.'),
+  overloaded: unreachable('The daemon receives more data than it can process; send the request again later.'),
   stopping: unreachable('The process is stopping and accepts no new work.'),
   stop_overdue: unreachable('The daemon did not stop cleanly within `server.shutdown_seconds`, so it exited anyway.'),
   demo_failed: unreachable('A step of the demo failed.'),
@@ -208,8 +212,8 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Returns the message of an error. For an AggregateError without a message, as when no address of a host responds,
- * returns the distinct messages of its errors.
+ * Returns the message of an error. For an AggregateError without a message, such as the error if no address of a host
+ * responds, returns the distinct messages of the errors that it contains.
  */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

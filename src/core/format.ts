@@ -1,6 +1,7 @@
 /**
- * Formats numbers, shares, durations and times for people: at most three significant digits, no trailing zeros, shares
- * as percentages, milliseconds under a second. Exact values belong in JSON, CSV and metrics. All times are UTC.
+ * Formats numbers, shares, durations and times for people. Numbers have at most three significant digits and no
+ * trailing zeros, shares are percentages, and durations of less than a second are in milliseconds. Exact values belong
+ * in JSON, CSV and metrics. All times are UTC.
  */
 
 /** The Unicode minus sign, which is as wide as `+`. */
@@ -103,7 +104,10 @@ export function withoutZeros(text: string): string {
   return text.replace(/(\.\d*?)0+( %)?$/, '$1$2').replace(/\.( %)?$/, '$1');
 }
 
-/** A value of any size: whole numbers exactly, others with three significant digits. */
+/**
+ * Formats a value of any size. Whole numbers are exact. Other numbers are rounded: below 1,000 to at most three
+ * significant digits, and from 1,000 to whole numbers.
+ */
 export function compact(value: number): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return count(value);
@@ -139,7 +143,7 @@ export function formatBounded(
   return low === null || high === null ? text : `${text} (${range(low, high, unit)})`;
 }
 
-/** Formats a value beside a threshold, with more digits if both would otherwise read the same. */
+/** Formats a value beside a threshold, with more digits if both would otherwise look the same. */
 export function formatBeside(value: number, threshold: number, unit: Unit): string {
   const text = formatValue(value, unit);
   if (value === threshold || text !== formatValue(threshold, unit)) return text;

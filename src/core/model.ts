@@ -31,11 +31,17 @@ export interface GoldenQuery {
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Texts that are sent to the retriever in order instead of `text`; omitted for a query with one retrieval. */
+  /**
+   * Texts that the retriever receives one after the other, instead of `text`; omitted for a query with a single
+   * retrieval.
+   */
   readonly steps?: readonly string[];
   /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
-  /** Documents that must never be returned: patterns (`core/text/document-pattern.ts`) filled with the query's tags. */
+  /**
+   * Patterns for documents that must never be returned. Their placeholders are replaced by the query's tags (see
+   * `core/text/document-pattern.ts`).
+   */
   readonly forbidden?: readonly string[];
   /** True if the store has no answer, so an empty result is correct. Such a query has no judgments. */
   readonly noAnswer?: true;

@@ -14,7 +14,7 @@ const STEP_UP = 1 / 8;
 const NOISE_MS = 20;
 
 export interface Backoff {
-  /** Share of the configured rate and concurrency that is used, 0.25..1. */
+  /** Share of the configured rate and concurrency to use, from 0.25 to 1. */
   readonly factor: number;
   /** Usual 95th percentile latency in milliseconds; null until it is known. */
   readonly reference: number | null;

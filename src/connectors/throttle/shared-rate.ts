@@ -2,13 +2,14 @@
 import type { Context } from '../../core/context.ts';
 
 /**
- * Each reservation covers the slots of a period this long, so that the time for a reservation does not limit the rate.
+ * Maximum period that a reservation of several slots covers. Several slots are reserved at once, so that the time for a
+ * reservation does not limit the rate.
  */
 const RESERVED_SECONDS = 0.25;
 
 /**
- * If slots are closer together than this, a late slot is still used, because a timer cannot separate such slots and
- * rescheduling each slot would cost more.
+ * If the time between slots is less than CLOSE_MS, a slot is still used up to MAX_LATE_MS after its time. A timer
+ * cannot separate such slots, and rescheduling each slot would cost more.
  */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
@@ -16,7 +17,7 @@ const MAX_LATE_MS = 50;
 /**
  * Returns a function that waits for the next slot. Unused slots expire, so that no burst follows a pause. If slots are
  * close together, a burst may contain all slots of a 50 ms period. After reserved slots have expired unused, the next
- * reservation covers one slot; later ones grow again.
+ * reservation covers a single slot, and each further reservation covers up to twice as many slots as the previous one.
  *
  * @param name the target, such as a pipeline's retriever; processes that use the same name share the rate
  * @param perSecond calls per second; may change from one reservation to the next

@@ -30,7 +30,7 @@ export function contextSize(texts: readonly (string | null | undefined)[]) {
   return {
     /** Number of UTF-16 code units in all texts together. */
     characters,
-    /** Share of five-word sequences that also occur in an earlier text in the list, 0..1. */
+    /** Share, from 0 to 1, of the five-word sequences that also occur in an earlier text in the list. */
     repeated: runs === 0 ? 0 : repeated / runs,
   };
 }

@@ -60,7 +60,10 @@ export function matchesPattern({ text, isPrefix }: FilledPattern, value: string)
   return isPrefix ? value.startsWith(text) : value === text;
 }
 
-/** Returns why a pattern does not separate the values of `segment` in an isolation rule; null if it does. */
+/**
+ * Returns the reason why a pattern in an isolation rule does not separate the values of `segment`; null if the pattern
+ * separates them.
+ */
 export function patternProblem(pattern: string, segment: string): string | null {
   const { literals, segments, isPrefix } = parsePattern(pattern);
   if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write a prefix before the *';
