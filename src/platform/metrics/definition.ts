@@ -21,7 +21,7 @@ export function storedGauge<const Labels extends readonly string[]>(help: string
   return { type: 'gauge', help, labels, source: 'stored' };
 }
 
-/** Defines a counter of the process. */
+/** Defines a counter that this process increments. */
 export function counter<const Labels extends readonly string[]>(help: string, labels: Labels) {
   return { type: 'counter', help, labels, source: 'process' } as const;
 }

@@ -16,7 +16,7 @@ export interface GaugeSample {
 
 /**
  * Returns a subject's gauges at a given time, from rows that were read earlier. Omits values that are too old to trust
- * at that time, no matter when the database last responded.
+ * at that time, even if they were recent when the database last responded.
  */
 export type GaugesAt = (now: Date) => readonly GaugeSample[];
 

@@ -37,9 +37,9 @@ const scopeOf = ({ version }: Reporter) => ({ name: 'recalld', version });
 const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
- * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that a backend writing to
- * Prometheus produces the series that rules and dashboards use. A counter that is stored in the database gets no start
- * time, because its counting began before this process started.
+ * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that backends that write to
+ * Prometheus produce the series that the rules and dashboards use. A counter that is stored in the database gets no
+ * start time, because its counting began before this process started.
  */
 export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Reporter, now: Date): object {
   const metrics = readings.flatMap((reading) => metricOf(reading, reporter, now) ?? []);
@@ -160,7 +160,7 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
   };
 }
 
-/** Reads `partialSuccess` from a response. The counts in it are strings in JSON. */
+/** Reads `partialSuccess` from a response. The counts in `partialSuccess` are strings in JSON. */
 function partOf(answer: unknown) {
   const part = at(answer, 'partialSuccess');
   const refused = numberOf(at(part, 'rejectedDataPoints')) ?? numberOf(at(part, 'rejectedLogRecords')) ?? 0;

@@ -225,7 +225,7 @@ export function createExporter(settings: ExporterSettings) {
         ...(gauges === null ? [] : readStored(gauges)),
       ];
     },
-    /** Resolves when the rows for stored gauges have been read, or could not be read. */
+    /** Resolves when a read of the rows for stored gauges has succeeded or failed. */
     refresh: () => snapshot.refresh(),
     close: () => snapshot.close(),
   };

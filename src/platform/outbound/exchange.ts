@@ -1,8 +1,8 @@
 /**
- * Sends one HTTP request, through a proxy if one is configured, and reads its response. The time for both and the size
- * of the response are limited. Each failure has a short stable code. Uses node:http because fetch has three problems:
- * it opens another connection after an abort and leaves it idle, it keeps the process alive if it is aborted while
- * connecting, and it refuses some ports (such as 6000).
+ * Sends one HTTP request, through a proxy if one is configured, and reads its response. The time for the whole exchange
+ * and the size of the response are limited. Each failure has a short stable code. Uses node:http because fetch has
+ * three problems: it opens another connection after an abort and leaves it idle, it keeps the process alive if it is
+ * aborted while connecting, and it refuses some ports (such as 6000).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -75,7 +75,7 @@ export function classifyConnectionFailure(error: unknown): ConnectionFailure {
     return { code: 'tls_error', problem, isRetryable: false };
   }
   if (/^(ERR_TLS|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_)/.test(code)) {
-    const problem = `has an untrusted certificate (${code}); set NODE_EXTRA_CA_CERTS to its certificate authority`;
+    const problem = `has an untrusted certificate (${code}); set NODE_EXTRA_CA_CERTS to the PEM file of its authority`;
     return { code: 'tls_error', problem, isRetryable: false };
   }
   if (code.startsWith('HPE_')) {
@@ -111,7 +111,7 @@ export function proxyFor(setting: string | undefined, url: string): URL | null {
 }
 
 /**
- * Opens the connections to one service. https passes through a proxy with CONNECT, so that the proxy sees only the
+ * Opens the connections to one service. https is tunneled through a proxy with CONNECT, so that the proxy sees only the
  * host.
  */
 function createAgent(isSecure: boolean, proxy: URL | null, options: AgentOptions): HttpAgent | HttpsAgent {
@@ -124,7 +124,7 @@ export interface ExchangeTarget {
   /** Scheme, host and path, without a query or a secret. */
   readonly label: string;
   readonly isSecure: boolean;
-  /** Path of its config section, such as `retriever`, for use in messages. */
+  /** Path of the service's config section, such as `retriever`, for use in messages. */
   readonly configField: string;
   /** Config key of the address; default `url`. */
   readonly urlKey?: string;
@@ -212,9 +212,9 @@ export function watchExchanges<T>(see: (seen: SeenExchange) => void, work: () =>
 /**
  * Creates the sender for one address, with its own connection pool. Idle connections close after 4 s and do not keep
  * the process alive; `close` closes them earlier. Does not follow redirects, because a redirect could send the query,
- * and headers with secrets, to another host.
- * Failures are returned as results. The promise rejects only if `signal` aborts: at once, with the signal's reason.
- * Afterwards, no timer and no listener remains, and a connection with an unread response is closed.
+ * and headers with secrets, to another host. Failures are returned as results. The promise rejects only if the signal
+ * aborts; it then rejects immediately with `signal.reason`. Afterwards, no timer and no listener remains, and a
+ * connection with an unread response is closed.
  */
 export function createExchange(target: ExchangeTarget, settings: ExchangeSettings): Exchange {
   const pool = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
@@ -236,7 +236,8 @@ export function createExchange(target: ExchangeTarget, settings: ExchangeSetting
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         outgoing.on('error', reject);
         outgoing.on('response', (incoming) => {
-          // Body errors are thrown where the body is read. Without a listener they would also end the process.
+          // Body errors are thrown where the body is read. Without this listener, a body error would also end the
+          // process.
           incoming.on('error', () => undefined);
           resolve(incoming);
         });
@@ -286,7 +287,10 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
   return decoderFor(response.headers['content-type']).decode(Buffer.concat(chunks));
 }
 
-/** Returns the decoder for the announced character set; UTF-8 if the set is unknown. */
+/**
+ * Returns the decoder for the character set in a Content-Type header; UTF-8 if the header names none, or one that is
+ * not supported.
+ */
 function decoderFor(contentType: string | undefined): TextDecoder {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
   try {

@@ -9,12 +9,12 @@ export const MAX_RETRY_DELAY_MS = 30_000;
 /**
  * Exponential back-off with full jitter: uniform in [0, min(30 s, base x 2^(attempt - 1))], so that calls that failed
  * together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s. Returns null
- * if the service requests a longer wait, because a retry within 30 s would be too early.
+ * if the service requests a longer wait, because a retry within 30 s would be too early. Source: RFC 9110, section
+ * 10.2.3, for Retry-After.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
  * @param now milliseconds since the epoch, for a Retry-After that is a date
- * Source: RFC 9110, section 10.2.3 for Retry-After.
  */
 export function retryDelayMs(
   attempt: number,
@@ -46,7 +46,7 @@ const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 /**
  * Sends a request. Retries failed connections, 429 and 5xx after a back-off that has full jitter and honors
  * Retry-After. Does not retry responses that a retry would not change. Does not retry timeouts, so that a hanging
- * service costs only one timeout. Rejects with the reason of `signal` as soon as it aborts.
+ * service costs only one timeout. Rejects with `signal.reason` as soon as the signal aborts.
  *
  * @returns the result with the latency of the last attempt
  */

@@ -28,8 +28,8 @@ const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and password as %23,
 export function problemOfDatabaseUrl(text: string): string | null {
   const { authority, path, query } = partsOf(text);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // The password probably contains an unescaped character that ends this part of the URL, so that part of the login
-  // would be parsed as the host.
+  // The password probably contains an unescaped character that ends the authority of the URL early. A piece of the
+  // login would then be parsed as the host.
   const isCut = text.includes('#') || path.includes('@') || [...query.keys()].some((name) => name.includes('@'));
   if (isCut) return `is not a valid URL; ${ENCODING_ADVICE}`;
   if (host.includes(',') || query.get('host')?.includes(',') === true) {

@@ -12,7 +12,7 @@ import { codeOf, RecalldError } from '../../core/errors.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { inTransaction } from './transaction.ts';
 
-/** Privileges of the daemon's role, which only the owner of the tables can grant. */
+/** SQL file that grants the daemon's role its privileges. Only the owner of the tables can grant them. */
 const grants = path.resolve(import.meta.dirname, '../../../deploy/postgres/grants.sql');
 
 /** SQLSTATE for a nonexistent role. */

@@ -6,8 +6,8 @@ import { wellFormed } from './values.ts';
 type Database = Pool | PoolClient;
 
 /**
- * Returns a statement's rows, with `received_at` as `receivedAt`. `Row` is a domain type, so that no interface repeats
- * the columns.
+ * Returns a statement's rows, with `received_at` as `receivedAt`. `Row` is a domain type, so that the columns need no
+ * interface of their own.
  */
 export async function queryRows<Row extends object>(
   db: Database,

@@ -17,10 +17,10 @@ const ROUNDS = 3;
 
 /**
  * Resolves if each session keeps one server process, including behind a pooler in session mode. In other pooler modes,
- * named statements, LISTEN and session parameters are lost or leak to other clients, so this check uses none of them.
+ * named statements, LISTEN and session parameters are lost or affect other clients, so this check uses none of them.
  *
  * @throws RecalldError database_unreachable if the database does not respond, or if a pooler has no second session;
- * pooler_unsuitable
+ * pooler_unsuitable if a session does not keep its own server process
  */
 export async function assertSessions(
   connection: PoolConfig,
@@ -78,8 +78,8 @@ function unsuitable(connection: PoolConfig, field: string): RecalldError {
 /**
  * Resolves if the search path contains an existing schema.
  *
- * @throws RecalldError search_path_wrong if the path contains none, or if it lacks the schema that contains recalld's
- * tables
+ * @throws RecalldError search_path_wrong if the path contains no existing schema, or if it lacks the schema that
+ * contains recalld's tables
  */
 export async function assertSchemaPath(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ role: string; path: string; current: string | null; others: string[] }>(

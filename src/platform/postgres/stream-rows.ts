@@ -1,4 +1,4 @@
-/** Streams the rows of a statement, so that a long history never has to fit in memory. */
+/** Streams the rows of a statement, so that a long history is never held in memory as a whole. */
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { orAborted } from '../threads/wait.ts';
 import { namingOutage } from './outage.ts';
@@ -8,7 +8,7 @@ const ROWS_AT_A_TIME = 500;
 /**
  * Yields all rows of a statement as of its start, in batches from a cursor.
  *
- * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
+ * @throws RecalldError database_unreachable; `signal.reason` as soon as the signal aborts
  */
 export async function* streamRows<Row extends QueryResultRow>(
   pool: Pool,

@@ -37,7 +37,7 @@ const READ_ONLY = '25006';
 /**
  * Awaits a single statement outside a transaction.
  *
- * @throws RecalldError database_denied if the role lacks a privilege, and the statement's errors
+ * @throws RecalldError database_denied if the role lacks a privilege; otherwise, the statement's own error
  */
 export async function orDenied<T>(statement: Promise<T>): Promise<T> {
   try {

@@ -90,7 +90,7 @@ export interface BackendOptions {
 const SCHEMA = 'bullmq';
 
 /**
- * Number of workers that may be lost while running a job before the job fails permanently. Workers that a restart ends
+ * Number of workers that may be lost while running a job before the job fails permanently. Workers lost in a restart
  * count too. The number is limited, because the job itself may crash its workers.
  */
 const MAX_LOST_WORKERS = 10;

@@ -142,7 +142,7 @@ async function claimStore(
 /** True if Redis refused a command because it reached its memory limit. */
 const isFull = (error: Error): boolean => error.message.includes('OOM command not allowed');
 
-/** Reads the store's problems, and logs when they begin and end. */
+/** Reads the store's problems. Logs each new problem, and logs once when no problem remains. */
 function createProblemLog(read: () => Promise<readonly string[]>, logger: Logger): JobQueue['problems'] {
   let known: readonly string[] = [];
   return async () => {
@@ -267,7 +267,7 @@ function createWarning(logger: Logger): (reason: string) => void {
   return (reason) => {
     const now = performance.now();
     if (now - (loggedAt.get(reason) ?? -QUIET_MS) < QUIET_MS) return;
-    // Some reasons contain a job id, so their number is unlimited.
+    // Some reasons contain a job id, so the number of different reasons is unlimited.
     if (loggedAt.size >= 100) loggedAt.clear();
     loggedAt.set(reason, now);
     logger.warn('the job queue reported a problem', { reason });

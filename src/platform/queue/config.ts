@@ -32,7 +32,7 @@ const redis = z
       .meta({ secret: 'url' }),
     prefix: z
       .string()
-      .regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'must be 1 to 64 letters, digits and . _ -' })
+      .regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'must have 1 to 64 characters: only letters, digits and . _ -' })
       .default('recalld')
       .describe('Prefix of all keys in Redis. Deployments that share a Redis server need different prefixes.'),
     tls: z

@@ -61,7 +61,7 @@ const CONCURRENCY = 4;
  *
  * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
  * pipelines that were not processed.
- * @throws the reason of `signal` if it aborts and that reason is not a timeout. This error, too, is thrown only after
+ * @throws `signal.reason` if the signal aborts for a reason other than a timeout. This error, too, is thrown only after
  * the running work has ended.
  */
 export async function forEachPipeline<

@@ -77,7 +77,7 @@ export interface JobQueue {
   failures(limit: number): Promise<readonly FailedJob[]>;
   /**
    * Returns the problems that make the store unsafe for jobs, as sentences; for example, it may evict jobs, or it is
-   * full. Logs when problems begin and end. Rejects with RecalldError queue_unreachable.
+   * full. Logs each new problem, and logs once when no problem remains. Rejects with RecalldError queue_unreachable.
    */
   problems(): Promise<readonly string[]>;
   /** Names of the jobs that run in this process. */

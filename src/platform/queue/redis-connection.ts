@@ -25,7 +25,7 @@ type RetryDelay = (attempt: number) => number | null;
 /** Retries forever and waits longer after each attempt, up to two seconds. */
 export const keepTrying: RetryDelay = (attempt) => Math.min(attempt * 50, 2000);
 
-/** Creates a connection without connecting it. @throws RecalldError config_invalid, like assertUsableRedis */
+/** Creates a connection without opening it. @throws RecalldError config_invalid, like assertUsableRedis */
 export function createRedisConnection(
   settings: RedisSettings,
   manner: RetryPolicy,

@@ -141,7 +141,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     }
   };
 
-  /** Removes a waiting task, or terminates the thread of a running one. */
+  /** Removes the task if it is waiting; if it is running, terminates its thread. */
   const abort = (task: Waiting): void => {
     const thread = [...running].find((one) => one.task === task);
     if (thread === undefined) queue.splice(queue.indexOf(task), 1);
@@ -154,8 +154,8 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
      * Runs a task in a thread. If the signal of a running task aborts, its thread is terminated and replaced.
      *
      * @param moved list of input buffers to transfer instead of copying; the caller must not use them afterwards
-     * @throws the reason of `signal`; RecalldError overloaded if too many tasks wait; RecalldError and RangeError as
-     * thrown by the task
+     * @throws `signal.reason` if the signal aborts; RecalldError overloaded if too many tasks wait; any RecalldError or
+     * RangeError that the task throws
      */
     run: <Name extends keyof Table & string>(
       task: Name,

@@ -5,7 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits, or rejects with the reason of `signal` as soon as it aborts. */
+/** Resolves after `ms` milliseconds. Rejects with `signal.reason` as soon as the signal aborts. */
 export async function wait(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, { signal });
@@ -16,8 +16,8 @@ export async function wait(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Resolves or rejects like `work`, or rejects with the reason of `signal` as soon as it aborts. `work` then continues,
- * and its outcome is discarded. Many calls may share one signal.
+ * Resolves or rejects with the outcome of `work`. If the signal aborts first, rejects immediately with `signal.reason`;
+ * `work` then continues, and its outcome is discarded. Many calls may share one signal.
  */
 export function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   setMaxListeners(0, signal);

@@ -8,7 +8,7 @@ const HOUR_SECONDS = 3600;
 
 export const exportJob = defineJob({
   name: 'export',
-  does: 'Exports stored data to the folder of `export.to`, on its schedule and after an erasure.',
+  does: 'Exports stored data to the folder set in `export.to`, on a schedule and after an erasure.',
   payload: z.strictObject({}),
   concurrency: 1,
   attempts: 3,

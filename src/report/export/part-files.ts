@@ -26,7 +26,7 @@ interface Part {
 /**
  * Writes all rows to `part-0.FORMAT`, `part-1.FORMAT`, ... in an empty folder, and flushes them to the disk.
  *
- * @throws RecalldError file_unwritable, and errors of `batches`
+ * @throws RecalldError file_unwritable, and any error from `batches`
  */
 export async function writeParts(
   folder: string,

@@ -1,8 +1,8 @@
 /**
  * Content for people, independent of its output format: sentences, facts, tables and charts that contain times and
- * numbers with units. The edge of each subject builds content from the results of its use cases. Renderers turn content
- * into pages, Markdown, or text for a terminal. JSON output does not use content, because it has the wire format of the
- * API.
+ * numbers with units. Each subject's `edge/` folder builds content from the results of the subject's use cases.
+ * Renderers turn content into pages, Markdown, or text for a terminal. JSON output does not use content, because it has
+ * the wire format of the API.
  */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';

@@ -184,7 +184,7 @@ export function group(style: GroupStyle, ...content: readonly Content[]): Conten
   return { kind: 'group', style, label: null, content };
 }
 
-/** Builds a row of links, one of which is chosen; null for fewer than two links. */
+/** Builds a row of links, in which the chosen link is marked; null for fewer than two links. */
 export function choices(label: string, shown: readonly (readonly [link: Link, isChosen: boolean])[]): Content {
   if (shown.length < 2) return null;
   return { kind: 'choices', label, choices: shown.map(([to, isChosen]) => ({ link: to, isChosen })) };

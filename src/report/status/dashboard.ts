@@ -121,7 +121,7 @@ function glance(): Builder<Panel>[] {
 
 /**
  * Selects alerts of recalld. Alerts have the labels that identify a deployment, but no other labels of the scrape
- * target. The watchdog has none of these labels, and the empty alternative matches it.
+ * target. The watchdog has none of these labels, so each matcher also accepts an empty value.
  */
 function firing(groupLabels: readonly string[]): string {
   return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}|"`), 'alertname=~"Recalld.+"'].join(', ')}}`;

@@ -10,9 +10,9 @@ import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } 
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
 /**
- * Returns the alerts to show, worst first: those that are firing or, if missing data hides whether they still fire, the
- * last known ones of the open incident. Among alerts of the same severity, the alert that heads the incident comes
- * first, so that pages and messages begin with the same words.
+ * Returns the alerts to show, worst first: the alerts that are firing or, if missing data hides whether alerts are
+ * still firing, the last known alerts of the open incident. Among alerts of the same severity, the alert that heads the
+ * incident comes first, so that pages and messages begin with the same words.
  */
 function shownAlerts(status: PipelineStatus, incident: Incident | null) {
   const { alerts, state } = status;
@@ -37,7 +37,7 @@ function headlinesOf(status: PipelineStatus, incident: Incident | null): readonl
   return shown.length > 0 ? shown : status.reasons.map(({ sentence, headline }) => headline ?? sentence);
 }
 
-/** Returns when the failure in the headline was first measured; null if unknown. */
+/** Returns the time at which the failure in the headline was first measured; null if unknown. */
 function firingSince(status: PipelineStatus, incident: Incident | null): Date | null {
   const { checks } = status;
   const [leading] = shownAlerts(status, incident);
@@ -58,7 +58,7 @@ export function headlineOf(status: PipelineStatus, incident: Incident | null): s
   return first === undefined ? null : sentenceCase(first);
 }
 
-/** Returns the title of the panel of firing alerts. */
+/** Returns the title of the panel that shows the firing alerts. */
 export function firingTitle(status: PipelineStatus, incident: Incident | null): string {
   if (status.state === 'ok') return 'Status';
   if (status.alerts.length > 0 || status.state !== 'no_data') return 'Firing';

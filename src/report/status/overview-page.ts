@@ -203,7 +203,7 @@ function measures({ status, trends, quality }: OverviewData): Content {
   if (golden.length === 0 && measurements.length === 0)
     return empty(
       'Nothing has been measured yet.',
-      'Import a golden set and add it under `golden` of this pipeline, or send live queries.',
+      'Import a golden set and add it under `golden` in the config of this pipeline, or send live queries.',
     );
   const rows = [
     ...golden.flatMap((set) => goldenRows(set, quality)),

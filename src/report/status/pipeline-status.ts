@@ -74,7 +74,10 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
     state: worstVerdict(findings.map(({ verdict }) => verdict)),
     /** Reasons why the pipeline is not ok, worst first. */
     reasons: worstFirst(findings),
-    /** Missing data that does not change the status, such as that of checks with little traffic; one sentence each. */
+    /**
+     * Missing data that does not change the status, such as missing data for checks with little traffic; one sentence
+     * each.
+     */
     unknowns: unknownsOf(checks, measurements),
     alerts,
     checks,

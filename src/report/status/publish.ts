@@ -93,7 +93,8 @@ interface SetLabels {
 }
 
 /**
- * Gauges of scores never change after the run, so they are computed once. They are withheld when the run is too old.
+ * The score gauges of a run never change after the run has ended, so they are computed once. They are withheld when the
+ * run is too old.
  */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };

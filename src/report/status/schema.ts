@@ -22,7 +22,7 @@ const stateShape = {
   reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
   unknowns: z
     .array(z.string())
-    .describe('Missing data that does not change the state, such as that of checks with too little traffic.'),
+    .describe('Missing data that does not change the state, such as missing data for checks with too little traffic.'),
 };
 
 export const pipelineStateSchema = z.object({
@@ -94,7 +94,7 @@ export const pipelineStatusSchema = z.object({
 });
 
 export const feedbackSummaryQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Return only feedback of this pipeline.'),
+  pipeline: nameSchema.optional().describe('Return only feedback for this pipeline.'),
   hours: z.coerce.number().int().min(1).max(168).default(24).describe('Length of the window, which ends now.'),
 });
 

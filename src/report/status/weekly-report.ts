@@ -16,7 +16,7 @@ export type WeeklyReport = Awaited<ReturnType<typeof readWeeklyReport>>;
 
 export type ReportedSet = WeeklyReport['sets'][number];
 
-/** An uncovered topic. `texts` contains the texts of its example queries, keyed by query id. */
+/** An uncovered topic. `texts` contains the texts of the topic's example queries, keyed by query id. */
 export type ReportedTopic = WeeklyReport['topics'][number];
 
 export const reportedMeasures = ['query_density', 'query_uncovered_ratio'] as const;

@@ -37,7 +37,8 @@ const ownServer = 'set storage.url to a PostgreSQL server of your own';
 
 /**
  * Finds the PostgreSQL programs for this machine, and ensures that they are complete and executable.
- * @throws RecalldError `embedded_database_failed` if the platform has none, or if the installation is damaged.
+ * @throws RecalldError `embedded_database_failed` if there are no programs for the platform, or if the installation is
+ * damaged.
  */
 export async function locateBinaries(): Promise<PostgresBinaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -124,14 +125,14 @@ async function versionOf(packageFolder: string): Promise<string> {
   throw new Error('package.json has no version');
 }
 
-// If recalld runs as root, its programs may be below a folder, such as /root, that the database user cannot enter.
-// recalld then copies them once to a temporary folder. (Open file descriptors do not help: PostgreSQL finds its
+// If recalld runs as root, its programs may be in a folder that the database user cannot reach, such as one below
+// /root. recalld then copies them once to a temporary folder. (Open file descriptors do not help: PostgreSQL finds its
 // libraries and data by the resolved path of its program.)
 
 /**
  * Returns the programs at a path from which the account can run them.
  * @param places candidate folders for a copy; the first that works is used.
- * @throws RecalldError `embedded_database_failed` if there is no folder from which the account can run them.
+ * @throws RecalldError `embedded_database_failed` if there is no folder from which the account can run the programs.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,

@@ -153,7 +153,7 @@ export function clusterOf(dataDir: string): string {
 
 /**
  * Creates the folder if it does not exist. Returns its absolute path.
- * @throws RecalldError `data_dir_unusable` if it is not a writable folder.
+ * @throws RecalldError `data_dir_unusable` if the path does not lead to a writable folder.
  */
 export async function prepareDataDir(dataDir: string): Promise<string> {
   const path = resolve(dataDir);
@@ -200,7 +200,7 @@ export function unusable(dataDir: string, reason: string, cause?: unknown): Reca
   );
 }
 
-/** The PostgreSQL log, a file in the data folder that is emptied at each start so that it stays small. */
+/** The PostgreSQL log in the data folder. The file is emptied at each start, so that it stays small. */
 export type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 
 /**

@@ -125,9 +125,8 @@ export async function runGuarded(program: GuardedProgram, signal?: AbortSignal):
 }
 
 /**
- * Returns the path by which a program reaches its working directory. On Linux, this path is in /proc, and works no
- * matter which characters the folder's own path contains, and even if the program's user may not traverse the parent
- * folders.
+ * Returns the path by which a program reaches its working directory. On Linux, this path is in /proc: it works with any
+ * characters in the folder's own path, and the program's user needs no permission to traverse the parent folders.
  */
 export function pathFromInside(folder: string): string {
   const link = '/proc/self/cwd';

@@ -53,7 +53,7 @@ export interface EmbeddedPostgresOptions {
   /** A daemon needs exclusive use of the folder; a command may use the database of a running daemon. */
   readonly purpose: Purpose;
   readonly logger: Logger;
-  /** Aborts the start, which then cleans up; has no effect after the start. */
+  /** Aborts the start, stops the server and releases the folder; has no effect after the start. */
   readonly signal?: AbortSignal;
   /** Maximum wait for another process to release the folder. */
   readonly waitLimitMs?: number;
@@ -68,7 +68,7 @@ export interface EmbeddedPostgres {
   readonly died: Promise<RecalldError>;
   /**
    * Restarts, on the same port, a server that this process started and that died. Committed data is preserved. Rejects
-   * with RecalldError if the server does not start; may then be called again.
+   * with RecalldError if the server does not start; `restart` may then be called again.
    */
   restart(): Promise<void>;
   /** Stops a server that this process started. Resolves when all of its processes have ended. May be called again. */
@@ -81,7 +81,7 @@ export interface EmbeddedPostgres {
  * server cannot outlive this process, however the process ends, and does not keep the process alive.
  *
  * @throws RecalldError `data_dir_in_use`, `data_dir_unusable`, `embedded_database_failed` or `database_unreachable`
- * (the daemon's database does not respond); if the signal aborts, its reason.
+ * (the daemon's database does not respond); `signal.reason` if the signal aborts.
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { purpose, signal, logger, waitLimitMs = 30_000 } = options;

@@ -55,7 +55,7 @@ const attempts = 5;
 // Crash recovery may take a long time, and after an abort it would start again from the beginning.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
-// A backend whose postmaster was killed ends when its current statement ends, or earlier.
+// A backend whose postmaster was killed ends no later than its current statement.
 const leftBackendsLimitMs = 120_000;
 
 /** Settings for every start. The settings are not written to the cluster, so that a newer recalld can change them. */
@@ -90,7 +90,7 @@ function settings(port: number): Record<string, string | number> {
 
 /**
  * Matches the last log line of a server whose port is in use. Checking the port instead could miss a program that used
- * it only briefly.
+ * the port only briefly.
  */
 const portInUse = /could not create any TCP\/IP sockets/;
 
@@ -100,7 +100,7 @@ const backendsRemain = /pre-existing shared memory block|unexpected postmaster e
 /**
  * Starts the server on a loopback port. Resolves when the server accepts connections.
  * @throws RecalldError `embedded_database_failed` with the server's error, or `data_dir_unusable` if the disk is full;
- * the signal's reason if it aborts. No process remains after an error.
+ * `signal.reason` if the signal aborts. No process remains after an error.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   const leftBackendsDeadline = Date.now() + leftBackendsLimitMs;

@@ -168,7 +168,7 @@ export function MarkList({ marks }: { readonly marks: readonly TrendMark[] }) {
   );
 }
 
-/** The latest value of each series, replaced by the values under the cursor. */
+/** Shows the latest value of each series or, while the chart has a cursor, the values under the cursor (pages.js). */
 function Latest({ series, unit }: { readonly series: readonly TrendSeries[]; readonly unit: Unit }) {
   return (
     <span class="legend">

@@ -157,8 +157,8 @@ function extent(
 const MARK_ROOM = 80;
 
 /**
- * Returns the numbers of marks, from 1, and their places. Numbers that would overlap become one range such as `2-4`,
- * centered over its marks.
+ * Returns a label for each mark, numbered from 1, and the place of the label. Labels that would overlap become one
+ * range such as `2-4`, centered over its marks.
  *
  * @param places positions of the marks, in ascending order
  */

@@ -29,7 +29,7 @@ const colors = {
   >,
 } as const;
 
-/** The only font that is used. Fonts of the system would differ from machine to machine, and containers have none. */
+/** The default font, bundled because system fonts differ from machine to machine, and containers have none. */
 const fontFiles = ['400Regular/Arimo_400Regular.ttf', '700Bold/Arimo_700Bold.ttf'].map((file) =>
   createRequire(import.meta.url).resolve(`@expo-google-fonts/arimo/${file}`),
 );

@@ -56,7 +56,7 @@ function csvCell(type: CellType, cell: Cell): string {
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Converts a cell to the value for a Parquet column of the type in `parquetTypes`. */
+/** Converts a cell to a value for a Parquet column. `parquetTypes` maps the cell type to the column type. */
 export function parquetValue(type: CellType, cell: Cell): string | number | boolean | bigint | null {
   return cell !== null && (type === 'timestamp' || type === 'bigint') ? BigInt(cell) : cell;
 }

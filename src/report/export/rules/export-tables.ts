@@ -105,7 +105,7 @@ export const exportTables: readonly ExportTable[] = [
       ),
       double(
         'context_repeated',
-        'Share of the five-word sequences in the texts of the results that already occur in an earlier result.',
+        'Of all five-word sequences in the texts of the results, the share that already occurs in an earlier result.',
       ),
     ],
   },
@@ -178,7 +178,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'judgments',
-    does: 'Grades that a model and people gave to documents returned for sampled live queries.',
+    does: 'Grades of documents returned for sampled live queries; each grade was given by a model or a person.',
     ...byTime('judgments', 'judged_at'),
     joins: 'join judged_queries q on q.pipeline = r.pipeline and q.query_id = r.query_id',
     columns: [

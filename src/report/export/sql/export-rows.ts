@@ -47,8 +47,8 @@ export function createExportRows(pool: Pool) {
     },
 
     /**
-     * Runs `work` while it holds a lock on the folder, which excludes all other processes that use the database. Waits
-     * while another process holds the lock.
+     * Runs `work` while it holds a lock on the folder. The lock excludes all other processes that use the database.
+     * Waits while another process holds the lock.
      */
     async alone<T>(folder: string, clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const client = await pool.connect();

@@ -111,7 +111,7 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
 /** Keeps the browser from loading or running anything, whatever the texts in the report contain. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/** @returns a complete HTML document with inline styles and charts, without scripts */
+/** @returns a complete HTML document with inline styles and charts, and without scripts */
 export function renderReport(props: ReportProps): string {
   return renderDocument(<Report {...props} />);
 }
