@@ -7,7 +7,7 @@ export interface Phase {
   readonly queriesPerSecond: number;
   /** Number of requests that recalld refused with 503. */
   readonly shed: number;
-  /** Resident set in MB after each tenth of the time. */
+  /** Resident set size in MB at the end of each tenth of the test. */
   readonly residentMb: readonly number[];
   /** Maximum of the values sampled ten times a second. */
   readonly peakMb: number;

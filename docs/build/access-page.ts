@@ -42,7 +42,7 @@ export function accessPage(): Page {
         mcpTools.map(({ name, pipelines }) => [code(name), pipelines]),
       ),
       '## Metrics',
-      `\`/metrics\` needs a key only with \`server.metrics_protected\`. With a key that is restricted to specific
+      `\`/metrics\` requires a key only if \`server.metrics_protected\` is true. With a key that is restricted to specific
 pipelines, it returns only the series whose label \`pipeline\` names one of these pipelines or one of their shadows, plus the
 following metrics, which do not depend on pipelines:
 ${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as those of jobs and rejected items, cover all

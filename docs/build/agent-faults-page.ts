@@ -62,7 +62,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     '## Limits',
     [
       '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two agent causes were chosen by an expert and were not fitted to these streams.',
-      '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With the default of 24 hours, if an agent stops after the first call, recalld detects this only when the window contains almost no second calls.',
+      '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. For example, an agent that stops after the first call is detected only when the window, 24 hours by default, contains almost no second calls.',
       '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries with the originals only if it stores both texts.',
       '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
     ].join('\n'),

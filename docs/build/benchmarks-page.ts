@@ -73,7 +73,10 @@ function memorySection(): string[] {
   return [
     '## Memory under overload',
     `The table shows the resident set size of one overloaded process, without the memory of PostgreSQL. \`${provenance.command}\` measured it on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before the run). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
-    table(['Sent', 'Accepted (202)', 'Requests refused (503)', 'MB after each tenth of the time', 'Maximum'], rows),
+    table(
+      ['Sent', 'Accepted (202)', 'Requests refused (503)', 'MB at the end of each tenth of the test', 'Maximum'],
+      rows,
+    ),
     `recalld accepted ${accepted} queries with 202, and the database contains ${counted} queries.`,
   ];
 }
@@ -128,7 +131,7 @@ function percent(share: number): string {
   return `${Math.round(100 * share)} %`;
 }
 
-/** Formats a number with three significant digits and separated thousands. */
+/** Formats a number with three significant digits and thousands separators. */
 function number(value: number): string {
   return new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(value);
 }

@@ -58,7 +58,7 @@ function densityParagraphs(result: DensityResult): string[] {
       ],
       quiet.map(quietRow),
     ),
-    'The next tables show the same pipelines for 14 days after a change. *Density* is the density of all traffic after the change. *Page* and *ticket* are the shares of streams in which such an alert fired. Hours and queries are medians from the change to the alert. *Cause* counts the causes that the first alert named. A topic is *named* if most queries in the largest uncovered topic ask for the missing content.',
+    'The next tables show the same pipelines for 14 days after a change. *Density* is the density of all traffic after the change. *Page* and *ticket* are the shares of streams in which such an alert fired. Hours and queries are counted from the change to the alert; the table shows their medians. *Cause* counts the causes that the first alert named. A topic is *named* if most queries in the largest uncovered topic ask for the missing content.',
     ...[...new Set(changed.map(placeOf))].map((place) =>
       table(
         [
@@ -89,8 +89,8 @@ function densityParagraphs(result: DensityResult): string[] {
 }
 
 /**
- * Goals for vectors of a neural encoder. `tickets`: maximum number of tickets a year. `calls`: share of comparisons that
- * report a change, by percent of uncovered traffic.
+ * Goals for vectors of a neural encoder. `tickets`: maximum number of tickets a year. `calls`: share of comparisons
+ * that report a change, by the percentage of the traffic that is uncovered.
  */
 const DENSE_BARS = { tickets: 2, calls: { 0: 0.02, 10: 0.3, 20: 0.8 } } as const;
 
@@ -111,7 +111,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no pages, and at most ${DENSE_BARS.tickets} tickets a year in each scenario. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no pages, and at most ${DENSE_BARS.tickets} tickets a year in each scenario. There were ${pages} pages. The highest number of tickets was ${worst.alerts.ticket.perYear.toFixed(1)} a year, in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
     table(
       ['Scenario', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
@@ -152,7 +152,10 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   ];
 }
 
-/** Goals for a strong encoder, in percent of the comparisons or streams. */
+/**
+ * Goals for a strong encoder. `calls`: as above. `tenthWithinThreeDays`: share of streams with a page or a ticket
+ * within three days if a tenth of the traffic is uncovered.
+ */
 const STRONG_BARS = { calls: { 0: 0.05, 10: 0.7, 20: 0.95 }, tenthWithinThreeDays: 0.8 } as const;
 
 interface StrongResult {
@@ -162,7 +165,7 @@ interface StrongResult {
 
 /** Describes the limits of query density on a store of research papers. */
 function papersParagraph([, papers]: readonly StrongResult[]): string {
-  if (papers === undefined) throw new Error('The results of the papers are missing.');
+  if (papers === undefined) throw new Error('The results for the store of research papers are missing.');
   const { quiet } = papers.dense;
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   const years = quiet.reduce((sum, { alerts }) => sum + alerts.page.years, 0);
@@ -239,7 +242,10 @@ function lookParagraphs({ provenance, looks }: LookResult): string[] {
   ];
 }
 
-/** Returns the share of comparisons that report a change, in the worst scenario with `share` percent uncovered traffic. */
+/**
+ * Returns the share of comparisons that report a change, in the worst scenario in which `share` percent of the traffic
+ * is uncovered.
+ */
 function worstCall(looks: LookResult['looks'], share: number): number {
   const name = share === 0 ? 'none' : `the store lacks, ${share} %`;
   const shares = looks.filter(({ change }) => change.endsWith(name)).map(({ called: { share: of } }) => of);

@@ -84,7 +84,7 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## What to conclude',
       [
-        '- Noise that all queries in a run share is the main problem, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns and uses its upper 95 % bound.',
+        '- The main problem is noise that affects all queries in a run together, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns and uses its upper 95 % bound.',
         '- Five reruns are too few to estimate the shared noise. Pin a baseline with ten or more runs.',
         '- Most false regressions occur in the few streams whose reruns happened to vary too little. If a check keeps reporting false regressions, pin another baseline.',
         '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or reduce the noise.',

@@ -6,7 +6,10 @@ import type { IndexStoresResult, StoreCell } from '../../bench/index-stores.ts';
 import { code, table } from './page.ts';
 
 const HOUR_SECONDS = 3600;
-/** Share of wrong documents that must cause a page, and the goal for the share of pages in the first round. */
+/**
+ * Share of wrong documents at which recalld must page, and the minimum share of the stores with that many wrong
+ * documents for which it must page in the first round.
+ */
 const PAGED_SHARE = 0.02;
 const MIN_PAGED = 0.95;
 

@@ -106,12 +106,7 @@ function explainedVarianceParagraphs(
   return [
     `**Width.** The goal is an interval at most ${WIDTH_ASKED} times as wide as without a judge, if kappa is ${kappa} and the judge grades ${GRADED_FOR_EACH} times as many queries as people do. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${widthOf(measure).toFixed(2)} for ${measure} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows this part for the score that is computed from the judge's grades, and for the best possible use of these grades. It also shows the narrowest possible relative width: the square root of (1 - ${1 - 1 / GRADED_FOR_EACH} x the explained part), if all queries are sampled with equal probability.`,
     table(
-      [
-        'Measure',
-        "Explained by the judge's score",
-        "Explained by the best use of the judge's grades",
-        'Narrowest width',
-      ],
+      ['Measure', "Explained by the judge's score", "Maximum that the judge's grades can explain", 'Narrowest width'],
       measures.map((measure) => [
         measure,
         percent(most(measure, 'byScore')),
@@ -143,7 +138,7 @@ function worstDrops({ quiet, changed }: DropsResult): string {
   const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
   const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
   const decided = Math.min(confirmed, takenBack);
-  return `${percent(called)} of the drops are detected (${met(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${met(decided >= MIN_CALLED)}). There are ${decimal(calls)} false tickets a year. A false ticket leads to a page only if people confirm the drop: ${decimal(pages)} false pages a year (${met(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a page for a drop within ten days (${met(blamed === 0)})`;
+  return `${percent(called)} of the drops are detected (${met(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${met(decided >= MIN_CALLED)}). There are ${decimal(calls)} false tickets a year. A false ticket leads to a page only if people confirm the drop: ${decimal(pages)} false pages a year (${met(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and within ten days, ${percent(blamed)} cause a page for a drop that did not occur (${met(blamed === 0)})`;
 }
 
 /** `unseen` has streams that the rule was not tuned on. */

@@ -1,4 +1,4 @@
-/** Text that the pages on calibration share. */
+/** Text shared by the calibration pages. */
 import type { Provenance } from '../../bench/result-file.ts';
 import { code } from './page.ts';
 

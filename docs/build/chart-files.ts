@@ -5,7 +5,7 @@ import { createDashboards, dashboardText } from '../../src/app/dashboards/catalo
 import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';
 
-/** The job is named after the program in every namespace, so only the namespace distinguishes deployments. */
+/** The label `job` is the program's name in every namespace, so only the namespace distinguishes deployments. */
 export const kubernetesRules = { ...defaultRuleSettings, groupLabels: ['namespace', 'job'] };
 
 /** Returns the files by their path in the chart's folder. */

@@ -23,7 +23,7 @@ interface Section {
 }
 
 interface Form {
-  /** `kind: http`, or the keys that it requires; empty for the only form of a mapping. */
+  /** `kind: http`, or the keys that the form requires; empty if the mapping has only one form. */
   readonly name: string;
   readonly about: string;
   readonly leaves: readonly Leaf[];
@@ -156,7 +156,7 @@ function sectionText(
   ];
 }
 
-/** Returns one line with name, type, default, meaning and variables of a key. */
+/** Returns one line with the name, type, default, meaning and environment variables of a key. */
 function bullet([name = '', type = '', fallback = '', meaning = '', environment = '']: readonly string[]): string {
   const shown = [type, fallback === '' || fallback === 'required' ? fallback : `default ${fallback}`].filter(
     (text) => text !== '',
@@ -285,7 +285,10 @@ function sectionsOf(schema: JsonSchema, path: string, described: Map<string, str
   return isEmpty ? sections : [{ path, about, forms: named, sameAs: null }, ...sections];
 }
 
-/** If two unions have the same forms, refers the second union to the first, and drops the sections of its mappings. */
+/**
+ * If an earlier union has all the forms of a later one, links the later union to the earlier one, and drops the
+ * sections of the later union's mappings.
+ */
 function withoutRepeatedForms(sections: readonly Section[]): Section[] {
   const repeated = new Set<string>();
   return sections.flatMap((section, index): Section[] => {

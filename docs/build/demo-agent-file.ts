@@ -1,4 +1,4 @@
-/** Recorded LangGraph traces. The demo's agent sends them with the demo's texts in place of the recorded ones. */
+/** Recorded LangGraph traces. The demo's agent replaces their texts with the demo's texts, and sends the traces. */
 import { gunzipSync } from 'node:zlib';
 import type { RecordedTrace, RecordedTraces } from '../../src/demo/agent-spans.ts';
 import { decodeTraces } from '../../src/live/otlp/decode.ts';

@@ -50,7 +50,7 @@ export function diagnosisWeightsPage(): Page {
       `Weights are in nats, relative to ${code('unknown')}. Each row shows the *judged* weight, which an expert chose, and, after the arrow, the [fitted weight](diagnosis-accuracy.md#how-the-weights-were-estimated). Missing weights are 0. recalld divides the sum by the temperature, ${fittedEstimates.temperature}. Each firing alert that a cause cannot explain adds ${signed(fittedEstimates.unexplained)} to the cause's score (judged value: ${signed(judgedEstimates.unexplained)}).`,
       table(['Sign', 'State', 'Weights, judged → fitted'], rows),
       '## Priors',
-      `The prior of a cause is ln P(cause) - ln P(${code('unknown')}) without any signs.`,
+      `The prior of a cause is ln P(cause) - ln P(${code('unknown')}), where P is the probability before any sign is considered.`,
       table(['Cause', 'Judged', 'Fitted'], priors),
     ],
   );

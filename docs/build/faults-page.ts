@@ -113,12 +113,18 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     ),
     '### Named causes, by true cause',
     table(
-      ['True cause', 'Named after the last golden run (none: no incident)'],
+      ['True cause', 'Diagnosis after the last golden run (none: no incident)'],
       Object.entries(summary.confusion).map(([cause, said]) => [cause, countsText(said)]),
     ),
     '### By kind of fault',
     table(
-      ['Kind', 'Worlds', 'With an incident', 'Named correctly', 'Named after the last golden run (none: no incident)'],
+      [
+        'Kind',
+        'Worlds',
+        'With an incident',
+        'Named correctly',
+        'Diagnosis after the last golden run (none: no incident)',
+      ],
       Object.entries(summary.byKind).map(([kind, one]) => [
         kind,
         String(one.worlds),

@@ -183,7 +183,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   explain: {
     is: 'object',
     keys: ['pipeline', 'run_id', 'misses', 'explained', 'verdicts', 'documents'],
-    more: 'With `--document`: `pipeline`, `query_id`, `query`, `document`, `verdict`, `outranked_by`, `rank`, `evidence`, `action` and `stages`, as in each of `documents`.',
+    more: 'With `--document`: `pipeline`, `query_id`, `query`, `document`, `verdict`, `outranked_by`, `rank`, `evidence`, `action` and `stages`, as in each element of `documents`.',
   },
   'golden cancel': { is: 'object', keys: ['run_id', 'status'] },
   'runs list': { is: 'list', keys: run },

@@ -14,7 +14,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   shadow: 'Name of a shadow of the pipeline.',
   candidate: 'Name of a shadow, or of a variant arm other than the first.',
   source:
-    'Data that is compared: `golden:SET` for a golden set, `judged` for judged live queries, or `traffic` for feedback and clicks of users.',
+    'Data that is compared: `golden:SET` for a golden set, `judged` for judged live queries, or `traffic` for feedback and clicks from users.',
   arm: 'Name of an arm in `variants.arms`.',
   verdict:
     '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`. For the traffic split between variants: `as_declared`, `mismatch` or `no_data`.',
@@ -22,7 +22,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   rule: 'Name of an isolation rule in the config.',
   check:
     'Name of a check with its golden set, such as `quality on support-faq`; a check without a name is named after its measure and threshold, such as `ndcg@10 below 0.8 on support-faq`.',
-  what: 'Title of the measure that a check evaluates, with the deciding segment if there are several.',
+  what: 'Title of the measure that a check evaluates; if the check evaluates several segments, also the segment that decides the verdict.',
   limit: '`below` or `above`: the side of the threshold on which a check fails.',
   unit: '`seconds`, `share` or `number`.',
   fingerprint:
