@@ -171,7 +171,7 @@ const MAX_STAGE_NAME = 64;
 function readStages(value: unknown): Record<string, unknown>[] | undefined {
   if (value === null || value === undefined) return undefined;
   if (!Array.isArray(value) || value.length > MAX_STAGES)
-    throw new InvalidField(`stages must be an array of at most ${MAX_STAGES}`);
+    throw new InvalidField(`stages must be an array with at most ${MAX_STAGES} elements`);
   return Array.from(value, (given: unknown) => {
     const stage = required(readObject(given, 'stages[]'), 'stages[]');
     const name = required(readText(stage['name'], 'stages[].name', MAX_STAGE_NAME), 'stages[].name');
@@ -288,11 +288,11 @@ function encodeEmbedding(embedding: Float32Array): string {
  */
 const OVERHEAD_BYTES = 256;
 
-/** Upper bound of the bytes per number: 4 as float32, 5.4 in base64. */
+/** Upper bound on the number of bytes per vector element, which takes 4 as float32 and 5.4 in base64. */
 const EMBEDDING_BYTES = 6;
 
 export interface ClientRecord {
-  /** Upper bound of the item's size in memory and on the wire. */
+  /** Upper bound on the item's size in memory and on the wire. */
   readonly bytes: number;
   readonly json: string;
   readonly embedding: Float32Array | undefined;

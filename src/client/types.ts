@@ -70,7 +70,7 @@ export interface TrackedQuery {
   readonly latencyMs?: Optional<number>;
   /** Retriever stages before the final result, in order of execution; at most 10. */
   readonly stages?: Optional<readonly TrackedStage[]>;
-  /** Why the retrieval failed. Only an Error's message is sent. */
+  /** Why the retrieval failed. For an Error, only the message is sent. */
   readonly error?: Optional<string | Error>;
   /** At most 16 segments to which the query belongs, such as its tenant or language. */
   readonly segments?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
@@ -106,10 +106,10 @@ export interface TrackedFeedback {
     | 'no_answer'
     | 'relevance'
     | 'citation';
-  /** A thumb has the value `up` or `down`, true or false, or 1 or -1. A rating or a relevance has a number. */
+  /** Value of a thumb: `up`, `down`, true, false, 1 or -1. Value of a rating or a relevance grade: a number. */
   readonly value?: Optional<number | string | boolean>;
   readonly documentId?: Optional<Identifier>;
-  /** Rank at which the document was shown, from 1. */
+  /** One-based rank at which the document was shown. */
   readonly rank?: Optional<number>;
   readonly occurredAt?: Optional<Date | number | string>;
   readonly userId?: Optional<Identifier>;

@@ -5,7 +5,7 @@
 import type { Logger } from './logger.ts';
 import type { Clock } from './time.ts';
 
-/** Database tables with the SQL queries on them. Each subject adds its own tables. */
+/** Database tables and the SQL queries that access them. Each subject adds its own tables. */
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Db {}
 
@@ -13,7 +13,7 @@ export interface Db {}
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 
-/** Pipelines and golden sets that an API key with `--pipelines` may see and change; null means everything. */
+/** Pipelines and golden sets that an API key created with `--pipelines` may see and change; null means everything. */
 export type Scope = {
   /** Pipelines that the key names, and their shadows. */
   readonly pipelines: readonly string[];

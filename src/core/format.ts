@@ -105,8 +105,8 @@ export function withoutZeros(text: string): string {
 }
 
 /**
- * Formats a value of any size. Whole numbers are exact. Other numbers are rounded: below 1,000 to at most three
- * significant digits, and from 1,000 to whole numbers.
+ * Formats a value of any size. Whole numbers are exact. Other numbers are rounded to at most three significant digits
+ * if their absolute value is below 1,000, and to whole numbers otherwise.
  */
 export function compact(value: number): string {
   const size = Math.abs(value);

@@ -16,7 +16,7 @@ export interface RetrievedDocument {
   readonly score: number | null;
   /** Id of the chunk that was returned, if `id` is the id of its document. */
   readonly chunk?: string;
-  /** Number (from 1) of the query step that returned the document; omitted for a query without steps. */
+  /** One-based number of the query step that returned the document; omitted for a query without steps. */
   readonly step?: number;
   /** Metadata that isolation rules compare, such as the region; omitted if unknown. */
   readonly fields?: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ export interface Message {
   readonly lines: readonly string[];
   /** The likely cause with its evidence and the fix, or a sentence stating that the cause is still unknown. */
   readonly diagnosis: string;
-  /** The page of the incident and the runbook of its worst alert; null if the config has no console URL. */
+  /** The incident's page, and the runbook of the incident's worst alert; null if the config has no console URL. */
   readonly link: string | null;
   readonly runbook: string | null;
   /**

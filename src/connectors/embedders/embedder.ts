@@ -24,8 +24,8 @@ export interface Embedder {
    */
   readonly identity: string;
   /**
-   * Splits a large request into several requests. If one request fails, the call fails. Rejects only with the reason of
-   * `signal`.
+   * Splits a large request into several requests. If any of them fails, the whole call fails. Rejects only if `signal`
+   * aborts, with `signal.reason`.
    */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;
   /** Closes the embedder's connections. An embedder without connections does not have this method. */

@@ -128,7 +128,7 @@ function readRows(json: unknown): readonly Float32Array[] {
   }
   return (json as unknown[]).map((row, place) => {
     const vector = readVector(row);
-    if (vector === null) throw new BrokenResponse('no_vector', `returned element ${place} that is not a vector`);
+    if (vector === null) throw new BrokenResponse('no_vector', `returned element ${place}, which is not a vector`);
     return vector;
   });
 }
@@ -160,7 +160,10 @@ function checkVectors(vectors: readonly Float32Array[], count: number): void {
   if (vectors.length !== count) throw wrongCount(vectors.length, count);
   for (const [index, vector] of vectors.entries()) {
     if (!vector.every(Number.isFinite)) {
-      throw new BrokenResponse('not_a_number', `returned vector ${index} with a value that is not a finite number`);
+      throw new BrokenResponse(
+        'not_a_number',
+        `returned vector ${index}, which contains a value that is not a finite number`,
+      );
     }
     if (vector.every((value) => value === 0)) {
       throw new BrokenResponse('zero_vector', `returned the zero vector for text ${index}; it has no direction`);

@@ -48,7 +48,8 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
  * queries should vary. If a service rejects the schema, this call and all later calls require a JSON object of any form
  * instead.
  *
- * @throws RecalldError config_invalid if there is no model, or if its address, headers or TLS files are invalid
+ * @throws RecalldError config_invalid if the config has no chat model, or if the model's address, headers or TLS files
+ * are invalid
  */
 export function createChatModel(config: LlmConfig | undefined): ChatModel {
   if (config === undefined) {

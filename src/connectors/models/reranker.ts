@@ -27,7 +27,7 @@ export interface Reranker {
 }
 
 /**
- * Creates a reranker. If the candidates exceed one batch, it scores them in several sequential calls. Candidates with
+ * Creates a reranker. Candidates that do not fit into one batch are scored in several sequential calls. Candidates with
  * equal scores keep the order of the first stage.
  *
  * @param configField path of its config section
@@ -80,7 +80,7 @@ interface Protocol {
   readonly batchSize: number;
   readonly bodyOf: (query: string, texts: readonly string[], k: number) => object;
   readonly resultsIn: (json: unknown) => unknown;
-  /** Key of the score in a result. The key of the text's position is always `index`. */
+  /** Key of the score in a result. The position of the text is always under the key `index`. */
   readonly scoreKey: string;
 }
 
@@ -89,8 +89,8 @@ function protocolOf(config: RerankerConfig): Protocol {
     // The reranker in Hugging Face Text Embeddings Inference returns `[{index, score}]`.
     case 'tei':
       return {
-        // The service's default limit, which can be changed by the option `--max-client-batch-size`. A cross-encoder
-        // scores each pair independently.
+        // The service's default limit, which the option `--max-client-batch-size` can change. A cross-encoder scores
+        // each pair independently.
         batchSize: 32,
         bodyOf: (query, texts) => ({ query, texts, truncate: true }),
         resultsIn: (json) => json,

@@ -1,4 +1,4 @@
-/** The Events API v2 of PagerDuty. */
+/** PagerDuty's Events API v2. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
 import { textSchema } from '../../platform/config/connection.ts';
@@ -45,7 +45,7 @@ export function pagerdutyBody(message: Message, routingKey: string | null): obje
       custom_details: { alerts: lines.join('\n'), diagnosis },
     },
     links: linksOf(message).map(({ text, url }) => ({ href: url, text })),
-    // PagerDuty only shows images with https addresses.
+    // PagerDuty shows an image only if it has an https address.
     images:
       chartLink?.startsWith('https://') === true
         ? [{ src: chartLink, href: link ?? chartLink, alt: 'The failing measure over time' }]

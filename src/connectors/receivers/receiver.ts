@@ -29,7 +29,7 @@ export const minSeverity = z
   .default('critical')
   .describe('Minimum severity of the incidents that this receiver gets: `critical`, or `warning` for both severities.');
 
-/** Config keys that every receiver of HTTP requests has. */
+/** Config keys that all HTTP receivers have in common. */
 export const commonKeys = { proxy: proxySchema, min_severity: minSeverity };
 
 export interface CommonConfig extends z.infer<z.ZodObject<typeof commonKeys>> {
@@ -66,7 +66,7 @@ export function linksOf({
   ].flatMap(({ text, url }) => (url === null ? [] : [{ text, url }]));
 }
 
-/** Shortens a text to a length limit of the product, without splitting a character. */
+/** Shortens a text to one of the product's length limits, without splitting a character. */
 export function clipped(text: string, maximum: number): string {
   return text.length <= maximum ? text : `${text.slice(0, maximum - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

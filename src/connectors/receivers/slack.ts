@@ -5,7 +5,9 @@ import { clipped, commonKeys, linksOf, titleOf, urlSchema } from './receiver.ts'
 
 export const slackSchema = z
   .strictObject({
-    kind: z.literal('slack').describe('An incoming webhook of Slack, or of a service with the same format.'),
+    kind: z
+      .literal('slack')
+      .describe('A Slack incoming webhook, or a webhook of another service that accepts the same format.'),
     url: urlSchema.describe('URL of the incoming webhook.').meta({ secret: 'all' }),
     ...commonKeys,
   })

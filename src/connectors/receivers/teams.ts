@@ -13,7 +13,7 @@ export const teamsSchema = z
   })
   .describe('A Microsoft Teams channel.');
 
-/** Teams refuses messages of more than 28 kB. Texts of these lengths stay below this limit in every writing system. */
+/** Teams refuses messages larger than 28 kB. Texts of these lengths stay below this limit in every writing system. */
 const MAX_TEXT = 3000;
 const MAX_TITLE = 300;
 

@@ -40,7 +40,7 @@ const http = z.strictObject({
         .nullable()
         .default('id')
         .describe(
-          'JMESPath expression that returns the document id from a list element; null derives ids from the texts.',
+          'JMESPath expression that returns the document id from a list element; if null, ids are derived from the texts.',
         ),
       score: score.default('score'),
       text: textSchema
@@ -60,7 +60,7 @@ const http = z.strictObject({
             latency: textSchema
               .optional()
               .describe(
-                'JMESPath expression that returns the duration of the stage in milliseconds. It is evaluated on the whole response.',
+                'JMESPath expression, evaluated on the whole response, that returns the duration of the stage in milliseconds.',
               ),
           }),
         )
@@ -194,8 +194,8 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
 }
 
 /**
- * Returns the config field to set so that `stage`, the first stage of a reranker, returns document texts; null if it
- * already returns them.
+ * Returns the path of the config field that must be set so that `stage`, which provides a reranker's candidates,
+ * returns document texts; null if no field needs to be set.
  */
 export function textFieldMissingIn(
   stage: RetrieverConfig,

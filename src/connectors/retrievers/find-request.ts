@@ -63,7 +63,7 @@ interface Attempt {
  * Sends one query in the usual forms, one after the other, in at most 44 requests.
  *
  * @param texts two queries that should return different results
- * @throws RecalldError config_invalid for an address that cannot be called; the reason of `signal`
+ * @throws RecalldError config_invalid for an address that cannot be called; `signal.reason` if `signal` aborts
  */
 export async function findRequest(
   url: string,
@@ -91,8 +91,8 @@ export async function findRequest(
 }
 
 /**
- * First tries requests with a single key, for the text, because a strict service rejects unknown keys. Then adds a
- * number of results, which some services require.
+ * First tries requests whose only key contains the query text, because a strict service rejects unknown keys. Then adds
+ * a key for the number of results, which some services require.
  */
 function attemptsFor(url: string): Attempt[] {
   if (url.includes('{{text}}')) return [{ url, method: 'GET', body: null }];
@@ -259,7 +259,7 @@ const scoreNames = [
   'distance',
 ];
 const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'passage', 'chunk', 'snippet', 'document'];
-/** Objects within a result that may contain an id, starting with the result. */
+/** Keys of the objects in a result that may contain an id; the empty key is the result itself. */
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;
@@ -267,8 +267,8 @@ const DEEPEST = 6;
 const EXAMINED = 100;
 
 /**
- * Finds the list with the most likely ids. Among equal candidates, prefers a list with scores, then one with texts,
- * then the first.
+ * Finds the list whose ids are the most likely to be document ids. Among equal candidates, prefers a list with scores,
+ * then one with texts, then the first.
  *
  * @returns null if the response contains no list whose results all have an id or all have a text
  */

@@ -76,7 +76,7 @@ const defaultBody = { query: '{{text}}', k: '{{k}}' };
  *
  * Retries a request after a failed connection and after status 429 or 5xx. The back-off before a retry has full jitter
  * and respects Retry-After. Does not retry after a timeout, so that a hung service delays each query by a single
- * `timeout_ms`. Does not retry responses that a retry would not change. Error codes are `http_<status>`,
+ * `timeout_ms`. Does not retry a request if a retry would return the same response. Error codes are `http_<status>`,
  * `http_redirect`, `connection_refused`, `connection_reset`, `connection_failed`, `host_unreachable`, `dns_not_found`,
  * `dns_failed`, `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`, `no_result_list`, `missing_id` and
  * `path_changed`. Messages name the host and the path, never a header, a parameter or the query text.
@@ -143,7 +143,7 @@ export function createHttpRetriever(
  * Compiles `retriever.url`. Values are percent-encoded, so each stays within its path segment or parameter.
  *
  * @throws RecalldError `config_invalid` unless the URL is absolute, has the scheme http or https, and has no user name,
- * password or fragment. Also throws it for a placeholder in the host, because a query must not choose which machine is
+ * password or fragment; also if the host contains a placeholder, because a query must not choose which machine is
  * called.
  */
 export function compileAddress(url: string, configField = 'retriever') {

@@ -56,7 +56,7 @@ export function compileResults(
   const score = compiled('score', expressions.score);
   const textOf = compiled('text', expressions.text);
   if (id === null && textOf === null) {
-    const problem = 'null derives ids from the texts, so results.text is required';
+    const problem = 'if null, ids are derived from the texts, so results.text is required';
     throw new RecalldError('config_invalid', `${field}.results.id: ${problem}.`);
   }
   for (const [key, text, node] of [
@@ -167,8 +167,8 @@ function calledFunctions(node: unknown): readonly string[] {
 }
 
 /**
- * Evaluates an expression on a parsed JSON value. Returns null if the expression does not fit the value, such as a sum
- * over text.
+ * Evaluates an expression on a parsed JSON value. Returns null if the expression cannot be applied to the value; for
+ * example, text cannot be summed.
  */
 export function evaluate(expression: Expression, value: JSONValue): JSONValue {
   try {

@@ -6,7 +6,7 @@ import type { FailedCall } from '../../platform/outbound/json-api.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 
-/** Other services of the pipeline that a retriever may use. */
+/** The pipeline's other services, which a retriever may use. */
 export interface RetrieverParts {
   readonly embedder: Embedder | null;
   readonly store: VectorStore | null;
@@ -19,7 +19,7 @@ export interface RetrieverRequest {
   readonly text: string;
   readonly k: number;
   readonly tags: Readonly<Record<string, string>>;
-  /** True if document texts are needed, as for a reranker. */
+  /** True if document texts are needed, for example by a reranker. */
   readonly withText?: boolean;
   /** True to return the results of each stage, if the retriever has stages. */
   readonly withStages?: boolean;
@@ -89,7 +89,8 @@ export interface Retriever {
 
 /**
  * Runs the stages with a signal that also aborts after `timeoutMs`. The timeout is reported for the whole retriever,
- * not as a failure of the running stage. Rejects with the reason of `signal`. Leaves no timer and no listener behind.
+ * not as a failure of the running stage. If `signal` aborts, rejects with `signal.reason`. Leaves no timer and no
+ * listener behind.
  */
 export async function withinDeadline(
   timeoutMs: number,
@@ -131,5 +132,8 @@ export function failureOf({ code, message, latencyMs }: Omit<FailedCall, 'kind'>
  * the same problem with its position.
  */
 export function missingPart(part: 'vector_store' | 'embedder', configField: string): RecalldError {
-  return new RecalldError('config_invalid', `${configField}: this retriever requires the ${part} of its pipeline.`);
+  return new RecalldError(
+    'config_invalid',
+    `${configField}: this retriever requires ${part}; add ${part} to the pipeline.`,
+  );
 }

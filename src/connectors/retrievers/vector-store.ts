@@ -6,7 +6,7 @@ import { compileFilter } from './template.ts';
 /**
  * Embeds the text and returns the k nearest documents, with cosine similarity as the score. A failure keeps its code
  * from the embedder or the store. If the store lacks a required feature, the code is `unsupported`, and the message
- * states the reason. Fewer than k documents are a valid result.
+ * states the reason. A result with fewer than k documents is valid.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder in the filter
  */

@@ -12,7 +12,7 @@ const version = textSchema
 export const engineShape = {
   ...httpServiceShape,
   username: textSchema.optional().describe('User name for basic authentication.'),
-  password: keySchema.describe('Password for basic authentication. Reference it from the environment as ${VAR}.'),
+  password: keySchema.describe('Password for basic authentication; keep it in the environment as ${VAR}.'),
   api_key: keySchema,
   index: textSchema.describe('Index or alias.'),
 };
@@ -122,7 +122,7 @@ const redisShape = {
 };
 
 const redisVectorSet = z.strictObject({
-  kind: z.literal('redis_vector_set').describe('A vector set of Redis 8.'),
+  kind: z.literal('redis_vector_set').describe('A Redis 8 vector set.'),
   ...redisShape,
   key: textSchema.describe('Key of the vector set.'),
   content: content.describe("Attribute that contains a chunk's text, if it is stored."),
@@ -148,7 +148,7 @@ const lancedb = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'Credentials and settings for the object store, such as `aws_region`. Reference them from the environment as ${VAR}.',
+      'Credentials and settings for the object store, such as `aws_region`; keep credentials in the environment as ${VAR}.',
     )
     .meta({ secret: 'all' }),
   table: textSchema.describe('Table that contains the chunks.'),

@@ -76,7 +76,7 @@ export function createLanceDbStore(
       if (error instanceof Refused) throw error;
       if (timeout.aborted) {
         const fix = `raise ${configField}.timeout_ms or check the load on the database's storage`;
-        throw failed('timeout', `LanceDB ${purpose} did not end within ${timeoutMs * patience} ms; ${fix}.`);
+        throw failed('timeout', `LanceDB ${purpose} did not finish within ${timeoutMs * patience} ms; ${fix}.`);
       }
       throw failed('request_refused', `LanceDB ${purpose} failed: ${reasonOf(error)}; check ${configField}.`);
     } finally {

@@ -33,7 +33,7 @@ import {
 import { type ListedIds, MAX_CHUNKS, type ScoredMetric } from './vector-store.ts';
 
 const API_VERSION = '2026-04';
-/** Maximum number of ids on a page of the list. */
+/** Maximum number of ids or matches per page. */
 const PAGE = 100;
 const MAX_PAGES = 10_000;
 /** Ids are part of the request URL, whose length is limited. */
@@ -80,7 +80,9 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
     if (metric === null) throw calls.unexpected('description', 'metric');
     const kinds = metrics[metric];
     if (kinds === undefined || textOf(at(stats, 'vectorType')) === 'sparse') {
-      throw unsupported(`Scores of Pinecone's metric ${metric} for sparse vectors cannot be converted to a cosine.`);
+      throw unsupported(
+        `Pinecone scores cannot be converted to a cosine: the metric ${metric} is not supported, or the vectors are sparse.`,
+      );
     }
     const namespaces = fieldsOf(at(stats, 'namespaces'));
     // The default namespace has two names: `__default__` and the empty string.

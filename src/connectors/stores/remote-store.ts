@@ -41,14 +41,14 @@ export interface StoreOperations<S extends StoreShape> {
   readonly noExactSearch?: string;
   /** Best first, in the order of the store; null if nothing can match. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /** Names of the properties that a hit may lack, as shown in the message of an error from `unexpected`. */
+  /** Name of each property that a hit may lack; passed to `unexpected` as `lacking`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
   sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
   /**
-   * Returns the properties of the store that its shape does not contain. The size class is not one of them; it is
-   * derived from `count`.
+   * Returns those properties of the store that are not in `shape`. The size class is not one of them; it is derived
+   * from `count`.
    */
   describe(
     shape: S,
@@ -163,7 +163,7 @@ interface StoreCall extends JsonCall {
 
 export type StoreCalls = ReturnType<typeof createStoreCalls>;
 
-/** Returns the response to a call, or null if the key has no permission for it. */
+/** Returns the response to a call; null if the service denies or lacks the call (status 401, 403, 404 or 405). */
 export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;
@@ -196,7 +196,7 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
     },
     /** Returns the error for a response that differs from the public description of the API. */
     unexpected: (purpose: string, lacking: string): Error => {
-      const fix = `check that ${configField}.url is the address of ${service}, and check its version`;
+      const fix = `check that ${configField}.url is the address of ${service}, and check the ${service} version`;
       return failed('unexpected_answer', `${service} ${purpose} failed: the response has no ${lacking}; ${fix}.`);
     },
   };

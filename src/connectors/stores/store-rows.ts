@@ -237,7 +237,7 @@ export function outcomeOfScan<Value>(
 
 /** The vector's length differs from the store's, which means that the embedding model is different. */
 export function dimensionMismatch(service: string, expected: number, got: number): Refused {
-  const fix = 'the embedder of the config must be the model that filled the store';
+  const fix = 'the config must name the embedding model that computed the stored vectors';
   return failed(
     'dimension_mismatch',
     `${service} received a query vector with ${got} numbers, but its vectors have ${expected}; ${fix}.`,

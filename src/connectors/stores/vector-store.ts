@@ -28,7 +28,7 @@ export type ScoreKind =
 export interface Neighbour {
   /** Document id from the configured field; several chunks of one document share it. */
   readonly id: string;
-  /** Cosine of the angle to the query, -1 to 1, for any index metric. */
+  /** Cosine of the angle between the chunk and the query, from -1 to 1, whatever the metric of the index. */
   readonly similarity: number;
   /**
    * Raw score from the store, never NaN. A zero vector has no direction; its cosine distance is 1 even if the store
@@ -60,7 +60,10 @@ export interface Nearest {
    * be fewer documents than neighbors.
    */
   readonly neighbours: readonly Neighbour[];
-  /** True if fewer than k chunks were returned: the store is small, or a filter or an approximate index lost some. */
+  /**
+   * True if fewer than k chunks were returned: the store is small, or a filter or an approximate index lost some
+   * neighbors.
+   */
   readonly isShort: boolean;
 }
 
@@ -125,7 +128,7 @@ export interface StoreDescription {
 }
 
 /**
- * Outcome of a call. `unsupported` means that this store cannot do what was requested, and states the reason; the port
+ * Outcome of a call. `unsupported` means that this store cannot do what was requested; `reason` says why. The port
  * never imitates a missing feature. `failed` is returned and never thrown. `code` is short and stable; `message` names
  * the store, the call and the fix, and contains no secret and no vector.
  */
@@ -152,7 +155,7 @@ export interface VectorStore {
    */
   nearest(request: NearestRequest, signal: AbortSignal): Promise<StoreOutcome<Nearest>>;
   /**
-   * Returns a uniform random sample without replacement of min(n, count) vectors. Each stored vector is equally likely,
+   * Returns min(n, count) vectors, sampled uniformly without replacement. Each stored vector is equally likely,
    * regardless of insertion order.
    */
   sample(request: SampleRequest, signal: AbortSignal): Promise<StoreOutcome<SampledVectors>>;

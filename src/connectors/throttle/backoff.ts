@@ -61,14 +61,14 @@ export interface ShareClaim {
   readonly using: number;
   /** The value of `using` for each other process. */
   readonly others: readonly number[];
-  /** Position of this process among all processes, from 0. */
+  /** Zero-based position of this process among all processes. */
   readonly rank: number;
 }
 
 /**
  * Divides the concurrency equally. The first processes get the remainder, and no share exceeds what the other processes
- * leave unused. For a process that exceeds its share, the actual use is counted until the process has reduced it, so
- * that the total never exceeds the concurrency limit.
+ * leave unused. A process that still uses more than its new share is counted with its actual use, so that the total
+ * never exceeds the concurrency limit.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;

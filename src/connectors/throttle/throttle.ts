@@ -78,7 +78,7 @@ export async function openThrottle(
       const before = backoff.factor;
       backoff = observeLatency(backoff, latencyMs);
       if (backoff.factor !== before)
-        logger.info('adjusted the rate of golden queries to the latency of the retriever', {
+        logger.info("adjusted the rate of golden queries to the retriever's latency", {
           pipeline,
           factor: backoff.factor,
         });

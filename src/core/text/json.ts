@@ -53,7 +53,10 @@ function quoteLongIntegers(json: string): string {
 /** Marks the digits of a long integer until their quotes are removed. No text in recalld contains the mark. */
 const LONG_INTEGER = '\u{f8ff}long:';
 
-/** Like JSON.stringify, but writes a bigint as digits, such as a 64-bit id that parseExactJson returned as a string. */
+/**
+ * Like JSON.stringify, but also accepts bigint values and writes them as digits. Such a value may be a 64-bit id, which
+ * parseExactJson returns as a string.
+ */
 export function formatExactJson(value: unknown): string {
   let hasLong = false;
   const text = JSON.stringify(value, (_key, inner: unknown) => {
@@ -71,8 +74,8 @@ interface JsonLimits {
 }
 
 /**
- * Default limits. No format of recalld or of a supported service nests more than ten levels, and a full batch contains
- * a million results.
+ * Default limits. No format that recalld or a supported service uses has more than ten levels, and a full batch
+ * contains a million results.
  */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 
@@ -133,7 +136,9 @@ function hasFewMarks(text: string, most: number): boolean {
   return true;
 }
 
-/** Returns the line (from 1) on which each array or object in valid JSON opens, in the order of the text. */
+/**
+ * Returns the one-based number of the line on which each array or object in valid JSON opens, in the order of the text.
+ */
 export function containerLines(json: string): number[] {
   const mark = /["[{\n]/g;
   const lines: number[] = [];
@@ -148,8 +153,8 @@ export function containerLines(json: string): number[] {
 }
 
 /**
- * Returns the first duplicate key of an object in valid JSON, and the line (from 1) of its second occurrence; null if
- * there is none. JSON.parse would silently discard all but the last value.
+ * Returns the first duplicate key of an object in valid JSON, and the one-based line number of its second occurrence;
+ * null if there is none. JSON.parse would silently discard all but the last value.
  */
 export function repeatedName(json: string): { readonly name: string; readonly line: number } | null {
   const mark = /["[\]{}]/g;

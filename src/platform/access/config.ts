@@ -36,9 +36,7 @@ export const oidcSchema = z
       .describe('Issuer of the provider, exactly as in its discovery document.')
       .meta({ secret: 'url' }),
     client_id: textSchema.describe('Client id of recalld at the provider.'),
-    client_secret: textSchema
-      .describe('Client secret. Reference it from the environment as ${VAR}.')
-      .meta({ secret: 'all' }),
+    client_secret: textSchema.describe('Client secret; keep it in the environment as ${VAR}.').meta({ secret: 'all' }),
     scopes: z
       .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: 'must be a scope name without blanks' }))
       .min(1)

@@ -61,7 +61,7 @@ export const proxySchema = z
 
 export const keySchema = textSchema
   .optional()
-  .describe('API key for the service. Reference it from the environment as ${VAR}.')
+  .describe('API key for the service; keep it in the environment as ${VAR}.')
   .meta({ secret: 'all' });
 
 const address = textSchema.meta({ secret: 'url' });

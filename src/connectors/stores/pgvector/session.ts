@@ -195,7 +195,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
         void other.end();
         throw tellsMore(error) ? error : failure;
       }
-      // Another call changed the route while this call tried it.
+      // Another call changed the route while this call was trying the fallback.
       void other.end();
       return checkOut(pool, signal);
     }
@@ -203,8 +203,8 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
 
   return {
     /**
-     * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was acquired. Rejects with the
-     * reason of `signal` as soon as it aborts, or with the error from PostgreSQL or the connection.
+     * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was acquired. Rejects with
+     * `signal.reason` as soon as `signal` aborts, or with the error from PostgreSQL or the connection.
      */
     async run<Value>(work: (query: Query) => Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value> {
       signal.throwIfAborted();
@@ -232,7 +232,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
   };
 }
 
-/** True if the error of the first connection attempt says more than that the server does not support TLS. */
+/** False if the error from the first connection attempt means only that the server does not support TLS. */
 function tellsMore(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }

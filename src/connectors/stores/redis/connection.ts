@@ -61,7 +61,7 @@ export function createRedisConnection(
     await opening;
   };
   const timedOut = (purpose: string, limitMs: number): Refused => {
-    const fix = `raise ${configField}.timeout_ms or check its load`;
+    const fix = `raise ${configField}.timeout_ms or check the server's load`;
     return failed('timeout', `Redis ${purpose} failed: ${label} did not respond within ${limitMs} ms; ${fix}.`);
   };
   /** The text of the reply is never shown, because it may repeat an argument. */

@@ -6,7 +6,7 @@ import { failed, unsupported } from '../store-rows.ts';
 import type { NearestRequest, ScoredMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
 
-/** A query in the FT.SEARCH language, dialect 2. Values are parameters, never part of the text. */
+/** A query in the FT.SEARCH language, dialect 2. Values are passed as parameters and never occur in `text`. */
 export interface SearchQuery {
   readonly text: string;
   /** Parameter names and values, alternating. */

@@ -66,7 +66,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
   );
 
   /**
-   * Searches the index for stored fields.
+   * Runs a query on the index and returns the stored `fields` of each match.
    *
    * @param rest arguments for limit and order
    */
@@ -241,7 +241,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
 
 function tagOf({ fields }: IndexInfo, idField: string): IndexInfo['fields'][number] {
   const field = fields.find(({ attribute }) => attribute === idField);
-  if (field?.type !== 'TAG') throw unsupported(`Looking up ids requires ${idField} to be indexed as TAG.`);
+  if (field?.type !== 'TAG') throw unsupported(`Ids can be looked up only if ${idField} is indexed as TAG.`);
   return field;
 }
 
@@ -278,6 +278,6 @@ function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
 function unexpected(purpose: string, lacking: string): Error {
   return failed(
     'unexpected_answer',
-    `Redis ${purpose} failed: the response has no ${lacking}; check the version of Redis.`,
+    `Redis ${purpose} failed: the response has no ${lacking}; check the Redis version.`,
   );
 }

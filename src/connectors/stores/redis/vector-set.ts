@@ -125,7 +125,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
     shapes,
     placeOf: { score: 'score', id: 'element', vector: 'vector' },
     unexpected: (purpose) =>
-      failed('unexpected_answer', `Redis ${purpose} failed: VSIM returned no pairs of element and score.`),
+      failed('unexpected_answer', `Redis ${purpose} failed: VSIM did not return pairs of an element and its score.`),
     close: redis.close,
 
     async search(_, request, attempt) {

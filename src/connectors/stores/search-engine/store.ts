@@ -223,7 +223,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
       } catch (error) {
         if (!request.exact || failureCode(error) !== 'http_400') throw error;
         const fix = 'allow inline Painless scripts (script.allowed_types)';
-        throw unsupported(`${calls.service} rejects the script of an exact search with HTTP 400; ${fix}.`);
+        throw unsupported(`${calls.service} rejects the exact-search script (HTTP 400); ${fix}.`);
       }
     },
 

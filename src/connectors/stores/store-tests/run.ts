@@ -317,9 +317,9 @@ async function seeded(subject: StoreSubject): Promise<string> {
 }
 
 /**
- * For a completely known store, checks how often each chunk was sampled. For a larger store, checks how many chunks
- * pairs of samples share. Two samples of n chunks from a store of N chunks share n² / N chunks on average if every
- * chunk is equally likely, and more if some chunks are preferred.
+ * For a completely known store, checks how often each chunk was sampled. For a larger store, counts the chunks that
+ * each pair of samples has in common. Two samples of n chunks from a store of N chunks share n² / N chunks on average
+ * if every chunk is equally likely, and more if some chunks are preferred.
  */
 async function uniform(subject: StoreSubject): Promise<string> {
   const { known, isWhole, description } = subject;

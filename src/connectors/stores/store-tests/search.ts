@@ -56,8 +56,8 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     must(found !== null || !isWhole, 'A search returned a neighbor that is not in the store.');
     if (found !== null) offs.push(found.off);
   }
-  // If the store is not completely known, a neighbor may be an unknown chunk of a known document, so the similarity of
-  // at least one neighbor, but not of every neighbor, must match.
+  // In a completely known store, the similarity of every neighbor must match. Otherwise, one match is enough, because a
+  // neighbor may be an unknown chunk of a known document.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
   must(isTrue, `A similarity differs from the cosine of the stored vector by ${decimal(Math.max(...offs))}.`);
@@ -165,7 +165,7 @@ async function texts(subject: StoreSubject): Promise<string> {
     }
   }
   must(compared > 0, 'No neighbor had a text, although texts were requested.');
-  return `${compared} neighbors were returned with their own texts.`;
+  return `${compared} neighbors were returned with their texts.`;
 }
 
 async function filtered(subject: StoreSubject): Promise<string> {
@@ -265,9 +265,9 @@ export const searchTests: readonly StoreTest[] = [
   { name: 'search.filter', does: 'applies a filter, and never interprets its value as syntax', run: filtered },
   {
     name: 'search.length',
-    does: 'refuses a vector with another length, and does not show the vector in the error message',
+    does: 'refuses a vector of a different length, and does not show the vector in the error message',
     run: otherLength,
   },
-  { name: 'search.callers', does: 'returns its own result to each of several concurrent callers', run: manyCallers },
+  { name: 'search.callers', does: 'returns to each concurrent caller the result of that call', run: manyCallers },
   { name: 'search.cancel', does: 'ends a cancelled search with the reason for the cancellation', run: aborted },
 ];

@@ -30,7 +30,7 @@ export interface StoreSubject {
   readonly signal: AbortSignal;
 }
 
-/** A requirement for every store that can be checked without writing to it. */
+/** A requirement for every store; it can be checked without writing to the store. */
 export interface StoreTest {
   /** Short and stable name. */
   readonly name: string;

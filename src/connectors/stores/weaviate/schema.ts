@@ -52,7 +52,7 @@ export async function readSchema(
   const kinds = distances[distance];
   if (kinds === undefined || at(config, 'multivector', 'enabled') === true) {
     throw unsupported(
-      `Weaviate vectors with the distance ${distance}, or with several vectors per object, cannot be converted to a cosine.`,
+      `Weaviate scores cannot be converted to a cosine: the distance ${distance} is not supported, or an object has several vectors.`,
     );
   }
   const properties = listOf(schema['properties']).map((property): [string, Property] => [
@@ -80,7 +80,7 @@ export async function readSchema(
  * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, according to the property's type; null for a value
  * that the property cannot have.
  *
- * @throws Refused if the property is a text that Weaviate compares word by word
+ * @throws Refused for a text property whose values Weaviate compares word by word
  */
 export function equality(schema: CollectionSchema, name: string, value: string): string | null {
   const property = schema.properties.get(name);

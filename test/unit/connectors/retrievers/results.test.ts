@@ -51,7 +51,7 @@ describe('the results of an answer', () => {
       message: expect.stringContaining('retriever.results.text is body'),
     });
     expect(() => readJson({}, { list: 'results', id: null, score: null })).toThrow(
-      'retriever.results.id: null derives ids from the texts, so results.text is required.',
+      'retriever.results.id: if null, ids are derived from the texts, so results.text is required.',
     );
   });
 

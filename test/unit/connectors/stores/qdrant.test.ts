@@ -156,7 +156,7 @@ describe('a search in Qdrant', () => {
       kind: 'failed',
       code: 'dimension_mismatch',
       message:
-        'Qdrant received a query vector with 3 numbers, but its vectors have 4; the embedder of the config must be the model that filled the store.',
+        'Qdrant received a query vector with 3 numbers, but its vectors have 4; the config must name the embedding model that computed the stored vectors.',
     });
   });
 });
