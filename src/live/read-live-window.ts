@@ -1,4 +1,4 @@
-/** Reads the sampled queries in a window with their clicks, in bounded memory. */
+/** Reads the sampled queries in a window, and the clicks on them, in bounded memory. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -79,7 +79,7 @@ export function isYounger(outcome: { readonly ageSeconds: number } | null | unde
 
 export type WindowReading = Awaited<ReturnType<typeof readLiveWindow>>;
 
-/** Safety limit for the number of halvings; even one huge session does not need more. */
+/** Safety limit on the number of halvings; even one huge session does not need more. */
 const MAX_HALVINGS = 40;
 
 const none: readonly number[] = [];
@@ -91,7 +91,7 @@ const none: readonly number[] = [];
  * above twice the limit.
  *
  * @param segmentKeys segment keys to read; others are dropped
- * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ * @throws RecalldError database_unreachable; the abort reason of `signal` if it aborts
  */
 export async function readLiveWindow(
   { db, logger, maxSamples }: Context,
@@ -178,7 +178,7 @@ async function readHalved(
     queries,
     /** Live queries counted in the window, sampled or not; 0 if there are no counts. */
     arrived,
-    /** True if all samples were read, and both the sampling rate and the inclusion probability of each are 1. */
+    /** True if all samples were read and each of them has a sampling rate and an inclusion probability of 1. */
     isCertain,
     clicks,
   };

@@ -32,7 +32,7 @@ const unreadable = new Map<RejectionCode, UnreadableMessage>();
 /** Callback for each unreadable element of a list or map. */
 export type LeaveOut = (code: RejectionCode) => void;
 
-/** Reads a value. Reports the code of an unreadable message and returns null for it. */
+/** Reads a value. If the message is unreadable, reports its code and returns null. */
 export function readOr<T>(report: LeaveOut, read: () => T): T | null {
   try {
     return read();

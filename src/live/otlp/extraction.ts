@@ -40,7 +40,10 @@ export interface TracedPipeline {
   /** Keys of the document metadata that isolation rules compare. */
   readonly fieldKeys: readonly string[];
   readonly tools: readonly RetrievalToolConfig[];
-  /** True if other pipelines are hidden from the sender. A span without a pipeline may then belong to one of them. */
+  /**
+   * True if several pipelines are configured, some of which may be hidden from the sender. A span without a pipeline
+   * may then belong to a hidden one.
+   */
   readonly isOneOfSeveral?: boolean;
 }
 
@@ -75,8 +78,9 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
 }
 
 /**
- * Finds the pipeline of a span. In order of precedence: `recalld.pipeline` on the span or its resource, the
- * `service_names` of the pipelines, a pipeline with the name of the service, the only configured pipeline.
+ * Finds the pipeline of a span. In order of precedence, this is the pipeline that `recalld.pipeline` names on the span
+ * or its resource, the pipeline that lists the service in `service_names`, the pipeline with the same name as the
+ * service, or the only configured pipeline.
  */
 function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telemetry) => string | null {
   const names = new Set(pipelines.map(({ name }) => name));

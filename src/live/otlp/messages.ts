@@ -35,7 +35,7 @@ export interface OtlpMessages {
 
 /**
  * @throws RecalldError if the bytes are not a message of this type or have too many fields. The methods of the returned
- *   object throw the error as well, as soon as they have read too many fields
+ *   object also throw this error once they have read too many fields
  */
 export function openMessages({ format, bytes }: OtlpContent, type: MessageName, limits: OtlpLimits): OtlpMessages {
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);
@@ -43,7 +43,9 @@ export function openMessages({ format, bytes }: OtlpContent, type: MessageName, 
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** JSON.parse needs about 300 bytes per nesting level. `OtlpLimits.maxDepth` limits attribute values further. */
+/**
+ * JSON.parse needs about 300 bytes per nesting level. `OtlpLimits.maxDepth` is a stricter limit for attribute values.
+ */
 const MAX_JSON_DEPTH = 50_000;
 
 function jsonMessages(bytes: Uint8Array, limits: OtlpLimits): OtlpMessages {

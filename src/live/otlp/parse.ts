@@ -76,8 +76,8 @@ const signals = {
 } as const;
 
 /**
- * Encodes the body of a 200: empty if everything was accepted, otherwise a partial success. OTLP allows a warning
- * message with 0 rejections.
+ * Encodes the body of a 200 response: empty if everything was accepted, otherwise a partial success. OTLP allows a
+ * warning message with 0 rejections.
  */
 export function encodeSuccess(signal: keyof typeof signals, format: OtlpFormat, partial: PartialSuccess | null) {
   const { type, rejected } = signals[signal];
@@ -90,7 +90,7 @@ export function encodeSuccess(signal: keyof typeof signals, format: OtlpFormat, 
 export type OtlpAnswer = ReturnType<typeof encodeFailure>;
 
 /**
- * Encodes the body of a 4xx or 5xx, a google.rpc.Status.
+ * Encodes the body of a 4xx or 5xx response as a google.rpc.Status.
  *
  * @param code gRPC code: 3 invalid argument, 8 resource exhausted, 14 unavailable
  */

@@ -1,4 +1,4 @@
-/** Reads the calls of tools that the config declares as retrievers: `pipelines[].retrieval_tools`. */
+/** Reads calls to the tools that the config declares as retrievers in `pipelines[].retrieval_tools`. */
 import { compileExpression, evaluate } from '../../connectors/retrievers/results.ts';
 import type { RetrievalToolConfig } from '../config.ts';
 import { MAX_DOCUMENTS, toDocument } from '../rules/otel/document-shapes.ts';

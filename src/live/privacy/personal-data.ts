@@ -86,7 +86,7 @@ function readEntities(json: unknown): FoundEntity[] | null {
 
 type Semaphore = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-/** A task whose signal aborts while it is queued is never started, and rejects with the reason of the signal. */
+/** If the signal of a queued task aborts, the task is never started, and its promise rejects with the abort reason. */
 export function createSemaphore(max: number): Semaphore {
   const waiting = new Set<() => void>();
   let running = 0;

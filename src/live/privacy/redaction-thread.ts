@@ -30,7 +30,7 @@ export function createRedactionThread() {
     tasks: import.meta.url,
     threads: 1,
     maxWaiting: MAX_WAITING,
-    refusal: 'Too many long texts are waiting to be redacted; send again later.',
+    refusal: 'Too many long texts are waiting to be redacted; send this request again later.',
   });
   return {
     /** @throws RecalldError overloaded if too many texts are queued */

@@ -5,8 +5,8 @@ const NEW_WORDS = 0.5;
 /** Minimum number of words in a statement, because a shorter statement may be a query. */
 const MIN_STATEMENT_WORDS = 6;
 /**
- * Minimum number of words of prose. A text of this many words that is much longer than the original text counts as
- * prose even without a full stop.
+ * Minimum number of words of prose. A text with at least this many words counts as prose even without a full stop if it
+ * is much longer than the original text.
  */
 const MIN_PROSE_WORDS = 20;
 const MUCH_LONGER = 2;

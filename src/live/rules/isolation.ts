@@ -9,7 +9,7 @@ import {
   segmentValue,
 } from '../../core/text/document-pattern.ts';
 
-/** Restricts the documents that queries with a segment may return. */
+/** Restricts which documents may be returned for queries that have a given segment. */
 export interface IsolationRule {
   readonly name: string;
   readonly segment: string;

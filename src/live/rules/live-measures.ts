@@ -1,4 +1,4 @@
-/** Estimates failures, zero results, clicks and other measures of all live queries from a window of samples. */
+/** Estimates measures of all live queries, such as failures, zero results and clicks, from the samples in a window. */
 
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';

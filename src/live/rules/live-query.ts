@@ -44,7 +44,7 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
   if (-aheadMs > retentionDays * DAY_MS) {
     return {
       code: 'occurred_too_long_ago',
-      message: `occurred_at is older than the retention of the pipeline, which is ${retentionDays} days.${unitAdvice(occurredAt)}`,
+      message: `occurred_at is older than the pipeline's retention period of ${retentionDays} days.${unitAdvice(occurredAt)}`,
     };
   }
   return null;

@@ -117,8 +117,8 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
 }
 
 /**
- * Returns the number of documents that the preceding stage returned or, if parallel stages precede, the largest of
- * their numbers; null for the first stage. An unknown number counts as 0.
+ * Returns the number of documents that the preceding stage returned, or the largest such number if several parallel
+ * stages precede this one; null for the first stage. An unknown number counts as 0.
  */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);
@@ -137,8 +137,9 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile. The bounds are the quantiles at the two bounds of the share of queries whose values do not
- * exceed the percentile (Woodruff, Confidence intervals for medians and other position measures, JASA 1952).
+ * Weighted 95th percentile. To find its bounds, computes a confidence interval for the share of queries whose values do
+ * not exceed the percentile, and returns the quantiles at both ends of that interval (Woodruff, Confidence intervals
+ * for medians and other position measures, JASA 1952).
  */
 export function percentile95(
   queries: readonly (CalibratedMember & { readonly value: number })[],
@@ -161,7 +162,7 @@ export function percentile95(
   return { value, ciLow: Math.min(at(share.low), value), ciHigh: Math.max(at(share.high), value) };
 }
 
-/** Returns the value with its 95 % bounds over sessions; null if there are too few. */
+/** Returns the value with its 95 % bounds over sessions; null if there are too few sessions. */
 function boundedOf(outcome: ClickRateOutcome) {
   if (outcome.kind !== 'rate') return null;
   return { value: outcome.value, ciLow: outcome.low, ciHigh: outcome.high };

@@ -278,7 +278,7 @@ export async function eraseLive(client: PoolClient, subject: ErasureSubject, now
 }
 
 /**
- * Erases data that arrived after an erasure but occurred before it.
+ * Erases data that dates from before an erasure but arrived after it.
  *
  * @param since first day of receipt to search; null: the day of the oldest remembered erasure
  */

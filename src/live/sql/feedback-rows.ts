@@ -93,7 +93,7 @@ export async function renewFeedback(client: PoolClient, repeats: readonly Stored
   );
 }
 
-/** Returns the counted feedback of subjects on the given days, by hour. */
+/** Returns, for each hour of the given days, how many feedback items of each subject were counted. */
 export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Promise<CountedHour[]> {
   const subjects = days.map((day) => JSON.parse(day.subject) as ['user' | 'query', string]);
   const rows = await queryRows<
@@ -169,8 +169,8 @@ export async function readOpinions(
 }
 
 /**
- * Returns counted opinions in time buckets according to their latest feedback. Buckets start at multiples of their
- * length; empty buckets are omitted.
+ * Returns, for each time bucket, the numbers of positive and negative opinions within the caps. The latest feedback of
+ * an opinion determines its bucket. Buckets start at multiples of their length; empty buckets are omitted.
  */
 export async function readOpinionBuckets(
   pool: Pool,

@@ -18,7 +18,7 @@ export interface StoredViolation extends Violation {
   readonly userHash: string | null;
 }
 
-/** Number of live queries in an hour that a rule allowed or could not check. */
+/** Hourly number of live queries that a rule allowed or could not check. */
 export interface IsolationCount {
   readonly pipeline: string;
   readonly rule: string;

@@ -183,7 +183,7 @@ async function knownDimensions(pool: Pool, pipeline: string, learn: number | nul
   return rows[0]?.dimensions ?? null;
 }
 
-/** Sets the dimensions of the vectors of a pipeline from its config. */
+/** Stores the vector dimensions that a pipeline's config sets. */
 async function fixDimensions(pool: Pool, pipeline: string, dimensions: number): Promise<void> {
   await pool.query(
     `insert into pipeline_dimensions (pipeline, dimensions) values ($1::text, $2::integer)
@@ -201,7 +201,7 @@ interface MicroBatch<Item, Result> {
   readonly maxItems?: number;
   /** How long the first item waits for further items while no batch is being written. */
   readonly maxWaitMs?: number;
-  /** Maximum waiting weight; further calls are rejected. */
+  /** Maximum total weight of the waiting items; when it is exceeded, further calls are rejected. */
   readonly maxWaiting?: number;
   /** Maximum number of concurrent batches; default: 1. While one batch is being written, only full batches start. */
   readonly concurrency?: number;
@@ -273,7 +273,12 @@ export function createMicroBatch<Item, Result>({
   return (items) =>
     new Promise((resolve, reject) => {
       if (waitingWeight > maxWaiting) {
-        reject(new RecalldError('overloaded', `${waitingWeight} items are waiting to be stored; send again later.`));
+        reject(
+          new RecalldError(
+            'overloaded',
+            `${waitingWeight} items are waiting to be stored; send this request again later.`,
+          ),
+        );
         return;
       }
       const weight = weightOf(items);

@@ -17,10 +17,10 @@ const SEARCHED_STEPS = 20_000;
 const MAX_TEXT = 2000;
 
 /**
- * SQL for the earliest possible day of receipt of rows that occurred at or after the time in a parameter. Rows are
- * partitioned by day of receipt. PostgreSQL skips earlier partitions only if the expression is immutable: subtraction
- * from a `timestamp` is immutable, but subtraction from a `timestamptz` is not. Clocks may differ by up to an hour, so
- * a row that occurred just after midnight may have been received the day before.
+ * SQL for the earliest day on which recalld can have received a row that occurred at or after the time in a parameter.
+ * Rows are partitioned by day of receipt. PostgreSQL skips earlier partitions only if the expression is immutable:
+ * subtraction from a `timestamp` is immutable, but subtraction from a `timestamptz` is not. Clocks may differ by up to
+ * an hour, so a row that occurred just after midnight may have been received the day before.
  */
 export function firstDayOf(since: `$${number}`): string {
   return `(${since}::timestamptz at time zone 'utc' - interval '1 hour')::date`;
@@ -78,8 +78,9 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Yields the samples of episodes in the window in order of occurrence, in batches. Skips samples that were selected
-     * only by a rule and not by the draw of their episode, because the other steps of such an episode are missing.
+     * Yields, in batches and in order of occurrence, the samples in the window that belong to episodes. Skips samples
+     * that were selected only by a rule and not by the draw of their episode, because the other steps of such an
+     * episode are missing.
      *
      * @param halvings as for `queries`
      */
@@ -198,7 +199,7 @@ export function createLiveWindows(pool: Pool) {
       for await (const batch of rows) yield batch.map((row) => toQuery(row, factor));
     },
 
-    /** Returns the counted clicks that these queries have received since the given time. */
+    /** Returns the clicks on these queries that are within the caps and were received since `firstDayOf(since)`. */
     async clicks(pipeline: string, queryIds: readonly string[], since: Date): Promise<readonly Click[]> {
       return read<Click>(
         `select query_id, document_id, rank, occurred_at from feedback
@@ -209,7 +210,9 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /** Returns the documents that the answers to these queries cite. Reads citations received since the given time. */
+    /**
+     * Returns the documents that the answers to these queries cite. Reads citations received since `firstDayOf(since)`.
+     */
     async citations(pipeline: string, queryIds: readonly string[], since: Date) {
       return read<{ readonly queryId: string; readonly documentId: string }>(
         `select distinct query_id, document_id from feedback
@@ -231,8 +234,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Returns the counted opinions that these queries have received since the given time (see `OpinionTally`). Omits
-     * clicks.
+     * Counts the opinions on these queries that are within the caps (see `OpinionTally`), from feedback received since
+     * `firstDayOf(since)`. Omits clicks.
      */
     async opinions(
       pipeline: string,

@@ -79,7 +79,7 @@ type FragmentRow = Omit<
 };
 
 /**
- * Reads the fragments of traces, ordered by the end of their spans. The share lock makes an erasure wait for the
+ * Reads the fragments of traces, ordered by the end times of their spans. The share lock makes an erasure wait for the
  * transaction, so that the erasure also finds the queries to which the fragments were copied.
  */
 async function readFragments(client: PoolClient, traceIds: readonly string[]): Promise<StoredFragment[]> {
@@ -149,7 +149,9 @@ export interface BufferedFragment
   readonly receivedAt: Date;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /** Value that `sessionHash` has in a query of this trace without a session; null if this fragment has no session. */
+  /**
+   * Value of `sessionHash` in those queries of this trace that have no session; null if this fragment has no session.
+   */
   readonly traceHash: string | null;
   /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;

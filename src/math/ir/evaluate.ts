@@ -32,8 +32,8 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
 /**
- * Scores a ranking from the grades at its first `length` ranks (negative for a document without a judgment) and from
- * all judged grades.
+ * Scores a ranking. `grades` contains the grades at its first `length` ranks (negative for a document without a
+ * judgment), and `judged` contains the grades of all judged documents.
  */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
@@ -68,7 +68,7 @@ const formulas: Readonly<Record<Measure, Formula>> = {
 const MAX_EXPONENT = 1000;
 
 /**
- * Creates an evaluator that scores many rankings by the same metrics, like `createGradeEvaluator`. A ranking must not
+ * Creates an evaluator that scores many rankings by the same metrics (see `createGradeEvaluator`). A ranking must not
  * contain a document twice (`applyDuplicatePolicy`).
  *
  * @param relevanceLevel minimum grade of a relevant document, an integer >= 1

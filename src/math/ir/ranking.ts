@@ -98,7 +98,7 @@ export function applyDuplicatePolicy(
     if (policy === 'reject') {
       throw new RecalldError(
         'file_malformed',
-        `${owner} contains the document "${id}" twice; remove the duplicate, or choose the duplicate policy collapse or occupy.`,
+        `${owner} contains the document "${id}" twice; remove the duplicate, or set the duplicate policy to collapse or occupy.`,
       );
     }
     return null;
@@ -164,7 +164,7 @@ export function rankBiasedOverlap(a: readonly string[], b: readonly string[], k:
     if (next.short !== undefined && seenLong.has(next.short)) common += 1;
     if (next.long !== undefined && next.long !== next.short && seenShort.has(next.long)) common += 1;
     if (depth === s) commonAtShort = common;
-    // Beyond the end of the shorter ranking, the rankings are assumed to agree as much as they do down to that end.
+    // Beyond the end of the shorter ranking, the rankings are assumed to agree to the same degree as before it.
     const unseen = depth > s ? (commonAtShort * (depth - s)) / s : 0;
     sum += ((common + unseen) / depth) * p ** depth;
   }

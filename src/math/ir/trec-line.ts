@@ -69,7 +69,7 @@ export class ColumnScanner {
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 /** An integer with at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
-/** Every integer with at most this many digits fits the processor's 32-bit integer arithmetic. */
+/** Every integer with at most this many digits fits in a 32-bit integer, for which arithmetic is fast. */
 const GROUP_DIGITS = 9;
 /** Factor that splits a double into its high and low bits (Veltkamp). */
 const HALVES = 2 ** 27 + 1;

@@ -16,7 +16,7 @@ const FLAGS = 'dgu';
  *
  * `patternProblem` rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text
  * could make them run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected: bound your
- * repetitions (`\d{4,12}`), and let alternatives start differently.
+ * repetitions (`\d{4,12}`), and make each alternative start with a different character.
  */
 export function customDetector({ name, regex }: CustomPattern): Detector {
   const rules = [{ pattern: new RegExp(regex, FLAGS) }];
@@ -97,8 +97,8 @@ export interface Detector {
 export interface Rule {
   /**
    * Has flags `g` and `u`. If the pattern has a group named `value` (and flag `d`), only that group is a match. The
-   * pattern must run in linear time: each quantifier is bounded, or repeats one character class and cannot restart
-   * within its own match.
+   * pattern must run in linear time: each quantifier must be bounded, or must repeat a single character class in such a
+   * way that no match can start inside the repeated characters.
    */
   readonly pattern: RegExp;
   /** Literal part of every match; texts without it are skipped. */
@@ -171,7 +171,8 @@ const placeholder = /\[[A-Z][A-Z0-9_]*\]/g;
 
 /**
  * Replaces each entity with its type, such as `[PERSON]`. Overlapping entities are merged and get the type with the
- * highest score. An entity that overlaps the placeholder of an earlier redaction is extended to the whole placeholder.
+ * highest score. An entity that overlaps the placeholder of an earlier redaction is extended to cover the whole
+ * placeholder.
  *
  * @returns null if an entity does not fit the text (invalid offsets or type), because then no entity can be trusted
  */

@@ -60,9 +60,8 @@ function domainEnd(text: string, start: number): number | null {
 }
 
 /**
- * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over at most `max`
- * characters. These characters must all match the same pattern: the first pattern that matches the character next to
- * `from`.
+ * Steps from `from` forwards (1) or backwards (-1) over at most `max` characters, and returns the index where it stops.
+ * These characters must all match the same pattern: the first pattern that matches the character next to `from`.
  */
 function reach(text: string, from: number, step: 1 | -1, max: number, patterns: readonly RegExp[]): number {
   let index = from;
@@ -83,8 +82,8 @@ const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
 /**
- * Words before a phone number. Letters may directly follow one of these words, either because its script has no spaces
- * or because it can take an inflectional ending.
+ * Words before a phone number. Letters may directly follow each of these words, either because its script has no spaces
+ * or because the word can take an inflectional ending.
  */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
@@ -293,7 +292,7 @@ function remainder97(account: string): number {
 }
 
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-/** If one of these words comes first, four numbers separated by dots are not an IP address. */
+/** Four numbers separated by dots are not an IP address if one of these words precedes them. */
 const numbered = '(?:versions?|ver|v|release|build|firmware|section|chapter|clause|paragraph|§)\\.?';
 
 const addressRules: readonly Rule[] = [

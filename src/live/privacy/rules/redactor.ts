@@ -8,7 +8,7 @@ import { card, email, iban, ip, phone } from './personal-detectors.ts';
 import { credentials, privateKey, secret, token } from './secret-detectors.ts';
 
 const notAscii = /[\u0080-\uffff]/;
-/** Zero-width characters, soft hyphens, direction marks, variation selectors, the grapheme joiner. */
+/** Zero-width characters, soft hyphens, direction marks, variation selectors and the grapheme joiner. */
 const invisible = /^(?:\p{Cf}|\p{Variation_Selector}|\u034f)$/u;
 const space = /^\p{Zs}$/u;
 const dash = /^[\p{Pd}\u2212]$/u;
@@ -199,8 +199,8 @@ export function textHash(text: string, key: string): string {
 }
 
 /**
- * Returns the HMAC-SHA-256 of a user id; the id itself is never stored. An erasure finds the rows of the user by this
- * hash.
+ * Returns the HMAC-SHA-256 of a user id; the id itself is never stored. When a user is erased, the user's rows are
+ * found by this hash.
  *
  * @returns 64 hexadecimal digits, different from the `textHash` of the same text
  */

@@ -54,7 +54,7 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
  * for longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
  *
  * @param queries all from one pipeline
- * @param clicks counted clicks on that pipeline, which exclude the clicks beyond the cap per user
+ * @param clicks clicks on that pipeline, without clicks beyond the cap per user
  */
 export function clickedQueries(queries: readonly ShownQuery[], clicks: readonly Click[]) {
   const entries = queries.map((query) => ({ query, ranks: new Set<number>() }));
@@ -82,8 +82,8 @@ export function clickedQueries(queries: readonly ShownQuery[], clicks: readonly 
 }
 
 /**
- * Returns the time before which queries can receive no further counted clicks. Click measures must not use queries from
- * that time on.
+ * Returns the time before which queries can receive no further counted clicks. Click measures must not use queries that
+ * occurred at or after this time.
  */
 export function clicksCompleteUntil(now: Date): Date {
   return new Date(now.getTime() - CLICK_ATTRIBUTION_MS);

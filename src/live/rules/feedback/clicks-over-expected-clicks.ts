@@ -32,8 +32,8 @@ const SMOOTHING = 1;
  * Rates are computed for each rank that at least 100 sessions (effective number) saw, down to rank `cutoff`. The
  * covariance between the weighted shares at two ranks is computed as in `sessionRatio`.
  *
- * @param queries queries of the baseline whose clicks are complete (see `clicksCompleteUntil`); clicks must be
- * attributed as in later windows
+ * @param queries baseline queries that can receive no further counted clicks (see `clicksCompleteUntil`); their clicks
+ * must be attributed in the same way as in later windows
  * @throws RangeError for a probability that is outside (0, 1], or so small that weights overflow
  */
 export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_CLICK_CUTOFF) {
@@ -62,7 +62,7 @@ export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_C
     covariance: covarianceOf(shown, ranks),
     queries: shown.length,
     sessions: new Set(shown.map(({ cluster }) => cluster)).size,
-    /** Clicked documents at the ranks of `rates`. */
+    /** Number of clicked documents at the ranks that `rates` covers. */
     clicks,
   };
 }
@@ -129,7 +129,7 @@ const UPPER = 0.975;
 
 /**
  * Clicks on the sampled queries divided by the expected clicks, which are the sum of the baseline CTR over all shown
- * ranks. Both are weighted by 1 / inclusion probability, and only ranks that the baseline covers count.
+ * ranks. Both are weighted by 1 / inclusion probability, and both include only the ranks that the baseline covers.
  *
  * This is a standardized ratio, like the standardized mortality ratio: 1 if users click as in the baseline, regardless
  * of how many documents they are shown. The ratio does not separate position bias from the usual relevance of a rank,
@@ -141,8 +141,8 @@ const UPPER = 0.975;
  * quantile is Student's t with one degree of freedom fewer than there are sessions. If sessions show no spread, clicks
  * are treated as independent.
  *
- * @param queries queries of the window whose clicks are complete (see `clicksCompleteUntil`); clicks must be attributed
- * as in the baseline
+ * @param queries queries in the window that can receive no further counted clicks (see `clicksCompleteUntil`); their
+ * clicks must be attributed in the same way as in the baseline
  * @throws RangeError for a probability that is outside (0, 1], or so small that weights overflow
  */
 export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], baseline: BaselineCtr) {
@@ -210,8 +210,8 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
  * If there are no events, the bounds are 0 and about 3.7.
  *
  * @param count sum of the weights of the events, >= 0
- * @param variance variance of `count`, >= 0; 0 if the count is certain, although the upper bound still includes the
- *   additional event
+ * @param variance variance of `count`, >= 0; 0 if the count is certain (the upper bound includes the additional event
+ *   even then)
  * @param weight the largest possible weight of one event, > 0
  * @param z one-sided quantile: 1.96 for 95 %
  */

@@ -58,7 +58,7 @@ const words: ReadonlyMap<string, -1 | 0 | 1> = new Map([
 ]);
 
 /**
- * Returns 1 for thumbs up, -1 for thumbs down, 0 for a retracted thumb, null for an invalid value.
+ * Returns 1 for thumbs up, -1 for thumbs down, 0 for a retracted thumb, and null for an invalid value.
  *
  * Words are case-insensitive. Two words may be joined, or separated by a space, hyphen or underscore.
  */
@@ -188,8 +188,8 @@ export interface OpinionCounts {
 export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 
 /**
- * Number of opinions in a window with the same kind, sentiment and segments. A user has one opinion of each kind per
- * query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
+ * Number of opinions in one window that have the same kind, sentiment and segments. A user has one opinion of each kind
+ * per query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
  * query is treated as coming from one user. The latest feedback determines an opinion: latest occurrence, then latest
  * receipt, then greatest id. An opinion is within the cap if at least one of its feedback items was, so that users can
  * still change a counted opinion after reaching the cap.

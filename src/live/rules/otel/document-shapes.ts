@@ -273,7 +273,7 @@ const haystackScore = /, score: ([-+\d.e]+)(?:, embedding: [^,()]*)?(?:, sparse_
 /**
  * Parses a text that contains a document, either as JSON or in the form that Python prints. If such a text were used as
  * the content, the content would change with the score. If there are no known fields, the content is the JSON of all
- * fields except scores. Truncated JSON results in an empty document that keeps its rank.
+ * fields except scores. If the JSON is truncated, the document is empty but keeps its rank.
  */
 function documentOfText(text: string): TracedDocument {
   const [, haystackId] = haystackDocument.exec(text) ?? [];

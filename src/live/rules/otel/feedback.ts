@@ -76,7 +76,9 @@ function readAnnotation(
     explanation: readText(fields[`${form}.explanation`]),
     /** HUMAN, LLM, CODE or another value set by the service; null if unknown. */
     annotatorKind: readFirst(fields, either('annotator_kind'), readString),
-    /** Distinguishes annotations that have the same name and the same target; null if the service sets none. */
+    /**
+     * Distinguishes annotations that have the same name and the same target; null if the service sets no identifier.
+     */
     identifier: readFirst(fields, either('identifier'), readString),
     metadata: readFirst(fields, either('metadata'), readObject),
   };
@@ -187,9 +189,9 @@ function feedbackOn(
 }
 
 /**
- * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records, as feedback on the span of the
- * record. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id`
- * cannot be assigned.
+ * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records. The feedback applies to the
+ * span that the record names. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a
+ * `gen_ai.response.id` cannot be assigned.
  */
 export function extractLogFeedback(
   records: readonly OtlpLogRecord[],

@@ -114,7 +114,7 @@ function idWithin(places: readonly (Attributes | null)[]): string | null {
 }
 
 /**
- * Maximum length of the value of a compared field; the HTTP API has the same limit. A longer value counts as unknown,
+ * Maximum length of a compared field's value; the HTTP API has the same limit. A longer value counts as unknown,
  * because a truncated value would be a different value.
  */
 const MAX_FIELD_VALUE = 128;

@@ -1,6 +1,4 @@
-/**
- * Spans, log records and their attributes, independent of the wire format, and functions that read attribute values.
- */
+/** Defines spans, log records and their attributes independently of the wire format, and reads attribute values. */
 import { parseBoundedJson, parseExactJson } from '../../../core/text/json.ts';
 import { parseLooseJson } from '../../../core/text/loose-json.ts';
 
@@ -282,7 +280,7 @@ const THRESHOLD_DIGITS = 14;
 const MAX_ADJUSTED_COUNT = 2 ** 56;
 
 /**
- * Returns the probability with which the service's tracing sampled a span, in (0, 1], from the first of:
+ * Returns the probability, in (0, 1], with which the service's tracing sampled a span, from the first of:
  *
  * - the rejection threshold T in W3C `tracestate` `ot=th:T` (OTel probability sampling): 1 - T / 2^56;
  * - the attribute `sampling.probability`;

@@ -25,7 +25,7 @@ interface EmbeddingFragment extends InTrace {
   readonly model: string | null;
 }
 
-/** The reranked order, from a reranker span. Without results, it only shows that the reranker ran. */
+/** The reranked order, from a reranker span. A fragment without results only shows that the reranker ran. */
 interface RerankFragment extends InTrace {
   readonly kind: 'rerank';
   readonly text: string | null;
@@ -96,8 +96,8 @@ export interface Completable
  *   chain. If two such spans of the same kind arrive separately, the first to arrive applies, because an inner agent
  *   ends first.
  *
- * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end of their spans.
- * Idempotent.
+ * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end times of their
+ * spans. Idempotent.
  */
 export function completeQueries<Query extends Completable>(
   queries: readonly Query[],

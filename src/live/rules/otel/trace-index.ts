@@ -32,8 +32,8 @@ const langfuseTypes = new Map<string, SpanRole>([
 export type EpisodeScope = 'agent' | 'workflow' | 'chain';
 
 /**
- * Scopes by attribute, in order of precedence. `ai.operationId` is from the AI SDK, in which a single call can run
- * tools repeatedly, as an agent does.
+ * Attributes whose values determine the scope of an episode, in order of precedence. `ai.operationId` is from the AI
+ * SDK, in which a single call can run tools repeatedly, as an agent does.
  */
 const scopes: readonly (readonly [attribute: string, scopes: Readonly<Record<string, EpisodeScope>>])[] = [
   ['openinference.span.kind', { agent: 'agent', chain: 'chain' }],
@@ -77,10 +77,11 @@ const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone'
 const queryOperations = new Set(['hybrid_search', 'query', 'search']);
 
 /**
- * Determines the role of a span. In order of precedence: OpenInference's `openinference.span.kind` (whose SDKs also
- * translate spans of other conventions), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`,
+ * Determines the role of a span. In order of precedence: OpenInference's `openinference.span.kind` (OpenInference SDKs
+ * also translate spans of other conventions), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`,
  * Langfuse's `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, retrievers of
- * type `span` from Langfuse's LangChain.js handler, and LlamaIndex retrievers of OpenLLMetry, which have no type.
+ * type `span` from Langfuse's LangChain.js handler, and LlamaIndex retrievers traced by OpenLLMetry, which sets no type
+ * for them.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
@@ -148,7 +149,7 @@ export function hasSeveralQueries(span: OtlpSpan): boolean {
 /** Error types: `TimeoutError`, `java.net.UnknownHostException`, `502`, `server_certificate_invalid`. */
 const typeName = /^[\w.:$-]{1,100}$/;
 
-/** The class at the start of a printed exception in most languages. */
+/** The class with which most languages start a printed exception. */
 const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Timeout))(?::|\s*$)/;
 
 /** A Python exception as printed by `repr`, followed by its traceback, from the LangSmith exporter. */

@@ -1,4 +1,7 @@
-/** Decides whether a live query is sampled and with which probability, within the cap on samples per minute. */
+/**
+ * Decides, within the cap on samples per minute, whether to sample a live query, and computes its inclusion
+ * probability.
+ */
 import { hash } from 'node:crypto';
 import type { QueryOutcome } from '../../../core/model.ts';
 import type { LiveQuery } from '../live-query.ts';
@@ -34,7 +37,8 @@ export interface MinuteLoad {
 
 /**
  * Counts one query and returns the load whose level applies to the query. If the returned minute differs from the
- * minute of `load`, the old `load` is final and is reported for closing.
+ * minute of `load`, the old `load` is final. Arrivals store their levels, and the highest stored level applies when the
+ * minute is closed.
  *
  * @param load result for the previous query on this replica and pipeline; null at the start
  * @param minute when the query arrived; if the clock went back, the query counts in the open minute
@@ -104,8 +108,8 @@ function isWithinTrace(episodeId: string, traceId: string | null): boolean {
  *
  * Every replica and every retry gets the same draw for a unit, and the draws of different units behave like independent
  * uniform draws. A unit is sampled if and only if its hash is below its probability, so raising a probability never
- * drops a sampled unit. Two units share a hash with probability 2^-53, so the hash also identifies the unit in
- * estimates (`SampledValue.cluster`) without storing the session id.
+ * drops a sampled unit. The probability that two units have the same hash is only 2^-53, so the hash also identifies
+ * the unit in estimates (`SampledValue.cluster`) without storing the session id.
  *
  * Upstream sampling must not use the same hash, because probabilities multiply only for independent draws.
  */
@@ -149,9 +153,9 @@ export interface SamplingPolicy extends SamplingRates {
 }
 
 /**
- * Query attributes that sampling uses. Feedback and a measured similarity become known only after ingestion. They must
- * be set only while unsampled queries are still buffered, so that a rule on them can also select an unsampled query. If
- * it could not, a probability of 1 would bias estimates.
+ * Query attributes that sampling uses. Feedback and a measured similarity become known only after ingestion. They may
+ * be set only while unsampled queries are still buffered, because a rule that uses them must be able to select
+ * unsampled queries too; otherwise, a probability of 1 would bias estimates.
  */
 export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 'segments' | 'upstreamProbability'> {
   readonly outcome: QueryOutcome;

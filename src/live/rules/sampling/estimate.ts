@@ -48,7 +48,7 @@ export function clusterVariance(members: readonly ClusterMember[], values: reado
 
 /** Sum over all pairs of one cluster. */
 function clusterContribution(cluster: readonly SampledValue[]): number {
-  // In ascending order the later member of each pair has the larger probability, so one pass suffices.
+  // The members are sorted, so the later member of each pair has the larger probability, and one pass suffices.
   const ascending = cluster.length === 1 ? cluster : cluster.toSorted((a, b) => a.probability - b.probability);
   let sum = 0;
   let before = 0;
@@ -110,9 +110,9 @@ export const MIN_CLUSTERS = 2;
 
 /**
  * Estimates the total over the window as the sum of value / probability (Horvitz and Thompson 1952), which is unbiased.
- * The bounds are value -+ t * standard error with the degrees of freedom of `clusterVariance`. For values >= 0 the
- * lower bound is at least the observed sum. Without samples, the total of a complete window is 0, and the total of any
- * other window is unknown.
+ * The bounds are the value plus or minus t standard errors, with the degrees of freedom of `clusterVariance`. For
+ * values >= 0 the lower bound is at least the observed sum. Without samples, the total of a complete window is 0, and
+ * the total of any other window is unknown.
  *
  * @throws RangeError for a probability outside (0, 1], a value that is not finite, or an overflow
  */
@@ -157,7 +157,7 @@ function checkMembers(members: readonly ClusterMember[], window: SampledWindow):
       throw new RangeError(`An inclusion probability must be in (0, 1], not ${probability}.`);
     }
     if (window.isComplete && probability < 1) {
-      throw new RangeError(`A complete window has no sample of probability ${probability}.`);
+      throw new RangeError(`A complete window cannot contain a sample with probability ${probability}.`);
     }
   }
 }

@@ -18,7 +18,7 @@ interface SampledStep {
  *
  * @param levels highest sampling level of each minute of receipt (minutes since 1970); 0 for a minute that is not in
  *   the map
- * @param halvings number of times that the probability was halved to read fewer samples
+ * @param halvings number of times that the sampling probability was halved so that fewer samples had to be read
  */
 export function wholeProbability(
   steps: readonly SampledStep[],
