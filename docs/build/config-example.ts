@@ -25,7 +25,7 @@ export const configExample = `server:
     roles: {admin: [search-platform], read: [support]}
   shutdown_seconds: 30        # maximum duration of a shutdown
   metrics_port: null          # separate port for /metrics, /livez and /readyz
-  metrics_protected: false    # true: /metrics requires an API key with scope read
+  metrics_protected: false    # true: /metrics requires an API key with the read scope
 
 storage:
   url: \${DATABASE_URL}        # without it, PostgreSQL from npm runs in data_dir

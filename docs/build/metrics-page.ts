@@ -114,7 +114,7 @@ function metricTable(metrics: readonly Metric[]): string {
   return table(['Name', 'Type', 'Labels', 'Meaning'], rows);
 }
 
-/** True for the bounds of a score, which share the row of the score. */
+/** True for the bounds of a score, which the table lists in the score's own row. */
 function isBound(name: string): boolean {
   return /_ci_(low|high)$/.test(name) && name.replace(/_ci_(low|high)$/, '') in metricCatalogue;
 }

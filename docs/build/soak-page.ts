@@ -21,7 +21,7 @@ export function soakPages(): Page[] {
       [
         '# Soak',
         'Six processes, two of each role, share one PostgreSQL and one queue. Clients resend each live query, feedback item and OpenTelemetry span until recalld responds with 202. Other clients read every page, scrape `/metrics` and start golden runs. Meanwhile, `kill -9` stops the first process in each role, PostgreSQL (which recovers from its log) and Redis (which loses every job), in random order. Each restarts after 0.5 to 3 seconds. The second process in each role keeps running, so that its memory can be measured.',
-        'At the end, the test looks up in PostgreSQL every id for which recalld responded with 202. *Lost* ids are missing, and *duplicated* ids exist more than once. For live queries, *processed* is the sum of the stored counts; for golden runs, it is the number of runs with one result list per query. Two golden runs for the same scheduled time would also count as duplicates. One small, busy machine ran everything, and the latencies include requests that were sent while a process was down.',
+        'At the end, the test looks up in PostgreSQL every id for which recalld responded with 202. *Lost* ids are missing, and *duplicated* ids exist more than once. For live queries, *processed* is the sum of the stored counts; for golden runs, it is the number of runs in which every query has one result list. Two golden runs for the same scheduled time would also count as duplicates. One small, busy machine ran everything, and the latencies include requests that were sent while a process was down.',
         ...found.flatMap(sectionOf),
       ],
     ),

@@ -14,7 +14,7 @@ export function tracingPage(): Page {
     ['test/fixtures/interop/tracing', 'test/fixtures/interop/collector.json.gz'],
     [
       '# Tested tracing combinations',
-      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the same query, ranked documents and latency that the program saw, as well as the fields under *also read*. If a document has no id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); if the error class is missing, recalld stores only that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
+      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the fields under *also read*, and the same query, ranked documents and latency that the program saw. If a document has no id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); if the error class is missing, recalld stores only that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
       table(
         ['framework', 'instrumentation', 'versions', 'recorded', 'also read', 'you must add'],
         recordings.map(rowOf),
@@ -26,7 +26,7 @@ export function tracingPage(): Page {
             `${instrumentation} does not export failed retrievals of ${framework}, so recalld cannot count them.`,
         ),
       "LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order, but recalld stores the retriever's scores.",
-      `Each recording${without(collector, recordings)} was also sent through an OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector) on ${collector.date}; every second recording was sent over gRPC. recalld stored the same data as without the Collector.`,
+      `On ${collector.date}, each recording${without(collector, recordings)} was also sent through OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector); every other recording was sent over gRPC, and the rest over HTTP. recalld stored the same data as without the Collector.`,
       '## Tested cases',
       table(
         ['framework', 'instrumentation', 'cases'],
@@ -62,7 +62,7 @@ export function tracingPage(): Page {
   );
 }
 
-/** Names the frameworks whose newest recording was not sent through the Collector. */
+/** Returns a phrase that lists the frameworks whose newest recording was not sent through the Collector. */
 function without({ programs }: CollectorRecording, recordings: readonly Recording[]): string {
   const sent = new Set(programs.map(({ name }) => name));
   const others = recordings.filter(({ name }) => !sent.has(name)).map(({ framework }) => framework);

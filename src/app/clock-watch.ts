@@ -13,8 +13,8 @@ const INTERVAL_MS = 120_000;
 /** The interval is shorter while the clock is wrong, because scheduled starts wait until the clock is correct. */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
 /**
- * The clock was set if its deviation from the monotonic clock has changed by more than this since the last comparison.
- * When NTP slews the clock, the deviation changes far less.
+ * If the deviation of the clock from the monotonic clock has changed by more than this since the last comparison, the
+ * clock has been set. When NTP slews the clock, the deviation changes far less.
  */
 const SET_MS = 5000;
 

@@ -119,7 +119,9 @@ export interface StorageRequest {
 
 export interface Storage {
   readonly pool: pg.Pool;
-  /** Pool for reads that may lag: the replica while it responds, otherwise the same as `pool`. */
+  /**
+   * Pool for reads that may return slightly outdated data: the replica while it responds, otherwise the same as `pool`.
+   */
   readonly readPool: pg.Pool;
   /** Returns the replica's problem; null if the replica works, or if none is configured. */
   readonly replicaProblem: () => Promise<RecalldError | null>;

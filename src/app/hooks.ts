@@ -1,4 +1,4 @@
-/** Hooks through which code of one subject starts work in another subject. */
+/** Hooks through which one subject of the code starts work in another. */
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';

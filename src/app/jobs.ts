@@ -155,7 +155,7 @@ export function startTicks(deps: TickContext, all: readonly Ticked[]) {
   makeUp();
   clockWatch.whenRightAgain(makeUp);
   return {
-    /** Stops all ticks and retries. Resolves when running ticks have been stored. */
+    /** Stops all ticks and retries. Resolves when the ticks in progress have been stored. */
     async stop(): Promise<void> {
       await schedule.stop();
       await Promise.all(tickers.map((ticker) => ticker.stop()));

@@ -205,7 +205,7 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   }
 }
 
-/** Returns a warning that an embedded database is unused, with the steps to move its data; otherwise null. */
+/** If an embedded database is unused, returns a warning with the steps to move its data; otherwise null. */
 export function orphanedDataDir({ storage }: Config): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));

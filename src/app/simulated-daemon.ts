@@ -139,7 +139,7 @@ function createManualQueue(queue: JobQueue) {
   };
 }
 
-/** Drops the error that a daemon logs when density drift pages a person, because the caller reports pages itself. */
+/** Drops the error that a daemon logs when density drift triggers a page, because the caller reports pages itself. */
 function withoutPages(logger: Logger): Logger {
   return {
     ...logger,

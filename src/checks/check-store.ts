@@ -65,8 +65,8 @@ declare module '../core/context.ts' {
 }
 
 /**
- * Columns of `check_states` named like the fields of `CheckStatus`, in snake case. The others are `check_name` and
- * `revision`.
+ * Columns of `check_states` whose names are the field names of `CheckStatus` in snake case. The other columns are
+ * `check_name` and `revision`.
  */
 const columns = `pipeline, severity, threshold, measure, verdict, since, last_known, candidate, seen, value, ci_low, ci_high, n,
   smallest_detectable_drop, compared_with, before, breached_since, outage_until, segment, explanation, is_quiet,
@@ -213,7 +213,7 @@ export function thresholdOf(pipeline: string, rule: ThresholdCheck): ConfiguredC
   };
 }
 
-/** Returns the density drift check of a pipeline; empty if none is configured. */
+/** Returns a list with the density drift check of a pipeline; an empty list if none is configured. */
 export function densityChecksOf(plan: DensityPlan): ConfiguredCheck[] {
   if (plan.severity === null) return [];
   return [

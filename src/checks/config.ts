@@ -273,7 +273,7 @@ export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.cor
   }
 }
 
-/** Returns the names of a check in the database and in metrics. */
+/** Returns the names under which a check appears in the database and in metrics. */
 function namesOf(check: CheckConfig, golden: CheckedPipeline['golden']): string[] {
   const called = check.name ?? identityOf(check);
   const isOnSets = !isThreshold(check) && !('density_drift' in check) && golden.length > 0;

@@ -43,7 +43,7 @@ import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
 export const evaluateChecksJob = defineCronJob({
   name: 'evaluate-checks',
-  does: 'Evaluates every check on the latest measurements, with hysteresis and confirmation, and records each verdict change.',
+  does: 'Evaluates every check on the latest measurements, applies hysteresis and confirmation, and records each verdict change.',
   cron: '25 * * * * *',
   timeoutMs: 55_000,
   handle: (context: Context) => context.hooks.evaluateChecks(),

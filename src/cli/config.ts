@@ -29,7 +29,7 @@ export function configCommand(command: Command, signal: AbortSignal): CommandUnk
   command.addCommand(
     configuredCommand(
       'print',
-      'Print the config with defaults and environment merged in and secrets redacted.',
+      'Print the config, including defaults and environment variables, with secrets redacted.',
       'recalld config print',
     ).action(print),
   );

@@ -1,4 +1,4 @@
-/** `recalld init`: creates a config with checks from a retriever URL, and pins a first run. */
+/** `recalld init`: detects how to query a retriever URL, creates a config with checks, and pins a first run. */
 
 import { existsSync } from 'node:fs';
 import { type Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
@@ -242,7 +242,7 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
     ...(isUnique
       ? []
       : [
-          `Several results have the same ${id === null ? 'text' : `id in ${id}`}: they count as one document, at the first rank.`,
+          `Several results have the same ${id === null ? 'text' : `id in ${id}`}: they count as one document, at the rank of the first result.`,
         ]),
     ...(knowsK
       ? []

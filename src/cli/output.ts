@@ -152,7 +152,7 @@ export function configuredCommand(name: string, description: string, example: st
   return withConfig(new Command(name).description(description), example);
 }
 
-/** Adds `--config`, `--json` and an example to a command's help. */
+/** Adds the options `--config` and `--json` to a command, and an example to its help. */
 export function withConfig(command: Command, example: string) {
   return command
     .option('--config <file>', 'config file (default: recalld.yaml if it exists)')

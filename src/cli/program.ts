@@ -10,7 +10,7 @@ interface TopCommand {
 
 const commands: Readonly<Record<string, TopCommand>> = {
   demo: {
-    does: 'Run a demo: a RAG service on real data, with simulated users and faults, and the alerts and diagnoses of recalld.',
+    does: "Run a demo: a RAG service on real data, with simulated users and faults, and recalld's alerts and diagnoses.",
     load: async () => (await import('./demo.ts')).demoCommand,
   },
   init: {
@@ -34,7 +34,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../report/status/status-command.ts')).statusCommand,
   },
   diagnose: {
-    does: 'Show the likely causes of firing alerts, with the evidence; exit 1 while an alert fires.',
+    does: 'Show the likely causes of firing alerts, with the evidence; exit 1 if an alert is firing.',
     load: async () => (await import('../incidents/diagnosis/edge/diagnose-command.ts')).diagnoseCommand,
   },
   incidents: {
@@ -70,7 +70,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../live/edge/isolation-command.ts')).isolationCommand,
   },
   judge: {
-    does: 'Review live queries judged by a model and by people.',
+    does: 'Review the judgments on live queries, both those of a model and those of people.',
     load: async () => (await import('../judging/edge/judge-commands.ts')).judgeCommand,
   },
   shadow: {

@@ -61,8 +61,8 @@ class Channel {
   }
 
   /**
-   * Counts one call by the host and queues the record that `make` returns. If `make` returns null, the record was
-   * sampled out.
+   * Counts one call by the host and queues the record that `make` returns. If `make` returns null, sampling has
+   * excluded the record.
    */
   offer(make: () => ClientRecord | null): void {
     this.#tally.offered += 1;

@@ -27,7 +27,7 @@ export interface Body {
 }
 
 export interface Connection {
-  /** Sends JSON with POST to a path under the daemon's base URL. */
+  /** Sends JSON in a POST request to a path under the daemon's base URL. */
   post(path: string, body: Body): Promise<Reply>;
   /** Closes all sockets; a pending request fails. */
   close(): void;
@@ -76,8 +76,8 @@ function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> 
       if (isOver) return;
       isOver = true;
       cancelTimer();
-      // The socket may be reused only after a complete exchange. If a response arrives before the whole request was
-      // sent, an error while sending the rest, such as EPIPE, would have no listener and crash the host.
+      // The socket may be reused only after a complete exchange. If a response arrives before the whole request has
+      // been sent, an error (such as EPIPE) while the rest is sent would have no listener and would crash the host.
       if (!isWhole || sent?.writableFinished === false) sent?.destroy();
       resolve(reply);
     };

@@ -1,6 +1,6 @@
 /**
- * Sends the records in an outbox to one path of the daemon, with one batch and one request at a time. A batch is
- * retried until the daemon has accepted or rejected it.
+ * Sends the records in an outbox to one path of the daemon. Each request contains one batch, and only one request is
+ * pending at a time. A batch is retried until the daemon has accepted or rejected it.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';

@@ -1,6 +1,6 @@
 /**
  * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until then, nothing
- * in this file keeps the process alive, except functions whose comments say that they do.
+ * in this file keeps the process alive, except the functions whose comments mention this.
  */
 import process from 'node:process';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
@@ -95,7 +95,7 @@ export function nextTurn(): Promise<void> {
 export class Pause {
   #end: (() => void) | undefined;
 
-  /** Resolves after the delay or at the next call of `end`; without a delay, only at the call. */
+  /** Resolves after the delay, or earlier if `end` is called; without a delay, only when `end` is called. */
   wait(delayMs?: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = delayMs === undefined ? undefined : startTimer(() => this.end(), delayMs);

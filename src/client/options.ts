@@ -83,7 +83,7 @@ export interface Settings {
   readonly sampleRate: number;
   readonly onDrop: ((drop: Drop) => unknown) | undefined;
   /**
-   * One sentence for each invalid option, which names the option and states what the client does instead of using it.
+   * For each invalid option, one sentence that names the option and states what the client does instead of using it.
    */
   readonly problems: readonly string[];
 }
@@ -141,7 +141,7 @@ function readUrl(value: unknown, problems: string[]): URL | null {
   } catch {
     // The statement after this block reports the invalid value.
   }
-  problems.push('url must be an http or https address without a user name and password; nothing is sent.');
+  problems.push('url must be an http or https address without a user name or password; nothing is sent.');
   return null;
 }
 

@@ -4,7 +4,7 @@ const labels = ['pipeline', 'segment'] as const;
 
 export const densityMetrics = {
   recalld_density_drift_evidence_ratio: storedGauge(
-    'E-value of density drift (live queries covered worse than in the baseline), divided by the threshold of the alert level. The alert fires at 1.',
+    'E-value of density drift (live queries less well covered than in the baseline), divided by the threshold of the alert level. The alert fires at 1.',
     ['pipeline', 'level'],
   ),
   recalld_density_incident: storedGauge('1 while a density alert of this level is firing, otherwise 0.', [

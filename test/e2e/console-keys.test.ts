@@ -120,7 +120,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     for (const action of ['/actions/pin-baseline', '/actions/annotate', labels, `${labels}/accept`, ...asking]) {
       expect(await send(reader, action, { form_token: await token(reader) }), action).toEqual([
         403,
-        expect.stringContaining('lacks the scope admin'),
+        expect.stringContaining('lacks the admin scope'),
       ]);
       expect(await send(admin, action, {}), action).toEqual([403, expect.stringContaining('older than your session')]);
       const stolen = { form_token: await token(reader) };

@@ -271,7 +271,7 @@ def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str
     except ValueError:
         is_usable = False
     if not is_usable:
-        problems.append("url must be an http or https address without a user name and password; nothing is sent.")
+        problems.append("url must be an http or https address without a user name or password; nothing is sent.")
     # A key that was read from a file may end with a line feed.
     key = str(api_key or "").strip()
     if not all("!" <= character <= "~" for character in key):

@@ -293,7 +293,7 @@ const watchdog: ServiceAlert = {
   expr: 'vector(1)',
   by: [],
   summary: 'The alerting path works',
-  description: "This alert always fires. Route it to a dead man's switch, which pages you when the alert stops.",
+  description: "This alert always fires; route it to a dead man's switch, which pages you when the alert stops.",
 };
 
 export function recalldServiceGroup(settings: RuleSettings): RuleGroup {

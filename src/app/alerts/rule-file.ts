@@ -83,7 +83,7 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
   };
 }
 
-/** True for alerts on a pipeline; false for alerts about recalld itself, which no pipeline causes. */
+/** True for alerts on a pipeline; false for alerts about recalld itself, because no pipeline causes them. */
 function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }

@@ -68,7 +68,7 @@ function objectivesOf(slo: PipelineConfig['slo']): Objective[] {
 const MIN_HOLD_SECONDS = 600;
 const MAX_HOLD_SECONDS = 21_600;
 
-/** Returns a time that is longer than the wait for the next run, but shorter than the wait for the run after it. */
+/** Returns a duration that is longer than the wait for the next run, but shorter than the wait for the run after it. */
 function holdSeconds(config: Config): number {
   const intervals = config.pipelines.flatMap(({ golden }) =>
     golden.flatMap(({ cron, timezone }) =>

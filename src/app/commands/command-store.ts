@@ -31,8 +31,8 @@ export interface CommandStore extends Context {
 }
 
 /**
- * Opens the database for the duration of `work`. If a daemon is using the embedded database, connects to it instead of
- * starting another server.
+ * Opens the database for the duration of `work`. If a daemon is using the embedded database, connects to that database
+ * instead of starting another server.
  *
  * @throws the errors of openStorage and `work`
  */

@@ -32,7 +32,7 @@ function redactUrl(text: string): string {
   if (!URL.canParse(plain) || !/^[a-z][a-z+]*:\/\//i.test(plain)) return REDACTED;
   const url = new URL(plain);
   const before = url.href;
-  // Database URLs have user names; in a web address, a user name alone is a token.
+  // The user name in a database URL is shown; the user name in a web address is hidden, because it may be a token.
   if (url.username !== '' && /^https?:$/.test(url.protocol)) url.username = REDACTED_IN_URL;
   if (url.password !== '') url.password = REDACTED_IN_URL;
   if (url.hash !== '') url.hash = REDACTED_IN_URL;

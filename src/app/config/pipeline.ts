@@ -86,7 +86,7 @@ const goldenSchema = z.strictObject({
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Sums of gains to compute and export in addition to the default measures: `cg`, `dcg`. These sums depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
+      'Sums of gains (`cg`, `dcg`) to compute and export in addition to the default measures. These sums depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z
@@ -103,7 +103,7 @@ const goldenSchema = z.strictObject({
         .min(0)
         .max(1000)
         .default(0)
-        .describe('A result list is correct if it has at most this many documents that count under `max_score`.'),
+        .describe('A result list is correct if it has at most this many counted documents (see `max_score`).'),
     })
     .prefault({})
     .describe(
@@ -148,7 +148,7 @@ export const pipelineSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'Number of live queries per hour that recalld also runs as an exact search of the store. Exact searches are expensive; 0 disables them.',
+            'Number of live queries per hour for which recalld also runs an exact search of the store. Exact searches are expensive; 0 disables them.',
           ),
         k: z.int().min(1).max(100).default(10).describe('Number of neighbors per search.'),
       })
@@ -183,7 +183,7 @@ export const pipelineSchema = z
           .describe('Maximum number of segments; if there are more, the smallest are combined into `other`.'),
       })
       .prefault({})
-      .describe('Segments of live traffic and golden sets that are measured separately.'),
+      .describe('Segments that are measured separately, in live traffic and in golden sets.'),
     isolation: isolationSchema,
     episodes: episodesSchema,
     live: liveSchema,

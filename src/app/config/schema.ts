@@ -76,7 +76,7 @@ const serverSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'True if /metrics requires an API key with scope read. Set it to true if clients whose keys are restricted to specific pipelines can reach the port that serves /metrics.',
+      'True if /metrics requires an API key with the read scope. Set it to true if clients whose keys are restricted to specific pipelines can reach the port that serves /metrics.',
     ),
 });
 

@@ -107,7 +107,7 @@ function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config 
         );
       throw new RecalldError(
         'key_lacks_scope',
-        `The API key "${visitor.key?.name ?? ''}" lacks the scope admin, which this action requires.`,
+        `The API key "${visitor.key?.name ?? ''}" lacks the admin scope, which this action requires.`,
       );
     });
 
@@ -310,7 +310,8 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
 };
 
 /**
- * Charges the visitor's explanation budget for explaining `queries` queries of a run. An unknown run costs nothing.
+ * Charges the explanation of `queries` queries in a run to the visitor's explanation budget. An unknown run costs
+ * nothing.
  *
  * @throws RecalldError run_unknown, explanations_limited
  */

@@ -50,7 +50,7 @@ function glance(): Builder<Panel>[] {
     snapshotAge(5),
     stat({
       title: 'Failed snapshots',
-      description: 'Database reads for /metrics that failed within the time range.',
+      description: 'Failed database reads for /metrics within the time range.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -122,7 +122,7 @@ function jobs(): Builder<Panel>[] {
       ...usual,
       title: 'Jobs in the queue',
       description:
-        'Jobs in all queues, and by queue and state if there are any. If the number of waiting jobs keeps growing, start more workers.',
+        'Total number of jobs in all queues, and the nonzero numbers by queue and state. If the number of waiting jobs keeps growing, start more workers.',
       unit: 'short',
       width: 8,
       queries: totalAndParts(`sum(${queued})`, queued, '{{queue}}: {{state}}'),

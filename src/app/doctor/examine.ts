@@ -183,7 +183,7 @@ async function findingOf(
   const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
     return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
-  const sent = `Judging sends the stored texts of up to ${plural(queriesPerDay, 'live query', 'live queries')} a day, and of ${plural(depth, 'document')} for each query, to ${address}, and costs at most $${maxCostPerDay} a day.`;
+  const sent = `Judging sends the stored texts of up to ${plural(queriesPerDay, 'live query', 'live queries')} a day and of ${plural(depth, 'document')} per query to ${address}, and costs at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
     return {
       status: 'wrong',

@@ -57,7 +57,7 @@ const TIMEOUT_MS = 5000;
 /** Oldest supported Redis version; older versions lack commands that BullMQ needs. */
 const OLDEST_REDIS = [6, 2] as const;
 
-/** Opens the database for `work`. If the database cannot be opened, reports that and runs `work` without it. */
+/** Opens the database for `work`. If the database cannot be opened, reports the problem and passes null to `work`. */
 export async function withDatabase(
   settings: CommandSettings,
   report: Report,
@@ -135,7 +135,7 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
     const ms = performance.now() - startedMs;
     if (!hasSchema) {
       const message =
-        'The database in storage.read_url does not have the tables of recalld; point it to a replica of storage.url.';
+        "The database in storage.read_url does not have recalld's tables; set storage.read_url to a replica of storage.url.";
       report({ service, status: 'wrong', ms, message });
     } else if (behindSeconds !== null) {
       const message = `PostgreSQL ${version} responds but lags by ${Math.round(behindSeconds)} s, so pages that read from it show old data; check its replication.`;

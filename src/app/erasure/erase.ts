@@ -31,7 +31,7 @@ async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject)
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);
 }
 
-/** The hash key is needed because the database stores only hashes of the service's ids. */
+/** The hash key is needed because user ids, and query ids in golden sets, are stored only as hashes. */
 export function addErasure(
   app: FastifyInstance,
   pool: Pool,

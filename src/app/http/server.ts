@@ -60,7 +60,7 @@ export interface HttpParts {
   } | null;
   /** Memory budget that all servers in a process share. */
   readonly memory: MemoryBudget;
-  /** Returns the error for a temporary database outage; null for any other error. */
+  /** Returns the error to report if `error` is due to a temporary database outage; null for any other error. */
   outageOf(error: Error): RecalldError | null;
   readonly onShed: (reason: ShedReason) => void;
 }
@@ -178,7 +178,7 @@ async function hasIpv6(): Promise<boolean> {
   return true;
 }
 
-/** PostgreSQL cannot store NUL characters, and a query that contains one fails. */
+/** PostgreSQL cannot store NUL characters, and an SQL statement with one in a parameter fails. */
 function refuseNul(app: FastifyInstance): void {
   app.addHook('onRequest', ({ url }, _reply, done) =>
     done(
@@ -248,7 +248,7 @@ function pathOf(url: string): string {
   return url.split('?')[0] ?? url;
 }
 
-/** If the address is in use, fails before the slower steps of a start. @throws RecalldError port_in_use */
+/** If the address is in use, fails before the slower start-up steps begin. @throws RecalldError port_in_use */
 export async function assertCanListen(address: HttpAddress): Promise<void> {
   const server = createServer();
   try {

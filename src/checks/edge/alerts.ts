@@ -129,7 +129,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       by: ['pipeline'],
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
-      summary: `${name}: live queries are covered worse than in the baseline`,
+      summary: `${name}: live queries are less well covered than in the baseline`,
       description: `${coverage}: drift is confirmed, but it is too weak to page, or no critical check is configured.`,
     },
   ];
@@ -144,7 +144,7 @@ const BASELINE_UNCOVERED = '5%';
 function coverageTemplate(groupLabels: readonly string[]): string {
   const selector = selectorVariable('$of', groupLabels, ['pipeline']).replace('}"', `,segment='all'}"`);
   const shares = `: {{ . | first | value | humanizePercentage }} of traffic is poorly covered, ${BASELINE_UNCOVERED} in the baseline`;
-  return `${selector}Live queries of ${name} are covered worse than in the baseline${ifSeries('$of', 'recalld_query_uncovered_ratio', shares)}`;
+  return `${selector}Live queries of ${name} are less well covered than in the baseline${ifSeries('$of', 'recalld_query_uncovered_ratio', shares)}`;
 }
 
 const numberTemplate =
@@ -154,10 +154,10 @@ const written = '{{ template "n" (args $unit (. | first | value)) }}';
 const since = (word: string): string => ifSeries('$of', 'recalld_check_since_timestamp_seconds', `${word} ${utcTime}`);
 
 /**
- * Builds a template that fills the sentence of `alertText` with values from metrics. The labels `pipeline` and `check`
- * identify the check. Uses metrics only from replicas that report the check as failing, so that the text never contains
- * the value of a replica that has already seen the recovery. The past tense keeps the text true if Alertmanager sends
- * it again after the recovery.
+ * Builds a template for the sentence that `alertText` returns, with values from metrics. The labels `pipeline` and
+ * `check` identify the check. Uses metrics only from replicas that report the check as failing, so that the text never
+ * contains the value of a replica that has already seen the recovery. The past tense keeps the text true if
+ * Alertmanager sends it again after the recovery.
  */
 function numbersTemplate(groupLabels: readonly string[]): string {
   const count = ifSeries('$of', 'recalld_check_n', 'n = {{ . | first | value | printf "%.0f" }}');

@@ -112,7 +112,7 @@ async function runBacktest(settings: CommandSettings, only: string | null, from:
   });
   return {
     sets,
-    /** Sentences about checks that were not replayed, with the reason. */
+    /** Sentences that state which checks were not replayed, and why. */
     notes: [...withoutRuns(sets), ...notReplayed(pipelines)],
   };
 }

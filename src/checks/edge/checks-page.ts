@@ -223,7 +223,7 @@ function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now 
 /**
  * Returns the verdict intervals of one check from `from` to `until` in chronological order. The first change also
  * states the previous verdict, which applies from `from` until that change. If there are no changes, the current
- * verdict applies to the whole time. There is no interval before the first evaluation.
+ * verdict applies to the whole period. There is no interval before the first evaluation.
  *
  * @param transitions changes of the check within that time, in any order
  * @param now current state of the check
@@ -281,7 +281,7 @@ export async function readChecksPage(context: Context, query: Query, { from, unt
     transitions,
     /** Cursor to older changes; null if there are none. */
     older: hasMore ? (transitions.at(-1)?.id ?? null) : null,
-    /** True if these are all changes within the range. */
+    /** True if `transitions` contains every change within the range. */
     isWhole: before === undefined && !hasMore,
     range: { from, until },
     now: context.clock.now(),

@@ -39,7 +39,7 @@ interface ExpectationInputs {
   readonly liveIntervalSeconds: number;
   /** Latest runs, which show how far each score is from its threshold; null if they were not read. */
   readonly latest: readonly LatestRun[] | null;
-  /** Number of false pages that is accepted for one pipeline. */
+  /** Accepted rate of false pages for one pipeline. */
   readonly budget: FalsePageBudget;
 }
 
@@ -132,7 +132,7 @@ function expectScore(
   const half = score.ciHigh - score.mean;
   const known = `${decimal(score.mean)} (n = ${score.n})`;
   if (above < 0) {
-    const assumption = `because the latest score, ${known}, is below the threshold, so a page would be real`;
+    const assumption = `because the latest score, ${known}, is below the threshold, so a page would be justified`;
     return { expected: null, assumption, fix };
   }
   const margin = half > 0 ? above / half : Number.POSITIVE_INFINITY;
@@ -205,7 +205,7 @@ function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: G
 /**
  * Computes the expected false pages of each configured pipeline.
  *
- * @param useRuns true to read from the database the latest runs, which show how far each score is from its threshold
+ * @param useRuns true to read the latest runs from the database, and thus how far each score is from its threshold
  * @throws the errors of withCommandStore, if `useRuns` is true
  */
 export async function expectFalsePagesOf(

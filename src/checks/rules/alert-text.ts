@@ -1,6 +1,6 @@
 /**
- * Texts for a failing check: a title for a lock screen, a sentence with its numbers, and the recovery. The alert rules
- * (checks/edge/alerts.ts) build the same sentence from metrics.
+ * Texts for a failing check: a title for a lock screen, a sentence with the numbers, and a sentence that reports the
+ * recovery. The alert rules (checks/edge/alerts.ts) build the same sentence from metrics.
  */
 
 import { capitalized, decimal, formatBeside, formatValue, interval, plural, type Unit } from '../../core/format.ts';
@@ -65,7 +65,7 @@ export function alertHeadline(check: CheckState): string {
   const { value, threshold, kind } = check;
   const { limit, unit } = alertWords(check);
   const subject = headlineSubject(check);
-  if (kind === 'density_drift') return 'live queries are covered worse than in the baseline';
+  if (kind === 'density_drift') return 'live queries are less well covered than in the baseline';
   if (kind === 'isolation' && value !== null)
     return `${subject} violated by ${plural(value, 'live query', 'live queries')}`;
   if (kind === 'regression')

@@ -1,4 +1,4 @@
-/** Status of a check as stored by the last evaluation, and the state that follows from it at the time of reading. */
+/** Status of a check as stored by the last evaluation, and the state derived from that status when it is read. */
 
 import type { Severity, Verdict } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
@@ -295,7 +295,10 @@ export function updateBreach(previous: Breach | null, evaluation: Evaluation): B
   return { before, breachedSince: breachedSince ?? evidence.until, outageUntil: isOfOutage ? reaches : null };
 }
 
-/** Returns the value before the breach; null for a difference from another baseline, which is not comparable. */
+/**
+ * Returns the value before the breach; null if it is a difference from another baseline, because such values are not
+ * comparable.
+ */
 export function comparableBefore(previous: CheckStatus, comparedWith: string | null): number | null {
   return comparedWith === null || comparedWith === previous.comparedWith ? previous.before : null;
 }

@@ -38,11 +38,12 @@ export interface PipelineExpectation {
  * retriever after one baseline. Deterministic retrievers cause none.
  *
  * Runs are not independent: each is compared with the same baseline, and a baseline score that is high by chance makes
- * every run look like a drop. Let the scores of run and baseline, x and b, be standard normal, and z the alpha
- * quantile. A run shows a significant drop if x <= b + sqrt(2) z. Given b, the runs are independent, each is
- * significant with probability p(b) = Phi(b + sqrt(2) z), and any two comparisons have a correlation of 1/2. The check
- * becomes critical after `runs` consecutive significant runs, until the same number of consecutive runs is not
- * significant. The expected number of such changes is computed run by run for each b, and averaged over b.
+ * every run look like a drop. Let x be the score of a run, b the score of the baseline, and z the alpha quantile; x and
+ * b are standard normal. A run shows a significant drop if x <= b + sqrt(2) z. Given b, the runs are independent, and
+ * each shows a significant drop with probability p(b) = Phi(b + sqrt(2) z). Over all b, any two comparisons have a
+ * correlation of 1/2. The check becomes critical after `runs` consecutive runs with a significant drop, and stays
+ * critical until the same number of consecutive runs show none. The expected number of such changes is computed run by
+ * run for each b, and averaged over b.
  *
  * The number is too high if the noise is smaller than `drop`, because such noise is never significant. It is also too
  * high if ten or more reruns measured the noise, because runs are then compared with its upper bound. With fewer than
@@ -63,8 +64,8 @@ export function falseRegressions(
 
 /** Expected number of times that the verdict becomes critical, if each evaluation is significant with probability p. */
 function expectedPages(p: number, runs: number, evaluations: number): number {
-  // `ok[i]` is the probability that the verdict is OK and the last i runs are significant; `critical[i]`, that the
-  // verdict is critical and the last i runs are not significant.
+  // `ok[i]` is the probability that the verdict is OK and the last i runs show a significant drop; `critical[i]` is the
+  // probability that the verdict is critical and the last i runs show none.
   const ok = new Float64Array(runs);
   const critical = new Float64Array(runs);
   ok[0] = 1;
@@ -125,7 +126,7 @@ export function marginNeeded({ evaluations, confirm, values }: BoundedEvaluation
   return Math.max(0, -normalQuantile(perEvaluation) / HALF_WIDTH - 1);
 }
 
-/** Returns how many false pages a budget accepts in a time span of this length. */
+/** Returns the number of false pages that a budget allows in a time span of this length. */
 export function acceptedFalsePages({ count, periodMs }: FalsePageBudget, spanMs: number): number {
   return (count * spanMs) / periodMs;
 }

@@ -144,7 +144,8 @@ const ROUNDING = 1e-12;
 /**
  * Evaluates a minimum for the mean score over all queries. With severity `critical`, the verdict is `critical` only if
  * even the upper 95 % bound is below the threshold, so that a score that is low merely because of the choice of queries
- * does not page. If only the mean is below, the verdict is `warning`. Without a score, the verdict is `no_data`.
+ * does not trigger a page. If only the mean is below, the verdict is `warning`. Without a score, the verdict is
+ * `no_data`.
  *
  * @param shift threshold shift by new versions of the golden set
  */

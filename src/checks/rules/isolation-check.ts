@@ -100,12 +100,12 @@ function short(name: string): string {
 }
 
 const reasonTexts: Readonly<Record<UncheckedReason, string>> = {
-  segment_missing: 'lack the segment of the rule',
+  segment_missing: "lack the rule's segment",
   document_unidentified: 'have documents without an id',
   field_missing: 'have documents without the field',
 };
 
-/** Lists the shares of queries that could not be checked: ` (not checked: 5 % lack the segment of the rule)`. */
+/** Lists the shares of queries that could not be checked: ` (not checked: 5 % lack the rule's segment)`. */
 function uncheckedText(unchecked: FoundByRule['unchecked'], checked: number): string {
   const total = checked + Object.values(unchecked).reduce((sum, queries) => sum + queries, 0);
   const parts = Object.entries(reasonTexts).flatMap(([reason, text]) => {

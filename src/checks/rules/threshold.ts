@@ -136,10 +136,10 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  * Evaluates a threshold on the latest readings.
  *
  * With severity `critical`, the verdict is `critical` only if the whole 95 % confidence interval is beyond the
- * threshold, so that chance does not page. If only the value is beyond it, the verdict is `warning`. With several
- * segments, the intervals hold for all of them together (Bonferroni), so that the worst of m healthy segments does not
- * page m times as often. A value without a confidence interval is compared as if it were its own bound. Values from
- * fewer than `minN` samples are not evaluated.
+ * threshold, so that chance alone does not trigger a page. If only the value is beyond it, the verdict is `warning`.
+ * With several segments, the intervals hold for all of them together (Bonferroni), so that the worst of m healthy
+ * segments does not trigger m times as many pages. A value without a confidence interval is compared as if it were its
+ * own bound. Values from fewer than `minN` samples are not evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
  */

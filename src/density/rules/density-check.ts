@@ -67,7 +67,7 @@ function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, ev
   if (page !== null) {
     return {
       verdict: severity as CheckOutcome['verdict'],
-      explanation: `Drift confirmed: live queries have been covered worse than in the baseline since ${page}.`,
+      explanation: `Drift confirmed: live queries have been less well covered than in the baseline since ${page}.`,
     };
   }
   if (ticket !== null) {

@@ -190,7 +190,7 @@ function documentOf(data: JudgePageData, query: string, document: ReviewedDocume
       query,
       id,
       [typed, { kind: 'group', style: 'grades', label: 'Grade', content: buttons }],
-      paragraph('Grading needs an API key with the scope admin.'),
+      paragraph('Grading needs an API key with the admin scope.'),
     ),
   ];
 }

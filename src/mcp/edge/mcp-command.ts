@@ -9,7 +9,7 @@ import { createMcpServer } from '../tools.ts';
 const HELP = `
 An assistant starts this command. Add it to the assistant's config:
   {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp", "--config", "/etc/recalld.yaml"]}}}
-The daemon serves the same tools at POST /v1/mcp for API keys with scope read.`;
+The daemon serves the same tools at POST /v1/mcp for API keys with the read scope.`;
 
 export function mcpCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return command

@@ -137,7 +137,7 @@ export function requireScope(scope: ApiScope, { optional }: AuthenticationSettin
   return ({ apiKey }, _reply, payload, done) => {
     if (apiKey === null) {
       if (optional) return done(null, payload);
-      const message = `This call needs an API key with scope ${scope}: send "Authorization: Bearer KEY"; \`recalld keys create\` creates one.`;
+      const message = `This call needs an API key with the ${scope} scope: send "Authorization: Bearer KEY"; \`recalld keys create\` creates one.`;
       return done(new RecalldError('key_missing', message));
     }
     if (apiKey === 'unknown') return done(new RecalldError('key_invalid', 'The API key is unknown or revoked.'));
@@ -162,7 +162,7 @@ export function assertAllows(key: ApiKey, scope: ApiScope, needs: string): void 
 }
 
 function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
-  return new RecalldError('key_lacks_scope', `The API key "${name}" lacks the scope ${scope}, which ${needs}.`);
+  return new RecalldError('key_lacks_scope', `The API key "${name}" lacks the ${scope} scope, which ${needs}.`);
 }
 
 /**

@@ -106,7 +106,7 @@ describe('the expected false pages of a pipeline', () => {
       'while the score stays at the latest value, 0.9 (n = 300), which is above the threshold by 5 times the half-width of its 95 % interval',
     );
     expect(expected(floor, hourly, [aRun(0.7)]).checks).toMatchObject([
-      { expected: null, assumption: expect.stringContaining('is below the threshold, so a page would be real') },
+      { expected: null, assumption: expect.stringContaining('is below the threshold, so a page would be justified') },
     ]);
   });
 

@@ -108,7 +108,7 @@ describe('a client without a valid URL', () => {
     expect(client.track({ id: 'q-0', results: [] })).toBe('q-0');
     expect(client.stats().queries.dropped.disabled).toBe(1);
     expect(client.stats().problems).toEqual([
-      'url must be an http or https address without a user name and password; nothing is sent.',
+      'url must be an http or https address without a user name or password; nothing is sent.',
     ]);
     expect(await client.flush()).toEqual({ sent: 0, pending: 0 });
     expect(await client.close()).toEqual({ sent: 0, pending: 0 });

@@ -189,7 +189,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: densityCheck,
     breaching: [...checkStates(densityCheck, () => 'critical'), ...densityNumbers],
     healthy: [...checkStates(densityCheck, () => 'warning'), ...checkStates(floorCheck, () => 'critical')],
-    says: 'Live queries of docs are covered worse than in the baseline: drift is confirmed. Restore lost content, or add documents for the uncovered topics.',
+    says: 'Live queries of docs are less well covered than in the baseline: drift is confirmed. Restore lost content, or add documents for the uncovered topics.',
   },
   {
     alert: 'RecalldDensityDriftTicket',
@@ -197,7 +197,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // A firing page that a check in the config also covers is not sent twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'Live queries of docs are covered worse than in the baseline: drift is confirmed, but it is too weak to page, or no critical check is configured.',
+    says: 'Live queries of docs are less well covered than in the baseline: drift is confirmed, but it is too weak to page, or no critical check is configured.',
   },
   {
     alert: 'RecalldSentinelOverdue',

@@ -222,6 +222,6 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: [],
     firesWithoutSeries: true,
-    says: "This alert always fires. Route it to a dead man's switch, which pages you when the alert stops.",
+    says: "This alert always fires; route it to a dead man's switch, which pages you when the alert stops.",
   },
 ];

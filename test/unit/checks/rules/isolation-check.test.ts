@@ -35,7 +35,7 @@ describe('the check of an isolation rule', () => {
   it('is ok when all checked answers are clean, and tells how many it could not check', () => {
     const state = stateOf({ allowed: 75, unchecked: { ...none, segment_missing: 25 } });
     expect(state).toMatchObject({ verdict: 'ok', value: 0, n: 75 });
-    expect(state.explanation).toContain('25 % lack the segment of the rule');
+    expect(state.explanation).toContain("25 % lack the rule's segment");
     expect(recoveryText(state, null)).toBe('violations of isolation rule tenants stopped');
   });
 

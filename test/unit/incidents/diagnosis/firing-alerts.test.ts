@@ -141,7 +141,7 @@ describe('the firing alerts of a pipeline', () => {
     expect(alertWith(0.22)?.text).toMatch(
       /^22 % of traffic poorly covered, 5 % in the baseline\. .*: drift confirmed\.$/,
     );
-    expect(alertWith(0.03)?.headline).toBe('live queries are covered worse than in the baseline');
+    expect(alertWith(0.03)?.headline).toBe('live queries are less well covered than in the baseline');
     expect(alertWith(0.22)?.from).toEqual(aMeasurement().windowStart);
   });
 
