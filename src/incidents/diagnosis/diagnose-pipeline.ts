@@ -239,7 +239,8 @@ async function observe(
   const unmeasured = unmeasuredChanges(open?.timeline ?? [], facts, now).flatMap(
     ({ measured }) => measured?.measure ?? [],
   );
-  const firing = summarizeFiring(name, facts.checks, [...changedMeasures(facts, now), ...unmeasured]);
+  const kept = withoutData(open?.timeline ?? [], facts, name, now).map((alert) => alert.name);
+  const firing = summarizeFiring(name, facts.checks, [...changedMeasures(facts, now), ...unmeasured], kept);
   const isStarved = facts.latest.some((one) => starvedAlerts(one, context.ownLag).length > 0);
   const level = run === null ? null : await observeLevel(db.golden.runs, run, firing, measured);
   const { sentinels, deployments, ...observed } = await allOf({

@@ -85,7 +85,10 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
       const share = estimateShare(tally satisfies Tally, isComplete);
       if (share === null) continue;
       // Details contain no document ids; these are stored only with the findings.
-      const details = segment === ALL_SEGMENT ? { known: known?.count ?? 0, since: known?.since ?? null } : {};
+      const details =
+        segment === ALL_SEGMENT
+          ? { known: known?.count ?? 0, since: known?.since ?? null, never_arrived: known?.neverArrived ?? 0 }
+          : {};
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }
   }
@@ -164,7 +167,8 @@ export function wrongShares(latest: readonly LatestMeasurement[], now: Date): Wr
     const newest = ofAllDocuments(latest, shareOfKind[kind].measure, now);
     if (newest === null) return [];
     const { value, ciLow, n, details } = newest;
-    return [{ kind, value, ciLow: ciLow ?? value, n, known: Number(details['known'] ?? 0) }];
+    const [known, neverArrived] = [Number(details['known'] ?? 0), Number(details['never_arrived'] ?? 0)];
+    return [{ kind, value, ciLow: ciLow ?? value, n, known, neverArrived }];
   });
 }
 

@@ -218,12 +218,21 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
+    /** Returns, by kind, the number of findings, the first time, and how many new documents were never found at all. */
     async countFindings(
       pipeline: string,
-    ): Promise<ReadonlyMap<string, { readonly count: number; readonly since: Date }>> {
-      const rows = await queryRows<{ kind: string; count: number; since: Date }>(
+    ): Promise<ReadonlyMap<string, { readonly count: number; readonly since: Date; readonly neverArrived: number }>> {
+      const rows = await queryRows<{ kind: string; count: number; since: Date; neverArrived: number }>(
         pool,
-        `select kind, count(*)::integer as count, min(found_at) as since from index_findings where pipeline = $1::text group by kind`,
+        `select f.kind, count(*)::integer as count, min(f.found_at) as since,
+                coalesce(sum(awaited.weight), 0)::double precision as never_arrived
+           from index_findings f
+           left join lateral (
+             select max(a.weight) as weight from index_arrivals a
+              where f.kind = 'missing' and a.pipeline = f.pipeline and a.id = f.id
+                and a.version is null and not a.has_arrived and not a.is_closed
+           ) awaited on true
+          where f.pipeline = $1::text group by f.kind`,
         [pipeline],
       );
       return new Map(rows.map(({ kind, ...known }) => [kind, known]));

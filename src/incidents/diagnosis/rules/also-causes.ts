@@ -36,11 +36,26 @@ export function alsoCauses(ranking: RankedEffects, signs: readonly Sign[]): Also
   const { cause, effects, failedShare } = ranking;
   const named: readonly Cause[] = [cause, besideOf(ranking)?.cause ?? cause];
   const first = named.filter((one) => one !== 'unknown');
-  const left = effects.flatMap((effect) => leftBy(first, effect, failedShare) ?? []);
-  if (left.length === 0 || (first.length === 0 && left.length < 2)) return [];
-  const together = first.length === 0 ? null : causeOf(left, first, signs, failedShare);
+  if (first.length === 0 && effects.filter(({ size }) => size > 0).length < 2) return [];
+  const also: AlsoCause[] = [];
+  for (;;) {
+    const known = [...first, ...also.map((one) => one.cause)];
+    const left = effects.flatMap((effect) => leftBy(known, effect, failedShare) ?? []);
+    const found = left.length === 0 ? [] : causesOf(left, known, signs, failedShare);
+    if (found.length === 0) return also;
+    also.push(...found);
+  }
+}
+
+function causesOf(
+  left: readonly Effect[],
+  known: readonly NamedCause[],
+  signs: readonly Sign[],
+  failedShare: number | null,
+): AlsoCause[] {
+  const together = known.length === 0 ? null : causeOf(left, known, signs, failedShare);
   if (together !== null || left.length < 2) return together === null ? [] : [together];
-  const found = left.flatMap((effect) => causeOf([effect], first, signs, failedShare) ?? []);
+  const found = left.flatMap((effect) => causeOf([effect], known, signs, failedShare) ?? []);
   return [...new Set(found.map((one) => one.cause))].flatMap((one) => {
     const same = found.filter((also) => also.cause === one);
     const [best] = same.toSorted((a, b) => b.probability - a.probability);

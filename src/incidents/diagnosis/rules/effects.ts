@@ -209,11 +209,12 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
 }
 
 /**
- * An effect counts as partly unexplained if the unexplained part is at least this share of the effect. The unexplained
- * part of a score must also be at least MIN_SCORE_LEFT.
+ * The unexplained part of an effect counts if it is at least this share of the effect. For a score, it must also be at
+ * least MIN_SCORE_LEFT. From SURE_SCORE_LEFT, it counts whatever its share, because it would page without the rest.
  */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;
+const SURE_SCORE_LEFT = 0.05;
 
 /**
  * Returns the part of an effect that several causes together do not explain: all of it, the parts that no cause changes
@@ -230,7 +231,9 @@ export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShar
     Object.entries(parts).filter(([part, of]) => of > 0 && !moved.has(part as EffectPart)),
   );
   const sum = Object.values(left).reduce((total, of) => total + of, 0);
-  return sum < MIN_LEFT * size || (kind === 'score' && sum < MIN_SCORE_LEFT) ? null : { kind, size: sum, parts: left };
+  const isMuch = sum >= MIN_LEFT * size;
+  const isLeft = kind === 'score' ? sum >= (isMuch ? MIN_SCORE_LEFT : SURE_SCORE_LEFT) : isMuch;
+  return isLeft ? { kind, size: sum, parts: left } : null;
 }
 
 /** Returns true if a cause can explain at least one firing effect, or if there are no effects. */

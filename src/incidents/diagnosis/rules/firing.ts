@@ -69,14 +69,24 @@ export type FiringSummary = ReturnType<typeof summarizeFiring>;
 
 /**
  * @param checks check states of all pipelines
+ * @param withoutData names of alerts that still fire although their check has no data now
  * @param changed names of measures of the pipeline that left their normal range, or that have a separate alert for a
  *   drop
  */
-export function summarizeFiring(pipeline: string, checks: readonly CheckState[], changed: readonly string[]) {
-  const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
+export function summarizeFiring(
+  pipeline: string,
+  checks: readonly CheckState[],
+  changed: readonly string[],
+  withoutData: readonly string[] = [],
+) {
+  const own = checks.filter((check) => check.pipeline === pipeline);
+  const breached = own.filter(({ verdict }) => isBreach(verdict));
+  const kept = own.filter(({ name, verdict }) => verdict === 'no_data' && withoutData.includes(name));
   const scored = breached.filter(({ kind }) => kind === 'floor' || kind === 'regression');
   const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];
-  const effects = [...breached.map(effectOf), ...changed.flatMap((measure) => effectsOfChanges[measure] ?? [])];
+  const effects = [...breached, ...kept]
+    .map(effectOf)
+    .concat(changed.flatMap((measure) => effectsOfChanges[measure] ?? []));
   return {
     effects: [...new Set(effects)],
     /** The failing measure of a golden run; if there are several, a critical one; null if none fails. */

@@ -64,8 +64,9 @@ export function commonNewcomer(lists: readonly Lists[]) {
   const renamed = new Map<string, Map<string, number>>();
   for (const { old, now } of lists) {
     const known = new Set(old);
+    const last = lastNewRank({ old, now }, pool);
     for (const [place, id] of now.entries()) {
-      if (known.has(id) || now.indexOf(id) < place) continue;
+      if (known.has(id) || now.indexOf(id) < place || place > last) continue;
       counts.set(id, (counts.get(id) ?? 0) + 1);
       const before = old[place];
       if (before === undefined || pool.has(before)) continue;
@@ -93,6 +94,18 @@ export function commonNewcomer(lists: readonly Lists[]) {
      */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),
   };
+}
+
+/**
+ * Returns the last rank of a list (from 0) at which a new document counts. In a list with no more new documents than
+ * documents that vanished from all results, those below the last earlier document only moved up into the free ranks.
+ */
+function lastNewRank({ old, now }: Lists, pool: ReadonlySet<string>): number {
+  const known = new Set(old);
+  const lastKnown = now.findLastIndex((id) => known.has(id));
+  const added = now.filter((id) => !known.has(id)).length;
+  const vanished = old.filter((id) => !pool.has(id)).length;
+  return lastKnown === -1 || added > vanished ? now.length : lastKnown;
 }
 
 /** Returns the largest count; 0 if there is none. `Math.max(...counts)` would fail for very many documents. */

@@ -5,8 +5,10 @@ import {
   type ArrivalLag,
   describeFinding,
   describeLag,
+  describeNew,
   type FindingKind,
   isLate,
+  isMostlyNew,
   isWrong,
   type WrongShare,
 } from '../../../index/truth/rules/findings.ts';
@@ -49,7 +51,7 @@ export function readPartSigns(observed: Observations): Sign[] {
     ...(missedVectors === null ? [] : readMissedVectors(missedVectors)),
     ...(canary === null ? [] : [readCanary(canary)]),
     ...readIndex(observed.index),
-    ...(arrivals === null ? [] : [readArrivals(arrivals)]),
+    ...readArrivals(arrivals, observed.index),
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
@@ -166,15 +168,16 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
   return indexSigns.flatMap(({ kinds, wrong, well }) => {
     const [worst] = index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow);
     if (worst === undefined) return [];
-    if (isWrong(worst)) return wrong(describeFinding(worst));
+    if (isWrong(worst)) return isMostlyNew(worst) ? [] : wrong(describeFinding(worst));
     return worst.value === 0 ? well : [];
   });
 }
 
-function readArrivals(lag: ArrivalLag): Sign {
-  return isLate(lag)
-    ? sign('index_arrivals', 'late', describeLag(lag))
-    : sign('index_arrivals', 'in_time', 'Document changes reach the store in time.');
+function readArrivals(lag: ArrivalLag | null, index: readonly WrongShare[]): Sign[] {
+  if (lag !== null && isLate(lag)) return [sign('index_arrivals', 'late', describeLag(lag))];
+  const missing = index.find((one) => isWrong(one) && isMostlyNew(one));
+  if (missing !== undefined) return [sign('index_arrivals', 'late', describeNew(missing))];
+  return lag === null ? [] : [sign('index_arrivals', 'in_time', 'Document changes reach the store in time.')];
 }
 
 function readDetected(deployments: readonly Deployment[]): Sign[] {

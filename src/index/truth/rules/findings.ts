@@ -30,6 +30,8 @@ export interface WrongShare {
   readonly n: number;
   /** Number of documents for which this finding is stored. */
   readonly known: number;
+  /** Estimated number of these that are missing because they are new and were never in the store. */
+  readonly neverArrived: number;
 }
 
 /** An alert fires if the lower bound of the 95 % CI for the share of affected documents exceeds this value. */
@@ -37,6 +39,11 @@ export const MIN_WRONG_SHARE = 0.005;
 
 export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
   return ciLow > MIN_WRONG_SHARE;
+}
+
+/** True if most of the missing documents were never in the store: its index is behind and has not lost them. */
+export function isMostlyNew({ known, neverArrived }: Pick<WrongShare, 'known' | 'neverArrived'>): boolean {
+  return known > 0 && neverArrived >= known / 2;
 }
 
 const whatIs: Readonly<Record<FindingKind, string>> = {
@@ -51,6 +58,11 @@ const whatIs: Readonly<Record<FindingKind, string>> = {
 export function describeFinding({ kind, value, ciLow, n, known }: WrongShare): string {
   const documents = `${known} ${known === 1 ? 'document' : 'documents'}`;
   return `${documents} ${whatIs[kind]} (${percentage(value)} of ${count(n)} checked; lower bound of the 95 % CI ${percentage(ciLow)}).`;
+}
+
+/** `3 of the 4 documents that are missing from the store are new and have never been found in it.` */
+export function describeNew({ known, neverArrived }: Pick<WrongShare, 'known' | 'neverArrived'>): string {
+  return `${Math.min(known, Math.round(neverArrived))} of the ${known} documents that are missing from the store are new and have never been found in it.`;
 }
 
 /** 95th percentile of the arrival time of changes in the last day, in seconds. */

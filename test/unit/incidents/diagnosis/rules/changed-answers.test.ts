@@ -82,6 +82,12 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(added.newcomer.queries).toBe(added.answered);
   });
 
+  it('do not count a document that only moves up into the ranks of vanished documents', () => {
+    expect(changedTo((i) => [...full(i).filter((id) => id !== 'a'), 'next']).newcomer.queries).toBe(0);
+    const above = changedTo((i) => full(i).slice(1).toSpliced(1, 0, 'next'));
+    expect(above.newcomer.queries).toBe(above.answered);
+  });
+
   it('distinguish renamed documents from other documents', () => {
     expect(changedTo((i) => full(i).map((id) => `new-${id}`))).toMatchObject({ renamed: 1 });
     expect(changedTo((i) => full(i).map((_, place) => `other-${(7 * i + 5 * place) % 23}`)).renamed).toBeLessThan(0.5);

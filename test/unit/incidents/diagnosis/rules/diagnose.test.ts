@@ -402,7 +402,17 @@ describe('a diagnosis', () => {
     ],
     [
       'index_lost_documents',
-      { firing: ['index_missing'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
+      {
+        firing: ['index_missing'],
+        index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412, neverArrived: 0 }],
+      },
+    ],
+    [
+      'index_behind',
+      {
+        firing: ['index_missing'],
+        index: [{ kind: 'missing', value: 0.09, ciLow: 0.09, n: 46, known: 4, neverArrived: 3 }],
+      },
     ],
     [
       'index_behind',
@@ -413,7 +423,10 @@ describe('a diagnosis', () => {
     ],
     [
       'embedding_model',
-      { firing: ['index_models'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
+      {
+        firing: ['index_models'],
+        index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48, neverArrived: 0 }],
+      },
     ],
     [
       'deployment',
@@ -445,9 +458,9 @@ describe('a diagnosis', () => {
     expect(named(share(0.3, 0.1))).toBe('other_language');
   });
 
-  const notRetrieved = { kind: 'unretrievable', value: 0.3, ciLow: 0.22, n: 120, known: 36 } as const;
-  const foreign = { kind: 'other_model', value: 0.3, ciLow: 0.2, n: 96, known: 29 } as const;
-  const whole = { kind: 'missing', value: 0, ciLow: 0, n: 20_000, known: 0 } as const;
+  const notRetrieved = { kind: 'unretrievable', value: 0.3, ciLow: 0.22, n: 120, known: 36, neverArrived: 0 } as const;
+  const foreign = { kind: 'other_model', value: 0.3, ciLow: 0.2, n: 96, known: 29, neverArrived: 0 } as const;
+  const whole = { kind: 'missing', value: 0, ciLow: 0, n: 20_000, known: 0, neverArrived: 0 } as const;
 
   it.each<[string, Parts]>([
     ['another embedding model, where the index finds near vectors', {}],
@@ -641,7 +654,7 @@ describe('a diagnosis', () => {
       observing({
         ...lostDocuments,
         firing: ['score', 'index_missing'],
-        index: [{ kind: 'missing', value: 0.33, ciLow: 0.31, n: 20_000, known: 330 }],
+        index: [{ kind: 'missing', value: 0.33, ciLow: 0.31, n: 20_000, known: 330, neverArrived: 0 }],
         answers: { ...fallen, vanished: 66, kept: 0.9, keptOfThere: 0.97, disorder: 0.8, firstMoved: 0.7 },
         reference: { loss: { ...loss, parts } },
       }),

@@ -28,3 +28,9 @@ it('ignores checks that pass, cannot be evaluated, or belong to other pipelines'
   ];
   expect(summarizeFiring('docs', checks, [])).toEqual({ effects: [], key: null, floor: null });
 });
+
+it('keeps the effect of an alert that still fires while its check has no data', () => {
+  const errors = { kind: 'threshold', measure: 'error_ratio', verdict: 'no_data' } as const;
+  const checks = [aCheckState({ ...errors, name: 'errors' }), aCheckState({ ...errors, name: 'never fired' })];
+  expect(summarizeFiring('docs', checks, [], ['errors'])).toEqual({ effects: ['live_errors'], key: null, floor: null });
+});

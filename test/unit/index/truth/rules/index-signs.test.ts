@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { describeFinding, describeLag, isLate, isWrong } from '../../../../../src/index/truth/rules/findings.ts';
 
 it('is wrong by the lower bound, and describes how many documents are affected', () => {
-  const missing = { kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 } as const;
+  const missing = { kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412, neverArrived: 0 } as const;
   expect(isWrong(missing)).toBe(true);
   expect(describeFinding(missing)).toBe(
     '412 documents in the manifest are missing from the store (2.1 % of 20\u202f000 checked; lower bound of the 95 % CI 1.9 %).',
