@@ -67,7 +67,7 @@ export function startTimer(act: () => void, delayMs: number): () => void {
 }
 
 /**
- * Resolves when the promise settles or when the delay ends, whichever comes first. Keeps the process alive until then,
+ * Resolves when the promise is fulfilled or rejected, or when the delay ends, whichever comes first. Keeps the process alive until then,
  * unlike `startTimer`.
  */
 export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<void> {

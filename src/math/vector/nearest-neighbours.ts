@@ -129,8 +129,8 @@ function keepBest(
     if ((cosines[row - first] as number) < worst - tolerance) continue;
     const cosine = cosineOf(search, query, row);
     const key = tieKey(cosine);
-    // Rows are visited in store order, so a row that is only as similar as the worst kept row does not displace an
-    // earlier row.
+    // Rows are visited in store order, so a row that is only as similar as the last of the nearest rows does not
+    // displace an earlier row.
     if (key <= tieKey(worst)) continue;
     let place = last;
     while (place > best && tieKey(similarities[place - 1] as number) < key) {

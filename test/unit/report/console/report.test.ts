@@ -225,7 +225,7 @@ describe('the weekly report', () => {
       '69 %',
       '71 %',
       'recalld does not know which pages were false',
-      'accepts 0.019 false pages in this period (1 page in 365 d',
+      'accepts 0.019 false pages in this period (1 page per 365 d',
     ];
     expect(words.filter((one) => !text.includes(one))).toEqual([]);
   });
