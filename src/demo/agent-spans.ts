@@ -1,6 +1,6 @@
 /**
- * Spans of a LangGraph agent in the form that OpenInference exports: recorded traces with the demo's ids, times and
- * texts.
+ * Recorded traces of a LangGraph agent, in the format of an OpenInference export. The demo replaces the ids, times and
+ * texts of their spans.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@ import { JUDGE_MODEL } from './rag/stand-in-judge.ts';
 export const PIPELINE = 'demo';
 export const GOLDEN_SET = 'xquad-en';
 export const HEADLINE = 'ndcg@10';
-/** Tenant of all users; all documents of the store are public. */
+/** Tenant of all users; all documents in the store are public. */
 export const TENANT = 'acme';
 export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';

@@ -192,7 +192,7 @@ export async function runHealthyHours(stage: Stage, hours: number): Promise<read
   printLabeled(
     output,
     'live',
-    `${liveQueries} queries; ${baseline === null ? 'no query density baseline is large enough for alerts to page' : `the first ${baseline} sessions are the baseline of query density`}`,
+    `${liveQueries} queries; ${baseline === null ? 'query density has no baseline yet that is large enough for its alerts to page' : `the first ${baseline} sessions are the baseline of query density`}`,
   );
   const alerts = log.raised.map(({ name }) => name);
   printLabeled(output, 'alerts', alerts.length === 0 ? 'none' : alerts.join(', '));

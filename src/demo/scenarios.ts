@@ -30,7 +30,10 @@ export interface Scenario {
 }
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
-/** Share of sessions about the uncovered topic: large enough to detect drift within half a day at any time of day. */
+/**
+ * Share of sessions about the uncovered topic. It is large enough to detect drift within half a day, whatever the time
+ * of day at which the drift begins.
+ */
 const TOPIC_SHARE = 0.2;
 /**
  * Share of sessions about the missing passages. It is large because only live queries show this fault: golden runs do
@@ -118,7 +121,7 @@ export const scenarios: readonly Scenario[] = [
     ...usual,
     name: 'answers',
     title: `answers missing, ${100 * ANSWERS_SHARE} %`,
-    change: `${100 * ANSWERS_SHARE} % of sessions started to ask about ${missingPassages.length} passages that are missing from articles in the store. The golden set has no queries about them.`,
+    change: `${100 * ANSWERS_SHARE} % of sessions started to ask about ${missingPassages.length} passages that are missing from the store, although it contains the other passages of the same articles. The golden set has no queries about the missing passages.`,
     fix: 'The missing passages were added to the index. Users still ask about them.',
     missing: { gap: 'answers', share: ANSWERS_SHARE },
     expectedAlerts: [alertNames.liveHits],

@@ -71,7 +71,7 @@ export function questionOf(queryId: string): string {
 }
 
 const SESSIONS_PER_HOUR = 50;
-/** Relative deviation of the traffic from its daily mean at the maximum and at the minimum. */
+/** Amplitude of the daily traffic cycle, as a share of the mean: traffic varies from 60 % to 140 % of its mean. */
 const SWING = 0.4;
 /** Probability that a session continues after a question. */
 const CONTINUES = 0.25;
@@ -79,7 +79,7 @@ const MAX_QUESTIONS = 3;
 const SEED = 1;
 
 /**
- * Creates traffic that is the same in every run with the same first hour.
+ * Creates simulated traffic, which is identical in all runs that have the same `firstHour`.
  *
  * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at hour 0
  */

@@ -23,7 +23,7 @@ import {
 const DAY_HOURS = 24;
 /** Time from the end of an hour until the sampling of its last minute is complete. */
 const SAMPLED_MS = 5 * MINUTE_MS;
-/** A density window closes ten minutes after its end, so its result is known after a quarter of an hour. */
+/** A density window closes ten minutes after its end, so its result is available 15 minutes after its end. */
 const WINDOW_CLOSED_MS = 15 * MINUTE_MS;
 /** Queries are selected for grading half an hour after they arrive. */
 const GRADED_MS = 37 * MINUTE_MS;
@@ -124,7 +124,7 @@ export async function withWorld<T>(
         clock.set(new Date(until.getTime() + GRADED_MS));
         await daemon.run('judge-live-traffic');
         await addHumanJudgments(daemon, clock.now());
-        // Added here so that the next measurement includes the human judgments.
+        // The second run only measures again, so that the results include the human judgments.
         await daemon.run('judge-live-traffic');
       }
       await evaluateHour();

@@ -6,12 +6,15 @@ import { francAll } from 'franc-min';
 const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
 /**
- * If the second-best language scores more than this share of the best score, the result is null. The two scores are
- * this close for texts that mix languages, for names and for code.
+ * If the second-best language scores more than this share of the best score, the result is null. The scores of two
+ * languages are this close in names, in code, and in texts that mix languages.
  */
 const ALMOST_AS_WELL = 0.9;
 
-/** Cache size. Golden queries repeat in each run and each diagnosis, and detection takes about 0.3 ms. */
+/**
+ * Cache size. Each run and each diagnosis detects the languages of the same golden queries, and each detection takes
+ * about 0.3 ms.
+ */
 const MAX_KNOWN = 5000;
 /** The cache is keyed by a digest of the text, so that no text stays in memory. */
 const known = new Map<string, string | null>();

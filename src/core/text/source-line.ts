@@ -1,4 +1,4 @@
-/** Lines of an input file with their position, for error messages. */
+/** The lines of an input file, each with its position for error messages. */
 import { RecalldError } from '../errors.ts';
 import { capitalized } from '../format.ts';
 import { parseExactJson, repeatedName } from './json.ts';

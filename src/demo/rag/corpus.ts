@@ -1,4 +1,4 @@
-/** The texts of the demo, with precomputed vectors of a neural sentence encoder (`bench/demo-vectors.ts`). */
+/** The texts of the demo, with precomputed vectors from a neural sentence encoder (`bench/demo-vectors.ts`). */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,13 +21,13 @@ export interface DemoQuestion {
 /** Folder of the data in BEIR layout. The folder is in src/ even if this file runs from dist/. */
 export const demoDataPath = join(import.meta.dirname, '../../../src/demo/data/xquad-en');
 
-/** Reads the 240 passages in the order of the file. @throws RecalldError file_unreadable */
+/** Reads the 240 passages in file order. @throws RecalldError file_unreadable */
 export async function readDemoDocuments(): Promise<DemoDocument[]> {
   const rows = await readDemoLines('corpus.jsonl');
   return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, title, text }) => ({ id, title, text }));
 }
 
-/** Reads the 1,190 questions in the order of the file. @throws RecalldError file_unreadable */
+/** Reads the 1,190 questions in file order. @throws RecalldError file_unreadable */
 export async function readDemoQuestions(): Promise<DemoQuestion[]> {
   const rows = await readDemoLines('queries.jsonl');
   return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, text }) => ({ id, text }));

@@ -23,7 +23,10 @@ export type Gap = (typeof gaps)[number];
 /** The article with the most questions, which can be missing from the store. */
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
-/** One passage from each of 16 articles. No golden query is about these passages, and the store has similar ones. */
+/**
+ * One passage from each of 16 articles. No golden query is about these passages, and the store contains similar
+ * passages.
+ */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',
   'Chloroplast/5',
@@ -49,7 +52,7 @@ export function gapOf(id: string): Gap | null {
   return missingPassages.includes(id) ? 'answers' : null;
 }
 
-/** Number of searches out of which the `slow` fault delays one. */
+/** The `slow` fault delays one search out of this many. */
 export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 

@@ -1,4 +1,7 @@
-/** Entry point of the RAG service's process. The IPC channel ends with the parent, so the child never outlives it. */
+/**
+ * Entry point of the RAG service's process. When the parent ends, the IPC channel closes and this process exits, so it
+ * never outlives the parent.
+ */
 import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';
 import type { ReadyMessage } from './spawn.ts';

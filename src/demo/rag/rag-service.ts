@@ -228,7 +228,10 @@ export type RagService = Awaited<ReturnType<typeof startRagService>>;
 
 const loopback = { host: '127.0.0.1', port: 0 };
 
-/** Resolves when the service can answer searches. Closes nothing after a failure, so the process should then exit. */
+/**
+ * Resolves when the service can answer searches. A failed startup may leave the store and the server open, so the
+ * process should then exit.
+ */
 export async function startRagService(
   log: (line: string) => void,
   address: { readonly host: string; readonly port: number } = loopback,

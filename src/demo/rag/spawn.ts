@@ -79,7 +79,7 @@ function forkMain(): ChildProcess {
 function followLines(child: ChildProcess, onLog: ((line: string) => void) | undefined): () => string {
   let last = '(no output)';
   const take = (line: string) => {
-    // Skips stack frames and the version line of Node.js, which follow the error message.
+    // Skips the lines after the error message: stack frames and the version of Node.js.
     if (/^\S/.test(line) && !/^(Node\.js v|\})/.test(line)) last = line;
     onLog?.(line);
   };
@@ -117,7 +117,7 @@ async function waitForReady(
 }
 
 /**
- * @param filled gaps whose documents the store has
+ * @param filled the gaps whose documents will be in the store
  * @throws RecalldError demo_failed
  */
 async function setFault(url: string, fault: RagFault, filled: readonly Gap[]): Promise<number> {

@@ -5,12 +5,13 @@ import type { DemoDocument, DemoQuestion } from './corpus.ts';
 
 export const JUDGE_MODEL = 'stand-in-judge';
 
-/** Share of grades that are too high by one, and share of grades that are too low by one. */
+/** Share of grades that are one too high. */
 const TOO_HIGH = 0.1;
+/** Share of grades that are one too low. */
 const TOO_LOW = 0.05;
 const MAX_GRADE = 3;
 
-/** Responds to the prompt of a judge with a grade, as a model with structured output does. */
+/** Responds to a judge prompt with a grade, in the format of a model's structured output. */
 export type StandInJudge = (prompt: string) => string;
 
 /**
