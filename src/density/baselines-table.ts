@@ -18,7 +18,7 @@ export interface StoredBaseline {
   /** Why the baseline was built, as shown to users. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
-  /** Mean direction of the chunks, which `coverageScore` requires; empty if unknown. */
+  /** Mean direction of the chunks, for use in `coverageScore`; empty if unknown. */
   readonly storeMean: Float64Array;
   /**
    * Number of sessions that the retained tail represents; lower than the total if only a share of the tail is retained.
@@ -97,7 +97,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Cosines of the sample queries to their nearest chunks, in ascending order; -1 for a query without a chunk. */
+    /** Cosine of each sample query to its nearest chunk, in ascending order; -1 if the store returned no chunk. */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,

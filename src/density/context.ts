@@ -25,7 +25,7 @@ declare module '../core/context.ts' {
     readonly density: ReturnType<typeof densityTables>;
   }
   interface Context {
-    /** One plan per pipeline with a vector store and query density. */
+    /** One plan per pipeline that has a vector store and monitors query density. */
     readonly densityPlans: readonly DensityPlan[];
     readonly compute: DensityCompute;
     readonly newTopicId: () => string;

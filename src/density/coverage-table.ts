@@ -80,7 +80,7 @@ function receivedBetween(table: 'c' | 'q'): string {
 }
 
 /**
- * Samples that were received in the period and have no coverage row. The condition on `received_at` uses the index of
+ * Samples that were received in the period and have no coverage row. The condition on `received_at` uses the index on
  * this column.
  */
 const withoutRow = `

@@ -24,7 +24,7 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** Maximum number of the topic's texts, and of other texts, from which a label is derived. */
+/** A topic's label is derived from at most this many texts of the topic and at most this many other texts. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;

@@ -30,7 +30,7 @@ import { findLostChunks } from './search-store.ts';
 import { readTraffic, type Traffic, timeOf } from './traffic.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
-/** Maximum number of live queries, and of baseline queries, that are compared with each other. */
+/** Maximum number of live queries, one per session, that are compared with the baseline queries. */
 const MAX_COMPARED_QUERIES = 1_000;
 
 /**

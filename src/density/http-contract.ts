@@ -22,7 +22,9 @@ export const densityQuery = z.strictObject({
 export const rebaselineSchema = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
   reason: shortText.optional().describe('Short reason, stored with the event.'),
-  since: timestamp.optional().describe('Ignore traffic received before this time; default: use the latest traffic.'),
+  since: timestamp
+    .optional()
+    .describe('Ignore traffic from before this time. If omitted, the new baseline uses the latest traffic.'),
 });
 
 const rebaselineAnswer = z.object({
@@ -111,7 +113,7 @@ const topicSchema = topicWindowSchema.extend({
   cause: z
     .enum(topicCauses)
     .describe(
-      '`new_demand`: users did not ask about the topic during the baseline. `lost_content`: users asked about it, and the store covered it.',
+      '`new_demand`: users did not ask about the topic during the baseline. `lost_content`: users asked about the topic during the baseline, and the store covered it.',
     ),
   first_seen: z.iso.datetime(),
   last_seen: z.iso.datetime(),

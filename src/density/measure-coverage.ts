@@ -12,7 +12,10 @@ export const ROUND_MS = 50_000;
 const BATCH = 64;
 const CONCURRENCY = 8;
 const LEASE_MS = 120_000;
-/** Maximum number of search attempts. Delays double up to ten minutes, so the attempts span about 90 minutes. */
+/**
+ * Maximum number of search attempts. The delay doubles after each attempt until it reaches ten minutes, so the attempts
+ * span about 75 minutes.
+ */
 const MAX_ATTEMPTS = 12;
 const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;

@@ -20,7 +20,7 @@ export const densityMetrics = {
     labels,
   ),
   recalld_density_unmeasured_queries: storedGauge(
-    'Number of sampled queries whose coverage could not be measured in the latest closed window, by reason.',
+    'In the latest closed window, the number of sampled queries whose coverage could not be measured, by reason.',
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(

@@ -35,7 +35,10 @@ const SEED = 1;
 
 type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
-/** Fingerprint that combines the index and the embedder, each as last probed, and a short key derived from it. */
+/**
+ * Returns `fields`, the combined fingerprint of the index and the embedder as last probed, and `key`, a short key
+ * derived from `fields`.
+ */
 export async function currentFingerprint({ db }: Context, { pipeline }: DensityPlan) {
   const fingerprints = (await db.live.deployments.fingerprints()).filter((one) => one.pipeline === pipeline);
   const traitsOf = (name: 'index' | 'embedder') =>
@@ -166,8 +169,8 @@ export async function probeConnectors(
 
 /**
  * Uses golden queries as a control group: they never change, so a drop in their scores is due to the store. Returns
- * true if the latest golden runs are significantly below their baseline in any measure over all queries: the whole 95 %
- * CI of the difference is below 0. Returns null if no run was compared.
+ * true if any measure, computed over all queries, is significantly below its baseline in the latest golden runs: the
+ * whole 95 % CI of the difference is below 0. Returns null if no run was compared.
  */
 export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest

@@ -136,7 +136,7 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.density,
       title: 'recalld: density and topics',
-      description: 'Does the store cover what users ask? Query density, uncovered topics, drift.',
+      description: 'Does the store cover what users ask about? Query density, uncovered topics, drift.',
       variables: [onePipeline(), segmentOfQueries()],
       hasDeployments: true,
       from: 'now-7d',

@@ -167,7 +167,7 @@ export function densityContent(density: DensityAnswer): Content {
 }
 
 function outgrownText(pipeline: string): string {
-  return `Coverage has been better than in the baseline for two weeks. If coverage loses this gain, comparisons with the current baseline will not show the loss. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+  return `For two weeks, coverage has been better than in the baseline. If coverage loses this gain, comparisons with the current baseline will not show the loss. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
 }
 
 function events({ events: all }: DensityAnswer): Content {

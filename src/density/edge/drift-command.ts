@@ -186,7 +186,7 @@ function verdictLine({ coverage, density }: OfflineDrift, { alpha }: OfflineDrif
   const { verdict, densityUpperLimit, matched: similar } = coverage;
   const confidence = percentage(1 - alpha / 2);
   const bound = (value: number, limit: number): string =>
-    `${decimal(value)}, with ${confidence} confidence at most ${decimal(limit)}`;
+    `${decimal(value)} (at most ${decimal(limit)} with ${confidence} confidence)`;
   const whole = `Query density ${bound(density.density, densityUpperLimit)}`;
   const matched = `against similar reference queries ${bound(similar.density, similar.upperLimit)}`;
   if (verdict === 'not_worse') {

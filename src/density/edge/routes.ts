@@ -111,11 +111,11 @@ const reportSchema = z.object({
   negative_sessions: z
     .int()
     .nullable()
-    .describe('Number of sampled sessions that have negative feedback and a vector.'),
+    .describe('Number of sampled sessions in which at least one query has both negative feedback and a vector.'),
   other_sessions: z
     .int()
     .nullable()
-    .describe('Number of sampled sessions with at least one query that has a vector but no negative feedback.'),
+    .describe('Number of sampled sessions in which at least one query has a vector and no negative feedback.'),
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()

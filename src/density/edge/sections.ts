@@ -261,7 +261,7 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
             ...countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
             ...why.map((one) => [code(one.document), `: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`]),
           ],
-          'These example queries returned the documents.',
+          'The example queries returned the liked documents.',
         ),
     ),
   ];

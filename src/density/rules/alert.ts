@@ -56,7 +56,7 @@ export interface AlertState {
   readonly closedMs: number;
   /**
    * For each detector, the end of the last window after which the detector's e-value was below 1. The density that
-   * confirms an alert covers the time since then.
+   * confirms an alert is measured from that time on.
    */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;

@@ -47,7 +47,7 @@ function spreadOf(windows: readonly Float64Array[], z: number) {
     /** Mean and variance of the session means of x, cross-fitted. */
     meanX: mean,
     variance: pooled.variance,
-    /** Overdispersion of window means, at least 1. */
+    /** Overdispersion of the per-window means, at least 1. */
     phi,
     /** Upper bound of the true mean of x. */
     meanXUpper: meanXUpper(pooled, phi, all.length, z),
@@ -55,7 +55,7 @@ function spreadOf(windows: readonly Float64Array[], z: number) {
 }
 
 /**
- * Overdispersion of the window means relative to independent sessions, with n_w sessions in window w:
+ * Overdispersion of the per-window means, relative to those of independent sessions; window w has n_w sessions:
  *
  * phi = max(1, sum over w of n_w (mean_w - mean)^2 / ((W - 1) variance))
  *
@@ -172,7 +172,7 @@ export function regionTable(regions: QueryDensity['regions'], baselineShares: re
       const { share = 0, density = null } = regions.find((candidate) => candidate.region === region) ?? {};
       return {
         region,
-        /** Share of the current traffic and of the baseline; 0 to 1. */
+        /** The region's share of the current traffic, and its share of the baseline; each from 0 to 1. */
         share,
         baselineShare,
         /** Density of the region; null if the window has no query in it. */

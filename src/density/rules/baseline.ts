@@ -41,12 +41,12 @@ export function isInTail(ranks: TiedRanks): boolean {
 }
 
 /**
- * Builds the baseline of a period. From two weeks on, only whole weeks count. Equal queries and settings produce equal
- * baselines, whatever the order of the queries.
+ * Builds the baseline of a period. If the period is at least two weeks long, only its last whole weeks count. Equal
+ * queries and settings produce equal baselines, whatever the order of the queries.
  *
  * @param vectors matrix whose rows the queries refer to
- * @returns `insufficient_data` if the period has no queries, or if only the even or only the odd blocks of eight hours
- *   contain queries: a query is ranked only among the queries of the other kind of block
+ * @returns `insufficient_data` if the period has no queries, or if all its queries are in even blocks of eight hours,
+ *   or all in odd blocks: queries in even blocks are ranked only among queries in odd blocks, and vice versa
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -151,8 +151,8 @@ export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): nu
 }
 
 /**
- * @param pageNeeds requirements for both alert levels; a baseline that meets them also supports tickets, whatever
- * tickets alone require
+ * @param pageNeeds requirements for both alert levels; a baseline that meets them also supports tickets, even if it
+ * does not meet the separate requirements for tickets
  */
 export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineNeeds = PAGE_NEEDS): BaselineGrade {
   const has = (needs: BaselineNeeds): boolean => days >= needs.days && sessions >= needs.sessions;

@@ -115,7 +115,7 @@ export type Novelty = ReturnType<typeof noveltyOf>;
  * users, but the store covers such queries.
  *
  * @param values familiarity of one query per session; at least one value
- * @param uncoveredExcess share of traffic uncovered beyond the baseline (see `UncoveredShare`)
+ * @param uncoveredExcess share of traffic that is uncovered in excess of the baseline (see `UncoveredShare`)
  */
 export function noveltyOf(values: ArrayLike<number>, threshold: number, uncoveredExcess: number) {
   let novel = 0;

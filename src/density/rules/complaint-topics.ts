@@ -13,7 +13,7 @@ export interface RatedQuery {
 
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
-/** Tested numbers of clusters: too many clusters split frequent topics; too few hide rare ones. */
+/** Numbers of clusters that are tested: too many clusters split frequent topics; too few hide rare ones. */
 const granularities = [16, 8, 4] as const;
 
 /**

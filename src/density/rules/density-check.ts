@@ -58,7 +58,8 @@ export function evaluateDensityDrift(
 }
 
 function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, evidenceRatio: number | null) {
-  const ratio = evidenceRatio === null ? '' : ` Evidence of drift: ${percentage(evidenceRatio)} of the alert level.`;
+  const ratio =
+    evidenceRatio === null ? '' : ` Evidence of drift: ${percentage(evidenceRatio)} of the alert threshold.`;
   const openedAt = (level: AlertLevel): string | null => {
     const incident = alerts[level]?.incident ?? null;
     return incident === null ? null : `${minute(new Date(incident.openedMs))} UTC`;

@@ -9,7 +9,7 @@ export type CombinedDetectors = ReturnType<typeof detectorsOf>;
 /**
  * Creates the detectors for a baseline: one for all traffic, and one for each monitored region.
  *
- * @param floors lowest densities that are not drift
+ * @param floors lowest densities that do not count as drift
  */
 export function detectorsOf(
   baseline: { readonly global: BaselineSpread; readonly monitored: Readonly<ReturnType<typeof regionSpreads>> },

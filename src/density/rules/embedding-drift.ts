@@ -72,7 +72,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
     /** Unbiased squared discrepancy of the two samples. */
     observed,
     permuted,
-    /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p value, never 0. */
+    /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p-value, never 0. */
     p: (1 + reached) / (permuted.length + 1),
   };
 }
@@ -119,7 +119,7 @@ function othersThan(rows: Uint32Array, size: number): Uint32Array {
   return Uint32Array.from({ length: size }, (_, row) => row).filter((row) => isGiven[row] === 0);
 }
 
-/** Sums the values over the pairs of each pooled row, and over all pairs. */
+/** Sums the values of all pairs and, for each pooled row, the values of the pairs that contain it. */
 function marginalsOf({ n, m, values }: PairTable): { totals: Float64Array; total: number } {
   const size = n + m;
   const totals = new Float64Array(size);

@@ -41,11 +41,11 @@ export type Subjects = 'one' | 'several' | 'unclear';
  * k-means. Two parts share a subject if the mean cosine between their queries is at least half of the mean cosine
  * within the parts; the mean cosine of all pairs of queries is first subtracted from both. Parts that are linked
  * through other parts also share a subject. If two thirds of the queries are in such parts, they share one subject.
- * Otherwise they have several subjects if the mean silhouette of the parts (Rousseeuw 1987, with 1 - mean cosine as
- * distance, and 0 for a part of one vector) is at least 0.25.
+ * Otherwise they have several subjects if the mean silhouette of the parts is at least 0.25 (Rousseeuw 1987; the
+ * distance is 1 - mean cosine, and a part that consists of one vector has silhouette 0).
  *
  * @param members queries of one cluster
- * @param sample sample of all queries, used to estimate the mean similarity of two queries
+ * @param sample vectors drawn from all queries, used to estimate the mean similarity of two queries
  */
 export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subjects {
   const parts = partsOf(members, seed);

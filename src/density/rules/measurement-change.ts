@@ -1,4 +1,7 @@
-/** Decides when a baseline becomes invalid. A canary of fixed texts and queries detects changes. */
+/**
+ * Decides when a baseline becomes invalid. Detects changes by embedding fixed texts again and by repeating fixed
+ * searches.
+ */
 import { mean, median } from '../../math/stats/descriptive.ts';
 import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 
@@ -45,11 +48,11 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return dotProduct(a, b) / lengths;
 }
 
-/** Searches of the same queries before and after a change. */
+/** Comparison of the searches for the same queries before and after a change. */
 export type Replay = ReturnType<typeof searchCanary>;
 
 /**
- * Compares two searches of the same queries: the k nearest chunks and the score of each query.
+ * Compares two searches for the same queries: the k nearest chunks and the score of each query.
  *
  * @param k number of requested chunks, >= 1
  * @throws RangeError if there are no searches
@@ -155,10 +158,11 @@ export const GROWTH_DAYS = 14;
 
 /**
  * True if coverage is so far above the baseline that losing the gain would go unnoticed: density above 1.1 times the
- * baseline on each of the last 14 days. A day without a density interrupts the 14 days.
+ * baseline on each of the last 14 days. A day without a density restarts the count of days.
  *
  * @param dailyDensities in chronological order
- * @param baselineDensity density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat
+ * @param baselineDensity cross-fitted density of the baseline queries: usually near 1, but above 1 if few queries
+ *   repeat
  */
 export function outgrewBaseline(dailyDensities: readonly (number | null)[], baselineDensity: number): boolean {
   const last = dailyDensities.slice(-GROWTH_DAYS);

@@ -1,4 +1,4 @@
-/** Distances between all pairs of two samples of vectors, computed once for several statistics. */
+/** Distances of all pairs of vectors, both within and between two samples, computed once for several statistics. */
 import { medianInPlace } from '../../math/stats/descriptive.ts';
 import { dotProducts, lengthOf, type Matrix } from '../../math/vector/matrix.ts';
 

@@ -83,7 +83,7 @@ export function queryDensity(
     /** D = exp(0.99 - X): 1 in the baseline, lower if coverage is lower; from 0.027 to 2.69. */
     density: densityOf(meanX),
     uncovered: uncoveredShare(ranks, weighted.weights, weighted.sessions, UNCOVERED_PERCENTILE),
-    /** Regions with queries, ascending; shares of the traffic, 0 to 1. */
+    /** Regions that have queries, in ascending order; `share` is the share of the traffic, from 0 to 1. */
     regions: [...byRegion]
       .map(([region, own]) => ({
         region,
@@ -113,7 +113,8 @@ export function surpriseVariance(phi: number): number {
  *
  * @param variance s^2 of X between sessions
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity when densities of the same baseline are compared, because they share its error
+ * @param baselineSessions N; infinity when densities relative to the same baseline are compared, because the error of
+ *   the baseline affects them equally
  */
 export function densityInterval(
   density: number,
@@ -152,7 +153,8 @@ export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
  * share of N sessions.
  *
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity when shares of the same baseline are compared, because they share its error
+ * @param baselineSessions N; infinity when uncovered shares relative to the same baseline are compared, because the
+ *   error of the baseline affects them equally
  */
 export function uncoveredShareOf(share: number, sessions: number, threshold: number, baselineSessions: number) {
   const { low, high } = wilsonInterval(share, 1 / (1 / sessions + 1 / baselineSessions), CONFIDENCE);
@@ -247,7 +249,8 @@ const MIN_CHANGES = 5;
  * exactly 1, regardless of the traffic, and a loss becomes visible as soon as an affected query is replayed. The
  * interval is for the mean change over all queries that the baseline sample represents. With fewer than five changed
  * queries, nearly all values are 0, which would make the interval too narrow. The interval is then at least as wide as
- * Wilson's interval of the share of changed queries, multiplied by the maximum surprise.
+ * Wilson's interval for the share of changed queries after both bounds of that interval are multiplied by the maximum
+ * surprise.
  *
  * @param pairs score pairs of queries from different sessions, sampled at random from the baseline
  * @param scores all scores of the baseline, among which both scores of a pair are ranked

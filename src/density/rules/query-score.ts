@@ -48,7 +48,7 @@ export function coverageScores(
 
 export interface ScoredQuery {
   readonly id: string;
-  /** All queries of one session share one vote; null if the session is unknown. */
+  /** Session of the query, null if unknown. All queries of one session share one vote. */
   readonly session: string | null;
   /** Score from `coverageScore`; null if not measurable. */
   readonly score: number | null;
@@ -132,7 +132,9 @@ export function baselineScores(scores: ArrayLike<number>, regions: ArrayLike<num
   return { all, regions: lists.map((list): Float64Array => list.toSorted()) };
 }
 
-/** Ranks of a score in a list of the baseline scores and this score; equal scores share all their ranks. */
+/**
+ * Ranks of a score in the list that consists of this score and the baseline scores; equal scores share all their ranks.
+ */
 export type TiedRanks = ReturnType<typeof tiedRanks>;
 
 /**

@@ -1,4 +1,7 @@
-/** Each session has one vote: its queries share this vote, or sessions are selected with equal probability. */
+/**
+ * Gives each session one vote: its queries share the vote. Also finds samples in which all sessions have equal
+ * probability.
+ */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
@@ -187,8 +190,8 @@ const MAX_WEIGHT = 16;
  *
  * The common probability is the smallest probability of any group that is not skipped. Groups with tiny probabilities
  * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if they would weigh
- * more than 16 times as much as the rest. Otherwise a short burst at a tiny rate would discard the data of the hours
- * around it. Skipped groups are underweighted.
+ * more than 16 times as much as the rest. Otherwise a short burst of traffic that was sampled at a tiny rate would
+ * cause most data of the hours around it to be discarded. Skipped groups are underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until they fit
  * @returns null if there are no groups

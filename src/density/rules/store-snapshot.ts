@@ -33,7 +33,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
   const clusters: Matrix = { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) };
   for (const label of clustering.labels) shares[label] = (shares[label] ?? 0) + 1 / kept.length;
   return {
-    /** Number of sampled vectors that are not zero vectors. */
+    /** Number of sampled vectors that are finite and not zero. */
     rows: kept.length,
     /** Mean of the directions, not scaled to length 1. */
     centroid: meanDirection(directions),
@@ -42,7 +42,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
     clusters,
     /** Share of the sample in each cluster, 0 to 1. */
     shares,
-    /** Row of the most typical sample of each cluster; null for an empty cluster. */
+    /** Row of the most typical vector of each cluster; null for an empty cluster. */
     medoids: medoids(clustering).map((index) => (index === null ? null : (kept[index] ?? null))),
   };
 }

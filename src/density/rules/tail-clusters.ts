@@ -175,7 +175,10 @@ function merged(
   const trafficShare = current / sessions.current;
   const baselineShare = baseline / sessions.baseline;
   return {
-    /** Members on both sides, their shares of the sessions, and the difference in percentage points. */
+    /**
+     * Members on each side, the share of sessions that they represent on that side, and the difference between the two
+     * shares in percentage points.
+     */
     current,
     baseline,
     trafficShare,
@@ -196,8 +199,8 @@ interface ClusterCounts {
 
 /**
  * Tests each cluster in the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric(A
- * + B, a + b, A), adjusted over the clusters. Exact for the given clusters, provided that clustering did not use the
- * sides.
+ * + B, a + b, A), adjusted over the clusters. Exact for the given clusters, provided that the clustering did not depend
+ * on which side a query comes from.
  *
  * @param sessions all sessions on both sides; > 0
  */
@@ -232,8 +235,8 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
 }
 
 /**
- * Merges the given clusters, transitively, if the cosine between their centroids exceeds the median cosine between the
- * rows and the centroids of their own clusters.
+ * Merges two of the chosen clusters if the cosine between their centroids exceeds the median cosine between the rows
+ * and the centroids of their own clusters. Merging is transitive.
  *
  * @param rows the clustered rows
  * @param chosen labels of the clusters to merge
@@ -265,7 +268,7 @@ export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: reado
     return {
       /** Labels of the clusters that were merged into this one. */
       labels,
-      /** Direction of the sum of its rows' directions. */
+      /** Direction of the sum of the rows after each row has been scaled to length 1. */
       centroid: unit,
       rows: members,
       cosines: members.map((row) => dotProduct(rowOf(rows, row), unit) * (scales[row] ?? 0)),

@@ -65,7 +65,9 @@ export function populationStabilityIndex(
   return psi;
 }
 
-/** Quantile part / parts of sorted values with linear interpolation (type 7 of Hyndman and Fan 1996). */
+/**
+ * Returns the quantile `part / parts` of the sorted values, with linear interpolation (type 7 of Hyndman and Fan 1996).
+ */
 function quantile(sorted: Float64Array, part: number, parts: number): number {
   const steps = part * (sorted.length - 1);
   const low = Math.floor(steps / parts);
@@ -167,7 +169,7 @@ export function kolmogorovTail(z: number): number {
 
 /**
  * A = U / (n m) of Mann and Whitney (1947) for two independent samples: P(x > y) + P(x = y) / 2. It is 0.5 if neither
- * sample tends to be larger, and equals the area under the ROC. Takes n log n time.
+ * sample tends to be larger, and equals the area under the ROC curve. Takes n log n time.
  *
  * @throws RangeError if a sample is empty
  */

@@ -192,7 +192,7 @@ export function raisedSentence(
   region: RegionRow | null,
   reading: CauseReading,
 ): string {
-  const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
+  const of = scope === 'global' ? pipeline : `one group of similar queries in ${pipeline}`;
   const sentences = [
     `Query density of ${of} ${renewed ? 'is still' : 'dropped to'} ${decimal(size.density)} ${boundsOf(size)}; the baseline is 1.`,
     `${percentage(uncovered.share)} of traffic is poorly covered, ${percentage(uncovered.threshold)} in the baseline; drift confirmed (${level}).`,
@@ -213,7 +213,7 @@ function readingSentences({ cause, confidence, confirmed }: CauseReading): reado
 }
 
 export function resolvedSentence(pipeline: string, level: AlertLevel, scope: Scope, size: PooledDensity): string {
-  const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
+  const of = scope === 'global' ? pipeline : `one group of similar queries in ${pipeline}`;
   return `Query density of ${of} recovered to ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
 }
 

@@ -83,7 +83,7 @@ export interface MeasuredWindow {
   readonly baseline: FrozenBaseline;
   /** Windows of the last week with the same baseline, in order; the closing window is last. */
   readonly history: readonly ClosedWindow[];
-  /** Windows of the history that received late samples. */
+  /** Windows in `history` to which late samples were added. */
   readonly remeasured: readonly ClosedWindow[];
   readonly scores: SessionScores;
   /** Number of queries in the window that were not measurable, by reason. */
@@ -144,7 +144,7 @@ export interface RebaselineRequest {
   readonly at: Date;
   /** Reason that is shown to users and stored with the event. */
   readonly reason: string | null;
-  /** Ignores traffic before this time; null uses the latest traffic. */
+  /** Traffic before this time is ignored; null adds no such limit. */
   readonly since: Date | null;
 }
 

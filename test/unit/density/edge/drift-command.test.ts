@@ -303,7 +303,7 @@ describe('recalld drift in a terminal', () => {
   it('prints the verdict first, then the measures in a table', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(
-      /^Coverage is worse\. Query density 0\.\d+, with 97\.5 % confidence at most 0\.\d+, below the threshold of 0\.97\.\n\n/,
+      /^Coverage is worse\. Query density 0\.\d+ \(at most 0\.\d+ with 97\.5 % confidence\), below the threshold of 0\.97\.\n\n/,
     );
     expect(text).toMatch(/^query density +0\.\d+ +1$/m);
     expect(text).toMatch(/^uncovered share +28 % +5 %$/m);
@@ -323,7 +323,7 @@ describe('recalld drift in a terminal', () => {
     const text = await run([[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)], '--alpha', '0.01');
     expect(text).toContain('No loss of coverage detected.');
     expect(text).toMatch(
-      /with 99\.5 % confidence at most \d\.\d+; against similar reference queries \d\.\d+, with 99\.5 % /,
+      /\(at most \d\.\d+ with 99\.5 % confidence\); against similar reference queries \d\.\d+ \(at most \d\.\d+ with 99\.5 % /,
     );
     expect(text).toContain('Store 240 chunks, 120 of them duplicates;');
     expect(text).toContain('MMD and energy distance use a random sample of 2000 reference and 20 current queries');

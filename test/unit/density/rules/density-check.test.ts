@@ -91,6 +91,6 @@ describe('the density drift check', () => {
   it('does not report unchanged coverage while the evidence suffices but no alert has fired', () => {
     const { verdict, explanation } = judge(watched, 1.3);
     expect(verdict).toBe('ok');
-    expect(explanation).toMatch(/^Drift suspected but not confirmed: .* 130 % of the alert level\.$/);
+    expect(explanation).toMatch(/^Drift suspected but not confirmed: .* 130 % of the alert threshold\.$/);
   });
 });

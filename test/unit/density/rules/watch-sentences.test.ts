@@ -39,7 +39,7 @@ describe('the sentence of a density alert', () => {
     const reading = { cause: 'lost_content', confidence: 'medium', confirmed: null } as const;
     const still = { renewed: true, scope: 3, size };
     const sentence = raisedSentence('docs', 'ticket', still, uncovered, null, reading);
-    expect(sentence).toContain('Query density of one group of similar queries of docs is still 0.8');
+    expect(sentence).toContain('Query density of one group of similar queries in docs is still 0.8');
     expect(sentence).toContain('the store or its index lost content');
     expect(sentence).toContain('drift confirmed (ticket)');
     expect(sentence).not.toContain('Golden');
