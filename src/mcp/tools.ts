@@ -108,7 +108,7 @@ export const mcpTools: readonly Tool[] = [
         .record(z.string(), z.string())
         .default({})
         .describe(
-          'Tags of the query. The retriever may need them for its filter. An API key that lacks the admin scope can send only the tags of a golden query.',
+          'Tags of the query, which the retriever may need for its filter. An API key that lacks the admin scope can send only the tags of a golden query.',
         ),
     }),
     answer: async (context, { tags, ...request }, signal, choosesTags) => {

@@ -52,8 +52,8 @@ function replacing(columns: Columns, keys: readonly string[]): string {
 const seriesKeys = ['pipeline', 'measure', 'segment'] as const;
 
 /**
- * Inserts values, replaces older measurements with the same key, and deletes each gap in the same series whose window
- * ends at the same time or earlier.
+ * Inserts values and replaces older measurements with the same key. Deletes the gap of a series if the gap's window
+ * ends no later than the value's window.
  */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
@@ -214,8 +214,8 @@ export function createMeasurements(pool: Pool) {
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
     /**
-     * Drops the partitions of months that ended before `before`, and the latest row of each series whose last window
-     * ended before then.
+     * Drops the partitions of months that ended before `before`. Deletes the latest value and the gap of a series if
+     * their windows ended before then.
      */
     prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {

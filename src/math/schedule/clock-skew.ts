@@ -8,7 +8,7 @@ export interface ClockLook {
   readonly sentAtMs: number;
   /** Time until the response arrived, measured with a monotonic clock. */
   readonly tookMs: number;
-  /** Time on the other clock at a moment between sending and response. */
+  /** Time on the other clock at some moment between the request and the response. */
   readonly otherMs: number;
 }
 

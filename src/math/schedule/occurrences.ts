@@ -39,7 +39,10 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/** Number of days that include every calendar date: at most eight years separate one 29 February from the next. */
+/**
+ * Length in days of a period that is certain to include every calendar date: at most eight years separate one 29
+ * February from the next.
+ */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
 /** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
@@ -169,9 +172,7 @@ const SECOND_MS = 1000;
 /** Maximum number of days between two occurrences: eight years, from one 29 February to the next. */
 const MAX_WAIT_DAYS = 8 * 366 + 2;
 const MAX_BETWEEN = 10_000;
-/**
- * Number of future ticks to inspect. This number covers a day if the schedule has at most one tick every five minutes.
- */
+/** Number of future ticks to inspect, enough to cover a day if the schedule has at most one tick every five minutes. */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
@@ -218,8 +219,8 @@ export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] 
 }
 
 /**
- * Returns the longest gap, in seconds, between consecutive occurrences, from the latest occurrence at or before `now`
- * into the near future.
+ * Returns the longest gap, in seconds, between consecutive occurrences in the near future, starting from the latest
+ * occurrence at or before `now`.
  */
 export function longestGapSeconds(cron: Cron, now: Date): number {
   let last = latestOccurrence(cron, now);
@@ -230,8 +231,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a frequent schedule, the inspected ticks might not reach the weekend. The gap around one instant per hour,
-  // until eight days from now, is therefore checked too.
+  // For a frequent schedule, the inspected ticks might not reach the weekend. Therefore, for one instant in each hour
+  // until eight days from now, the gap that contains it is checked too.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();

@@ -19,9 +19,9 @@ const SEED = 1;
  * - `bca` for 10 to 49 values, and for more values if they are so skewed that the t interval would be wrong: n <= 25
  *   G1^2, the rule in Cochran, Sampling Techniques, 1977, section 2.15. It uses 9,999 seeded replicates; for more than
  *   2,000 values it uses fewer, but at least 999.
- * - `t` otherwise, including below 10 values. Bootstrap replicates cannot leave the range of the values, so with a
- *   typical nDCG and 5 queries, a bootstrap interval covers the true mean in only 82 % of cases; the t interval covers
- *   it in 92 %.
+ * - `t` otherwise, which includes all cases with fewer than 10 values. Bootstrap replicates cannot leave the range of
+ *   the values, so with a typical nDCG and 5 queries, a bootstrap interval covers the true mean in only 82 % of cases;
+ *   the t interval covers it in 92 %.
  *
  * For identical values the interval is a point; for one value it is the whole line.
  *
@@ -96,7 +96,8 @@ function resampledMeans(sorted: Float64Array, { replicates, seed }: BootstrapSet
 }
 
 function biasOf(means: Float64Array, mean: number): number {
-  // Adding the same values in another order changes the last digits, so means that differ only there count as equal.
+  // Adding the same values in another order changes the last digits, so means that differ only in these digits count as
+  // equal.
   const rounding = 1e-12 * Math.max(1, Math.abs(mean));
   let below = 0;
   for (const replicate of means) {
@@ -217,8 +218,8 @@ export function mean(values: ArrayLike<number>): number {
 }
 
 /**
- * Median, or the mean of the two middle values if their number is even, in linear time by Hoare's selection (1961) with
- * the median of three as pivot.
+ * Median (for an even number of values, the mean of the two middle ones), computed in linear time by Hoare's selection
+ * (1961) with the median of three as pivot.
  *
  * @param values without NaN; their order is changed
  * @throws RangeError if there are no values
@@ -277,14 +278,14 @@ interface Lifetime {
 }
 
 /**
- * Returns the time by which a share of all cases had the event, by the product-limit estimator of Kaplan and Meier
- * (1958). A case without the event counts as waiting for as long as it was observed, so missing events do not make
- * durations look shorter.
+ * Returns the time by which the given share of all cases had the event, by the product-limit estimator of Kaplan and
+ * Meier (1958). A case without the event counts as waiting for as long as it was observed, so missing events do not
+ * make durations look shorter.
  *
  * The bounds follow Brookmeyer and Crowley 1982 with Greenwood's variance on the scale of log(-log S), as in R's
- * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If all
- * remaining cases have their event at the same time, the new upper bound of S is the previous upper bound times the
- * upper Clopper-Pearson bound of a share with zero successes.
+ * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance is computed from the effective
+ * number of cases. If all remaining cases have their event at the same time, the new upper bound of S is the previous
+ * upper bound times the upper Clopper-Pearson bound of a share with zero successes.
  *
  * @param share in (0, 1): 0.5 is the median
  * @returns null for every field if there are no lifetimes

@@ -224,7 +224,10 @@ export function binomialUpperTail(successes: number, n: number, p: number): numb
   return incompleteBeta(p, 1 - p, successes, n - successes + 1);
 }
 
-/** An urn with `marked` of `size` balls, from which the hypergeometric distribution samples without replacement. */
+/**
+ * An urn with `size` balls, of which `marked` are marked. The hypergeometric distribution counts the marked balls among
+ * `draws` balls drawn without replacement.
+ */
 interface Urn {
   readonly size: number;
   readonly marked: number;

@@ -11,7 +11,7 @@ export interface Bounds {
  * Confidence interval of a mean: mean -+ t * sd / sqrt(n), where t is the quantile with n - 1 degrees of freedom.
  *
  * @param standardDeviation of the values, with n - 1 in the denominator
- * @param n number of values; for 1, the spread is unknown and the interval is the whole line
+ * @param n number of values; if there is only one, the spread is unknown and the interval is the whole line
  */
 export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Bounds {
   if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };

@@ -35,8 +35,7 @@ const ROUNDING = 1e-12;
  * If t is undefined, no value is NaN:
  * - every difference is 0: t = 0 and every p = 1;
  * - one difference that is not 0: t is null and every p = 1, because one difference says nothing about the spread;
- * - several equal differences that are not 0: t is null, and each p is its limit as the spread approaches 0, which is 0
- *   or 1.
+ * - several equal differences that are not 0: t is null, and each p is 0 or 1, its limit as the spread approaches 0.
  *
  * @param differences one per query, including zeros
  * @throws RangeError if there are no differences
@@ -193,8 +192,8 @@ function normalReach({ alpha, sided, power }: TestPlan): number {
 
 /**
  * Holm's step-down adjustment (1979): the i-th smallest p times (m - i), never below a smaller p's adjusted value, at
- * most 1. Rejecting below alpha keeps the probability of any false rejection at most alpha, regardless of how the tests
- * depend on each other.
+ * most 1. Rejecting the hypotheses whose adjusted p is below alpha keeps the probability of any false rejection at most
+ * alpha, regardless of how the tests depend on each other.
  *
  * @param p p-values in [0, 1]
  */
@@ -210,8 +209,9 @@ export function holm(p: readonly number[]): number[] {
 }
 
 /**
- * Benjamini and Hochberg's step-up adjustment (1995): the minimum over j >= i of p_(j) m / j, at most 1. Rejecting
- * below q keeps the expected share of false rejections at most q for independent or positively dependent tests.
+ * Benjamini and Hochberg's step-up adjustment (1995): the minimum over j >= i of p_(j) m / j, at most 1. Rejecting the
+ * hypotheses whose adjusted p is below q keeps the expected share of false rejections at most q for independent or
+ * positively dependent tests.
  *
  * @param p p-values in [0, 1]
  */

@@ -5,7 +5,7 @@
 
 import { effectiveNumberOf } from './effective-number.ts';
 
-/** Contribution of a session to the numerator and the denominator, with inverse-probability weights. */
+/** Contributions of a session to the numerator, `x`, and to the denominator, `y`, weighted by inverse probability. */
 export interface SessionTerm {
   /** Identifies the session. */
   readonly cluster: number;

@@ -12,7 +12,7 @@ type SignFlipTail = (bound: number) => number;
 const MAX_ENUMERATED = 32;
 /** Maximum number of steps of the dynamic program, which take about 1 ns each. */
 const MAX_STEPS = 5e7;
-/** Tolerance as a share of the distance between two sums. Rounding errors never exceed this tolerance. */
+/** Tolerance as a share of the distance between two adjacent sums. Rounding errors never exceed this tolerance. */
 const QUARTER = 0.25;
 
 /**
@@ -151,10 +151,10 @@ const MAX_DRAWS = 99_999;
 const MAX_FLIPS = 2e8;
 
 /**
- * The sign-flip randomization test, Fisher 1935; for retrieval runs Smucker, Allan and Carterette 2007. If baseline and
- * candidate are exchangeable, each difference is equally likely to have the opposite sign. The m nonzero differences
- * have 2^m choices of signs, and p is the share of these choices whose sum is at least as far from 0 as the observed
- * sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
+ * The sign-flip randomization test (Fisher 1935), applied to retrieval runs by Smucker, Allan and Carterette (2007). If
+ * baseline and candidate are exchangeable, each difference is equally likely to have the opposite sign. The m nonzero
+ * differences have 2^m choices of signs, and p is the share of these choices whose sum is at least as far from 0 as the
+ * observed sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
  *
  * Exact if `exactSignFlipTail` can count all choices. Otherwise uses 9,999 to 99,999 seeded draws, fewer for more
  * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0; if there are no

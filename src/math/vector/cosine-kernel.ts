@@ -249,8 +249,8 @@ function flatten(code: Code): number[] {
 }
 
 /**
- * Numbers of left and right rows in a tile, whose dot products are computed together. The 4 x 2 sums, 3 vectors of
- * numbers and the registers that V8 reserves fit into the 16 vector registers of x86-64. Larger tiles do not fit and
+ * Numbers of left and right rows in a tile. The dot products of a tile are computed together. The 4 x 2 sums, 3 vectors
+ * of numbers and the registers that V8 reserves fit into the 16 vector registers of x86-64. Larger tiles do not fit and
  * take twice the time.
  */
 const LEFT_TILE = 4;

@@ -9,7 +9,10 @@ export interface RankedSimilarity {
   readonly similarity: number;
 }
 
-/** Tolerance for equal similarities, above float32 rounding errors: equally near neighbors are interchangeable. */
+/**
+ * Similarities within this tolerance count as equal, because equally near neighbors are interchangeable. The tolerance
+ * is larger than float32 rounding errors.
+ */
 const TIE = 1e-6;
 
 /**

@@ -25,9 +25,9 @@ export function sizeClassText(size: string): string {
 }
 
 /**
- * Returns the class of a count after `previous`, with hysteresis: the class does not change while the count is within
- * 25 % of the boundary. Without hysteresis, a store whose count varies around a power of 4 would keep changing class.
- * Filling an empty store, or emptying one, changes the class immediately.
+ * Returns the class of a count, with hysteresis: the class remains `previous` while the count is within 25 % of the
+ * boundary between `previous` and an adjacent class. Without hysteresis, a store whose count varies around a power of 4
+ * would keep changing class. Filling an empty store, or emptying one, changes the class immediately.
  */
 export function steadySizeClass(count: number, previous: string | undefined): string {
   const current = sizeClass(count);

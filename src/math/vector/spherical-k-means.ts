@@ -35,9 +35,9 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
 }
 
 /**
- * Spherical k-means from centroids chosen by k-means++ (Arthur and Vassilvitskii 2007, with 1 - cosine for the squared
- * distance). The same rows and settings return the same clusters. If there are fewer distinct rows than `k`, some
- * clusters stay empty.
+ * Spherical k-means from centroids chosen by k-means++ (Arthur and Vassilvitskii 2007, with 1 - cosine in place of the
+ * squared distance). The same rows and settings return the same clusters. If there are fewer distinct rows than `k`,
+ * some clusters stay empty.
  */
 export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, seed }: SeededStarts) {
   const unit = uniformsOf(seed);

@@ -23,7 +23,7 @@ export const indexMeasures = {
   index_not_retrievable_ratio: {
     title: 'Documents not retrieved',
     subject: 'the share of stored documents that cannot be retrieved by their own text',
-    note: 'Share of stored documents that a search for the start of their own text does not return in its top 10 results; sampled over a day.',
+    note: 'Among stored documents probed in the last day, the share that a search for the start of their own text does not return in its top 10 results.',
     scale: 'share',
     gauge: sampledGauge(
       'recalld_index_not_retrievable_ratio',
@@ -56,11 +56,11 @@ export const indexMeasures = {
   index_lag_seconds: {
     title: 'Index lag, p95',
     subject: 'the p95 index lag',
-    note: "Time within which 95 % of a day's document changes reach the store. A change that has not arrived yet is included with the time that it has been waiting so far.",
+    note: "Time within which 95 % of a day's document changes reach the store. A change that has not arrived yet counts with its waiting time so far.",
     scale: 'seconds',
     gauge: lagGauge(
       'recalld_index_lag_seconds',
-      'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, without bounds. The resolution is the time between two index checks.',
+      'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, and no bounds are exported. The resolution is the time between two index checks.',
     ),
     thresholdPolicy: seconds,
   },

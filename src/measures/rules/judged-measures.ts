@@ -146,7 +146,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: agreementGauge(
       'recalld_judge_agreement',
-      'Quadratic weighted kappa of model and human grades, for documents of live queries that have both: 1 is full agreement, 0 is agreement by chance.',
+      'Quadratic weighted kappa of model and human grades, over the documents of live queries that both the model and people have graded: 1 is full agreement, 0 is agreement by chance.',
     ),
   },
   human_agreement: {

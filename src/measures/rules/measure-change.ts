@@ -57,7 +57,9 @@ export interface NormalRange {
 
 type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd' | 'details'>;
 
-/** Minimum number of values needed to learn a range, and of windows that they must span. */
+/**
+ * A range is learned only from at least this many values, which together span at least `MIN_WINDOWS` window lengths.
+ */
 const MIN_VALUES = 12;
 const MIN_WINDOWS = 3;
 /** Smallest change that matters: absolute for shares and scores, relative for other values. */

@@ -7,8 +7,8 @@ export type MeasureScale = 'count' | 'share' | 'score' | 'seconds' | 'other';
 export interface ThresholdPolicy {
   readonly worse: 'below' | 'above';
   /**
-   * Range of values: `share` lies in [0, 1]; `seconds` is a duration; `multiple` is relative to the baseline, which is
-   * 1; `mean` is a mean of counts; `difference` of two scores lies in [-1, 1].
+   * Range of values: `share` is a number in [0, 1]; `seconds` is a duration; `multiple` is relative to the baseline,
+   * which is 1; `mean` is a mean of counts; `difference` is the difference between two scores, in [-1, 1].
    */
   readonly unit: 'share' | 'seconds' | 'multiple' | 'mean' | 'difference';
   /** Default minimum number of queries, feedback items or sessions; with fewer, there is no data. */
@@ -42,7 +42,10 @@ export interface MeasureGauge {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly ('pipeline' | 'segment' | 'k')[];
-  /** True to export the 95 % bounds `_ci_low` and `_ci_high` too; a string also names their method in the help text. */
+  /**
+   * True or a string to export the 95 % bounds `_ci_low` and `_ci_high` too. A string is the name of the method, which
+   * is added to the help text of the bounds.
+   */
   readonly bounds: boolean | string;
 }
 

@@ -32,7 +32,7 @@ export function isThresholdMeasure(measure: string): measure is ThresholdMeasure
   return rows[measure]?.thresholdPolicy !== undefined;
 }
 
-/** True for a measure of the table; false for a golden score. */
+/** True for a measure in the table; false for a golden score. */
 export function isStoredMeasure(measure: string): boolean {
   return rows[measure] !== undefined;
 }

@@ -39,7 +39,7 @@ export const pipelineMeasures = {
     every: 86_400,
     gauge: boundedGauge(
       'recalld_store_agreement_ratio',
-      'Mean share of the documents returned for a golden query that are also among the nearest chunks in the store (as many chunks as documents). Covers 32 queries of the latest golden run.',
+      'Mean share of the n documents returned for a golden query that are also among the n nearest chunks in the store. Covers 32 queries of the latest golden run.',
     ),
   },
   missed_foreign_ratio: {
@@ -68,23 +68,23 @@ export const pipelineMeasures = {
   embedding_canary_median: {
     title: 'Embedding canary, median',
     subject: 'the median cosine of the embedding canary',
-    note: 'Median cosine between the current and the first vectors of fixed texts. Below 0.995, the embedding model has changed.',
+    note: 'Median cosine between the current and the first vectors of fixed texts. A value below 0.995 means that the embedding model has changed.',
     scale: 'score',
     every: 600,
     gauge: pipelineGauge(
       'recalld_embedding_canary_median_similarity',
-      'Median cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. Below 0.995, the embedding model has changed.',
+      'Median cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. A value below 0.995 means that the embedding model has changed.',
     ),
   },
   embedding_canary_min: {
     title: 'Embedding canary, minimum',
     subject: 'the minimum cosine of the embedding canary',
-    note: 'Minimum cosine between the current and the first vectors of fixed texts. Below 0.98, the embedding model has changed.',
+    note: 'Minimum cosine between the current and the first vectors of fixed texts. A value below 0.98 means that the embedding model has changed.',
     scale: 'score',
     every: 600,
     gauge: pipelineGauge(
       'recalld_embedding_canary_min_similarity',
-      'Minimum cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. Below 0.98, the embedding model has changed.',
+      'Minimum cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. A value below 0.98 means that the embedding model has changed.',
     ),
   },
   store_queries_apart_ratio: {

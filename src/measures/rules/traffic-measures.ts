@@ -92,7 +92,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: boundedGauge(
       'recalld_query_top_ratio',
-      'Share of the most frequent query among the live queries in the trailing window that have a text; weighted by inverse inclusion probability, with bounds computed over sessions.',
+      'Among live queries in the trailing window that have a text, the share with the most frequent text; weighted by inverse inclusion probability. The bounds are computed over sessions.',
     ),
   },
   main_language_ratio: {
@@ -116,7 +116,7 @@ export const trafficMeasures = {
   feedback_positive_ratio: {
     title: 'Positive feedback',
     subject: 'the share of positive feedback',
-    note: 'Share of positive feedback, explicit (thumbs, ratings) and implicit (clicks, copies, reformulations), in the window.',
+    note: 'Share of positive feedback in the window. Counts explicit feedback (thumbs, ratings) and implicit feedback (clicks, copies, reformulations).',
     scale: 'share',
     every: 'live',
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
@@ -213,7 +213,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_episode_empty_ratio',
-      'Share of the retrievals in episodes of the trailing window that returned no documents.',
+      'Among the retrievals in episodes of the trailing window, the share that returned no documents.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -224,7 +224,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_rewrite_answer_ratio',
-      'Share of the rewritten queries in episodes of the trailing window that look like an answer. Absent unless the rewritten texts and the original texts are stored.',
+      'Among the rewritten queries in episodes of the trailing window, the share that look like an answer. Absent unless the rewritten texts and the original texts are stored.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -238,11 +238,11 @@ export const trafficMeasures = {
   query_density: {
     title: 'Query density',
     subject: 'query density',
-    note: 'How well the store covers live queries: 1 means as well as in the baseline; lower values are worse.',
+    note: 'How well the store covers live queries: at 1, it covers them as well as in the baseline; lower values are worse.',
     scale: 'score',
     gauge: trafficGauge(
       'recalld_query_density',
-      'How well the store covers live queries: 1 means as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) from the latest windows that together have 200 sessions.',
+      'How well the store covers live queries: at 1, it covers them as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) from the latest windows that together have 200 sessions.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, scope: 'traffic' },
   },

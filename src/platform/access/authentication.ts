@@ -201,9 +201,10 @@ const forwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip'];
 const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Protects a daemon that accepts every local caller. Refuses each call under `app` that names another host, comes from
- * a page of another host, or passed through a proxy. Through DNS rebinding or a form, any web page can cause a browser
- * on the same machine to send requests to 127.0.0.1. Calls from foreign pages have the foreign name in Host or Origin.
+ * Protects a daemon that accepts every local caller. Refuses any call to a route of `app` that names another host,
+ * comes from a page on another host, or passed through a proxy. Through DNS rebinding or a form, any web page can cause
+ * a browser on the same machine to send requests to 127.0.0.1. Such calls have the name of the foreign host in the Host
+ * or Origin header.
  */
 export function refuseForeignPages(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));

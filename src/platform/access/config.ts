@@ -6,8 +6,8 @@ const groups = z.array(textSchema.max(500)).max(100).default([]);
 
 const rolesSchema = z
   .strictObject({
-    admin: groups.describe('Groups whose members can view pages and make changes, like a key with scope `admin`.'),
-    read: groups.describe('Groups whose members can view pages, like a key with scope `read`.'),
+    admin: groups.describe('Groups whose members can view pages and make changes, like a key with the `admin` scope.'),
+    read: groups.describe('Groups whose members can view pages, like a key with the `read` scope.'),
   })
   .refine(({ admin, read }) => admin.length + read.length > 0, {
     error: 'names no group, so no user could sign in; add groups under `admin` or `read`',
@@ -32,7 +32,9 @@ export const oidcSchema = z
   .strictObject({
     issuer: z
       .string()
-      .refine(isUsableIssuer, { error: 'must be an https:// URL without a query (http:// only on this machine)' })
+      .refine(isUsableIssuer, {
+        error: 'must be an https:// URL without a query; http:// is allowed only for a provider on this machine',
+      })
       .describe('Issuer of the provider, exactly as in its discovery document.')
       .meta({ secret: 'url' }),
     client_id: textSchema.describe('Client id of recalld at the provider.'),

@@ -184,8 +184,8 @@ export function createCheck<Found>(
   const asking = new Map<string, Promise<Found | null>>();
 
   const askOnce = async (hash: string, text: string, address: string): Promise<Found | null> => {
-    // A credential that was valid before is always checked, so that wrong keys from the same address cannot lock it
-    // out.
+    // A credential that was valid when it was last checked is looked up even if its sender's address is blocked, so
+    // that wrong keys from that address cannot lock out the holder of a valid key.
     const giveBack = good.has(hash) ? null : attempts.begin(address);
     let isWrong = false;
     try {

@@ -26,7 +26,7 @@ export const retriesSchema = z
   .min(0)
   .max(10)
   .default(2)
-  .describe('Retries after a connection error, 429 or 5xx.');
+  .describe('Maximum number of retries after a connection error, 429 or 5xx.');
 
 export const tlsShape = {
   ca_file: textSchema.optional().describe('PEM file with the trusted certificate authorities.'),

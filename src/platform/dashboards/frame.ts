@@ -70,7 +70,8 @@ const OPEN_SECTIONS = 2;
 
 /**
  * Places panels from left to right in the given order and starts a new line when the next panel does not fit. Omits
- * sections without panels. Ids count from 1, so links to panels stay valid as long as the order does not change.
+ * sections without panels. Rows and panels are numbered from 1 in this order, and the numbers are their ids, so links
+ * to panels stay valid as long as the order does not change.
  */
 export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
   const placed: (Panel | RowPanel)[] = [];

@@ -17,11 +17,11 @@ export interface GaugeGraph {
   readonly isLog?: true;
   /** The watched measure whose normal range is drawn if the panel has only one series. */
   readonly normalOf?: string;
-  /** Measure in the names of the checks whose thresholds are drawn as dashed lines. */
+  /** Name of a measure. The thresholds of the checks on this measure are drawn as dashed lines. */
   readonly checked?: string;
   /** A value that is drawn as a threshold: a number, or a gauge with the labels of the panel's only series. */
   readonly limit?: number | MetricName;
-  /** Draws lower values at this value, because a logarithmic axis would else span many powers of ten. */
+  /** Draws lower values at this value, because a logarithmic axis would otherwise span many powers of ten. */
   readonly floor?: number;
   /** Description of the panel, in place of the metric's help text. */
   readonly description?: string;

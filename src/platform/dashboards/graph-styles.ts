@@ -44,7 +44,7 @@ const thresholdStyle: DynamicConfigValue[] = [
   fixed('red'),
 ];
 
-/** Styles of lines beside the values; a later style changes an earlier one. */
+/** Styles of the lines that are drawn in addition to the values; a later style overrides an earlier one. */
 export const lineStyles: readonly StyleByPattern[] = [
   { pattern: '/^threshold/', properties: thresholdStyle },
   { pattern: String.raw`/^threshold.*\(warning\)$/`, properties: [fixed('orange')] },
@@ -61,8 +61,8 @@ export const outcomeStyles: readonly StyleByPattern[] = [
 ];
 
 /**
- * The least upper end of an axis that starts at 0, by unit. Without it, Grafana draws a series of zeros on an axis up to
- * 100, which is 10000 % for shares. Units that are not listed have no such end.
+ * Minimum upper end of an axis that starts at 0, by unit. Without a minimum, Grafana draws a series of zeros on an axis
+ * up to 100, which is 10000 % for shares. Units that are not listed have no minimum.
  */
 export const axisEnds: Readonly<Record<string, number>> = {
   percentunit: 0.01,

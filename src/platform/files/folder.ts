@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { codeOf } from '../../core/errors.ts';
 
 /**
- * Creates a folder and its missing parents. Node's recursive `mkdir` never returns for a path such as /proc/x/y, where a
- * folder cannot be created although its parent exists.
+ * Creates a folder and its missing parents. Node's recursive `mkdir` never returns for a path such as /proc/x/y, where
+ * a folder cannot be created although its parent exists.
  *
- * @throws the error of the file system
+ * @throws the file system's error
  */
 export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {

@@ -119,7 +119,7 @@ export async function writeTexts(
 }
 
 /**
- * Renames a file to its final name unless that name exists. Uses a hard link, or a copy if hard links are not
+ * Gives a file its final name, unless a file with that name exists. Uses a hard link, or a copy if hard links are not
  * supported.
  */
 async function place(part: string, target: string): Promise<void> {

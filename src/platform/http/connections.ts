@@ -129,7 +129,7 @@ export function addRetirement(app: FastifyInstance) {
     get underWay() {
       return underWay;
     },
-    /** Refuses new requests except health and metrics. Resolves when no request is running. */
+    /** Refuses new requests, except requests for health and metrics. Resolves when no request is running. */
     async drain(): Promise<void> {
       isRetired = true;
       if (underWay === 0) return;

@@ -192,7 +192,7 @@ export function toPage<Item, Shown>(
   return { items: items.map(show), next_cursor: isFull ? cursorOf(last) : null };
 }
 
-/** Returns the page of a list that starts at position `cursor`, counted from 0. */
+/** Returns the page of items that starts at position `cursor` in a list, counted from 0. */
 export function sliceAt<Item>(
   list: readonly Item[],
   { limit, cursor = '0' }: { readonly limit: number; readonly cursor?: string | undefined },

@@ -21,7 +21,7 @@ class ListSplitter {
     this.key = key;
   }
 
-  /** Returns the items that end within the next text. @throws RecalldError body_unreadable */
+  /** Appends a piece of the body, and returns the items that end in it. @throws RecalldError body_unreadable */
   take(more: string): string[] {
     this.text += more;
     if (this.phase === 'head' && !this.takeHead()) return [];
@@ -73,7 +73,7 @@ class ListSplitter {
       }
       const character = found[0];
       if (character === '\\') {
-        // The escaped character may arrive with the next text.
+        // The escaped character may arrive with the next piece.
         if (found.index + 1 >= this.text.length) {
           this.at = found.index;
           return -1;

@@ -1,7 +1,7 @@
 /**
  * Reads and inflates all request bodies, and counts them against the memory budget for all in-flight requests. A body
  * is read after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are
- * parsed. For routes that accept pieces, a large body stays in the pieces in which it arrived.
+ * parsed. For routes that can process a body in pieces, a large body stays in the pieces in which it arrived.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -103,7 +103,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
   };
 
   // The unread rest of a body is drained, so that the sender reads the response. If the rest is long, the connection is
-  // closed instead, because draining pieces of one byte takes a second per megabyte.
+  // closed instead, because a body in pieces of one byte takes a second per megabyte to drain.
   const giveBack = (request: FastifyRequest): void => {
     const own = request.heldBytes;
     if (own !== null) budget.giveBack(own.bytes, own.isKeyless);
@@ -199,7 +199,7 @@ function collect(
 /**
  * True if the `Content-Encoding` is gzip. An empty value means identity, and `x-gzip` means gzip (RFC 9110, 8.4.1.3).
  *
- * @throws RecalldError body_unreadable for another encoding
+ * @throws RecalldError body_unreadable for any other encoding
  */
 function isCompressed(header: string | undefined): boolean {
   const encodings = (header ?? '')

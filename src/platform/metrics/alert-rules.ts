@@ -170,7 +170,7 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
   return selector(name, matchers);
 }
 
-/** A gauge aggregated over replicas, which export equal values. With `ago`, an earlier value. */
+/** A gauge aggregated over replicas, which export equal values. If `ago` is set, the value is from that long ago. */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -181,7 +181,7 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return `max by (${labels.join(', ')}) (${selector(name, matchers)}${offset})`;
 }
 
-/** Increase over all replicas within a window such as `1h`. With `ago`, the window ends that long ago. */
+/** Increase over all replicas within a window such as `1h`. If `ago` is set, the window ends that long ago. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -232,10 +232,10 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
 }
 
 /**
- * Positive increase of a counter within a window. A counter with labels appears with its first event, which `increase`
- * does not count. The counter's absence before the window reveals that first event, unless Prometheus was not scraping
- * recalld at that time. The counter's maximum within the window also counts events before a restart, which sets the
- * counter to 0.
+ * Positive increase of a counter within a window. A counter with labels does not exist before its first event, so
+ * `increase` does not count that event. The counter's absence before the window reveals that first event, unless
+ * Prometheus was not scraping recalld at that time. The counter's maximum within the window also counts events before a
+ * restart, which sets the counter to 0.
  */
 export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],

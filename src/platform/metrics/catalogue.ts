@@ -2,7 +2,7 @@
  * All metrics that recalld exports: the only place that defines their names, help texts, labels and buckets.
  * docs/reference/metrics.md is generated from this file, and the exporter refuses metrics that are not defined here.
  * Stored gauges (`stored`) are made from the latest database rows, which are cached in memory and reloaded every few
- * seconds. All other metrics are counted by the process that exports them.
+ * seconds. All other metrics are measured by the process that exports them.
  */
 import { checkKinds } from '../../checks/rules/check-state.ts';
 import { queryOutcomes, runStatuses, severities, verdicts } from '../../core/model.ts';

@@ -46,7 +46,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
       }),
   );
   command.addCommand(
-    configuredCommand('list', 'List the API keys and their number of console sessions.', 'recalld keys list').action(
+    configuredCommand('list', 'List the API keys and count their console sessions.', 'recalld keys list').action(
       async (options: ConfiguredOptions) => {
         const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
           store.db.platform.keys.list(),

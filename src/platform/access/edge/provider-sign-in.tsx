@@ -1,4 +1,4 @@
-/** Routes that send the browser to the OpenID Connect provider and receive it when it comes back. */
+/** Routes that redirect the browser to the OpenID Connect provider and handle its return. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';

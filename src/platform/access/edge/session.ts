@@ -136,7 +136,8 @@ export function cookieName(request: FastifyRequest, name = 'session'): string {
 }
 
 /**
- * X-Forwarded-Proto is trusted: a client that forges it can only keep its own cookie from being sent over plain HTTP.
+ * X-Forwarded-Proto is trusted from every client: forging it only marks the client's own cookie as Secure, and browsers
+ * do not send such a cookie over plain HTTP.
  */
 function isOverTls({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers['x-forwarded-proto'] === 'https';

@@ -61,7 +61,7 @@ function signInPage({ frame, next, problem, provider }: SignInPageProps): string
             aria-describedby={problem === null ? 'hint' : 'problem hint'}
           />
           <p id="hint" class="lead">
-            A key with scope <code>read</code> can view pages; a key with scope <code>admin</code> can also make
+            A key with the <code>read</code> scope can view pages; a key with the <code>admin</code> scope can also make
             changes. Create keys with <code>recalld keys create</code>.
           </p>
           <button type="submit" class={provider === null ? undefined : 'quiet'}>

@@ -76,7 +76,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ],
     [
       aProvider('http://login.example', '{admin: [ops]}'),
-      'server.oidc.issuer must be an https:// URL without a query (http:// only on this machine).',
+      'server.oidc.issuer must be an https:// URL without a query; http:// is allowed only for a provider on this machine.',
     ],
     [
       aProvider('https://login.example', '{}'),
