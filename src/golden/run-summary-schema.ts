@@ -161,7 +161,7 @@ export const runSummarySchema = z.object({
   failure: z
     .object({
       explanation: z.string().describe('One sentence that states the error and the number of affected queries.'),
-      code: z.string().describe('Code of the first error: `connection_refused`, `http_500`, `timeout`.'),
+      code: z.string().describe('Code of the first error, such as `connection_refused`, `http_500` or `timeout`.'),
       queries: count.describe('Number of queries that failed with this code.'),
       others: count.describe('Number of queries that failed with another code.'),
       not_asked: count.describe('Number of queries that were not sent because the retriever was down.'),
@@ -175,7 +175,7 @@ export const runSummarySchema = z.object({
     stale: count
       .nullable()
       .describe(
-        'Number of superseded documents: their text has another id, or the manifest lists them as deleted. Their queries are excluded from comparisons.',
+        'Number of superseded documents: the store contains their text under another id, or the manifest lists them as deleted. Their queries are excluded from comparisons.',
       ),
     lost: count
       .nullable()

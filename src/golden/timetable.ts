@@ -6,7 +6,7 @@ import type { GoldenSchedule } from './watched-pipeline.ts';
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 /**
  * Maximum number of ticks in quiet hours that are skipped in the search for the next run. With one tick per minute,
- * these are more than three days.
+ * this number covers more than three days.
  */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;

@@ -44,7 +44,7 @@ const sentences = [
 
 type WarningKind = (typeof sentences)[number][0];
 
-/** Kinds of warnings about entries that were skipped: they are in the file but not in the set. */
+/** Kinds of warnings about skipped entries, which are in the file but not in the set. */
 const skipped: readonly WarningKind[] = [
   'document_empty',
   'grade_missing',

@@ -41,8 +41,8 @@ const MAX_PARTS = 5;
  * Returns the chunks that may replace a missing text, best first. If some chunks have the same text as the missing
  * document, returns only those chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing
  * text's three-word sequences. If there is no such chunk, the document may have been split. In that case, returns the
- * chunks that have at least 0.8 of their own three-word sequences in the missing text, longest chunk first. Returns
- * nothing if no chunk is similar enough, because a proposal would be a guess.
+ * chunks for which at least 0.8 of the three-word sequences also occur in the missing text; chunks that contain more of
+ * the missing text come first. Returns nothing if no chunk is similar enough, because a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -80,14 +80,14 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
 }
 
 /**
- * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest marks it as
- * deleted. `lost`: nothing replaced it, so retrieval became worse.
+ * Why a judged document is missing from the store. `superseded`: the store contains its text under another id, or the
+ * manifest marks the document as deleted. `lost`: nothing replaced it, so retrieval became worse.
  */
 export type DocumentFate = 'superseded' | 'lost';
 
 /**
- * If at least this share of all judged documents disappears and their texts are unknown, the index was re-chunked or
- * its documents got new ids.
+ * If at least this share of the judged documents is missing, the index was probably re-chunked, or its documents
+ * probably got new ids. Missing documents whose texts are unknown then count as superseded.
  */
 const NEARLY_ALL = 0.8;
 

@@ -27,10 +27,11 @@ const RELEVANT_GRADE = 2;
 
 /**
  * Groups queries that have the same tags and whose texts are equal except for case and punctuation. Drops
- * near-duplicates of golden queries, and of other live queries. Then takes turns among six groups of queries: no
- * relevant graded document, negative feedback, no similar golden query, positive feedback, clicks, high frequency. Each
- * turn chooses the most frequent query of its group; in the first group, it chooses the query with the worst grades.
- * Queries that are in none of these groups are not chosen.
+ * near-duplicates of golden queries, and of other live queries. Then chooses one query at a time, in round-robin order,
+ * from six groups: queries for which no graded document is relevant, queries with negative feedback, queries without a
+ * similar golden query, queries with positive feedback, queries with clicks, and frequent queries. Chooses the query
+ * with the worst grades from the first group, and the most frequent query from every other group. Queries that are in
+ * none of these groups are not chosen.
  */
 export function chooseQueries(
   candidates: readonly CandidateQuery[],
@@ -166,7 +167,7 @@ function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
   return {
-    /** Positive feedback on the results, without clicks. */
+    /** Number of times that users gave positive feedback on the results; clicks are not counted. */
     positive: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'positive'),
     negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
     clicks: count(({ kind }) => kind === 'click'),

@@ -14,7 +14,7 @@ type LineSeparator = 'blanks' | 'tabs' | ',' | ';';
 
 export interface QrelsForm {
   readonly separator: QrelsSeparator;
-  /** Number of columns in every line, and the line from which it was taken. */
+  /** Number of columns in every line; `widthLine` is the line that determines this number. */
   readonly width: number;
   readonly widthLine: number;
   readonly query: number;
@@ -158,7 +158,7 @@ function headerForm(
   choices: ColumnChoices,
 ): QrelsForm {
   const columns = cells.map((name, index) => readingOf(name, index, place, choices));
-  // If no column has the name of a query id, the column `query` becomes the id.
+  // If no column name stands for a query id, the column `query` is read as the query id.
   const hasId = columns.some(({ readAs }) => readAs === 'query_id');
   const found = columns.map((column) =>
     column.readAs === 'query' && !hasId ? { ...column, readAs: 'query_id' as const } : column,
@@ -261,7 +261,7 @@ function separatorOf(lines: readonly SourceLine[], first: SourceLine): LineSepar
   if (other === undefined) return separator;
   throw malformed(
     first,
-    `can be read with columns separated by ${separatorNames[separator]} and by ${separatorNames[other]}; separate the columns with tabs`,
+    `can be read with columns separated by either ${separatorNames[separator]} or ${separatorNames[other]}; separate the columns with tabs`,
   );
 }
 
@@ -286,14 +286,14 @@ function refuseTwoReadings(lines: readonly SourceLine[], separator: LineSeparato
   if (roles === beirColumns && separator === 'tabs' && lines.every(isTrecInBlanks)) {
     throw malformed(
       rows[0]?.line ?? { file: '', line: 1 },
-      'can be read as "query document grade" with tabs and as "query 0 document grade" with blanks and tabs; separate all columns with tabs',
+      'can be read either as "query document grade" separated by tabs or as "query 0 document grade" separated by blanks and tabs; separate all columns with tabs',
     );
   }
   if (roles === beirColumns) {
     if (fitting.length < 2 || !fitting.every(({ cells }) => /^(0|Q0)$/i.test(cells[1] ?? ''))) return;
     throw malformed(
       fitting[0]?.line ?? lines[0] ?? { file: '', line: 1 },
-      'can be read as "query document grade" and as TREC judgments without a grade; write all four TREC columns',
+      'can be read either as "query document grade" or as TREC judgments without a grade; write all four TREC columns',
     );
   }
   const odd = fitting.find(({ cells }) => !/^(Q0|\d{1,9})$/i.test(cells[1] ?? ''));

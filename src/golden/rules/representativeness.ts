@@ -17,11 +17,11 @@ const PAIRS = 200;
 const TYPICAL = 5;
 
 /**
- * Clusters the live queries with spherical k-means, into at most 64 clusters; up to that number, a cluster has about 25
- * queries. A golden query belongs to the cluster of the most similar live query. A live query is covered if its cosine
- * with a golden query is at least the median cosine of its cluster. The median is taken over at most 200 random pairs
- * per cluster, so that the threshold fits the cosines of the embedding model. Clusters with a single query use the
- * median over all clusters.
+ * Clusters the live queries with spherical k-means, into one cluster per 25 queries, but at most 64 clusters. A golden
+ * query belongs to the cluster of the most similar live query. A live query is covered if its cosine with a golden
+ * query is at least the median cosine of its cluster. The median is taken over at most 200 random pairs per cluster, so
+ * that the threshold fits the cosines of the embedding model. Clusters with a single query use the median over all
+ * clusters.
  *
  * The same input yields the same result.
  *
@@ -151,7 +151,7 @@ function nearestGolden(live: Matrix, golden: Matrix) {
   return {
     /** Cosine of each live query to its nearest golden query; -2 if there is none. */
     toLive,
-    /** Index of the live query that is most similar to each golden query. */
+    /** For each golden query, the index of the most similar live query. */
     ofGolden,
   };
 }

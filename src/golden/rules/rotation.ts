@@ -86,10 +86,10 @@ export function describeLevels(levels: Levels, key: string): string {
  * these runs.
  *
  * A regression check shifts by the amount by which the new version's difference from the baseline is lower than the old
- * version's difference, which counts as at least minus half of the check's drop. There is no shift if the old version
- * showed a regression. After the new version has taken over, the check therefore reports only a further drop. The new
- * version can score lower without a new drop, because the queries that it shares with the baseline may have dropped
- * more than the other queries.
+ * version's difference. In this comparison, a drop of the old version counts as at most half of the check's drop. There
+ * is no shift if the old version showed a regression. After the new version has taken over, the check therefore reports
+ * only a further drop. The new version can score lower without a new drop, because the queries that it shares with the
+ * baseline may have dropped more than the other queries.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

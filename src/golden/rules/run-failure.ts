@@ -12,7 +12,9 @@ export interface RunFailure {
   readonly queries: number;
   /** Number of queries that failed with another code. */
   readonly others: number;
-  /** Number of queries not sent because the retriever was down: a consequence of an outage, never its cause. */
+  /**
+   * Number of queries that were skipped because the retriever was down: a consequence of an outage, never its cause.
+   */
   readonly notAsked: number;
   /** Number of all queries that have been run, including failed ones. */
   readonly total: number;
@@ -108,7 +110,8 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
   if (judged.size === 0 || returned.size === 0) return null;
   const never = [...relevantFirst(queries, answers)].filter((id) => !returned.has(id)).slice(0, COMPARED_IDS);
   const unknown = [...returned].filter((id) => !judged.has(id)).slice(0, COMPARED_IDS);
-  const fix = 'If both ids name the same document, fix the ids in the set or retriever.results.id.';
+  const fix =
+    'If both ids name the same document, fix either the ids in the set or the config option retriever.results.id.';
   const warning = (problem: string, { judged: ofSet, returned: ofRetriever, differences }: IdDifference): string => {
     const [set, retriever] = shownIds(ofSet, ofRetriever);
     return `${problem}: the set has ${set}, and the retriever returned ${retriever}; they ${differenceInWords(differences)}. ${fix}`;

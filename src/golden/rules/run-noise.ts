@@ -133,10 +133,10 @@ const CONFIDENCE_OF_NOISE = 0.95;
 /**
  * Returns an upper bound of the variance of the difference between one run of n queries and the mean of K reruns: (W /
  * n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 % Poisson bound for
- * the number of queries whose scores vary. If only the scores of other metrics varied, W assumes that each score that
- * may vary differs by 1 in one of the runs. S is the variance that all queries share, at least 0. It is the upper 95 %
- * bound (chi-square) of the variance of the rerun means, minus the mean query variance between the reruns divided by
- * their number of queries. The result is exactly 0 if every rerun scored the same.
+ * the number of queries whose scores vary. If only the scores of other metrics varied, W is computed as if each score
+ * that may vary differed by 1 in one of the runs. S is the variance that all queries share, at least 0. It is the upper
+ * 95 % bound (chi-square) of the variance of the rerun means, minus the mean query variance between the reruns divided
+ * by their number of queries. The result is exactly 0 if every rerun scored the same.
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;
@@ -193,7 +193,7 @@ const MIN_ACCEPTED = 5;
  */
 export const MAX_ACCEPTED = 30;
 
-/** A drop of at least the minimum effect is not accepted if its p is at most this level. */
+/** A drop of at least the minimum effect is not accepted if its p-value is below this significance level. */
 export const CLEAR_P = 0.01;
 
 /**
@@ -209,13 +209,13 @@ export interface Accepted {
 }
 
 /**
- * Confidence of the bound for all differences. It is high because the scores of a few nights may be alike by chance,
- * and a bound from these nights would then cause repeated pages on later nights.
+ * Confidence level of the bound for all differences. It is high because the scores of a few nights may be alike by
+ * chance, and a bound from these nights would then cause repeated pages on later nights.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
- * Confidence of the bound for drops. It is lower, because only about half of the differences are drops, and because the
- * larger of the two bounds applies.
+ * Confidence level of the bound for drops. It is lower, because only about half of the differences are drops, and
+ * because the larger of the two bounds applies.
  */
 const CONFIDENCE_OF_DROPS = 0.95;
 
@@ -346,7 +346,10 @@ export function chanceOfStreak(p: number, streak: number, trials: number): numbe
   return done;
 }
 
-/** Describes which drop a check detects. `noise` is null without reruns; `runsPerDay` is 0 without a schedule. */
+/**
+ * Describes how large a drop must be for a check to detect it. `noise` is null if there are no reruns; `runsPerDay` is
+ * 0 if there is no schedule.
+ */
 export function describePower(noise: RerunNoise | null, n: number, check: DropCheck, runsPerDay: number): string {
   const { measure, runs } = check;
   const inRuns = plural(runs, 'run');

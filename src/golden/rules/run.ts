@@ -152,7 +152,7 @@ export function failureSentence(runId: string | null, reason: string | null): st
   return `The run ${runId} failed: ${reason ?? 'no reason was recorded.'}`;
 }
 
-/** Returns the share of failed queries, 0..1; 0 without queries. */
+/** Returns the share of failed queries, 0..1; 0 if there are no queries. */
 export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;
   const total = failed + outcomes.ok + outcomes.empty;
@@ -197,7 +197,7 @@ export interface GoldenRun extends NewRun {
   /** Fingerprints of components, such as the store and the embedder, at the end of the run. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly labels: RunLabels;
-  /** Test of forbidden documents; null if the set forbids none, or if the run did not test them. */
+  /** Results of the test for forbidden documents; null if the set forbids none, or if the run did not test for them. */
   readonly forbidden: ForbiddenCounts | null;
   /** Results for the unanswerable queries; null if the set has none, or if the run did not test them. */
   readonly noAnswer: NoAnswerResults | null;

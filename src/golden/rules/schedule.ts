@@ -21,8 +21,8 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
 }
 
 /**
- * Returns the start of the day that contains the given time, in a time zone: midnight, or the first minute of the day
- * if clocks skip midnight.
+ * Returns the time at which the local day that contains `at` began in the given time zone: midnight, or the first
+ * minute of the day if clocks skip midnight.
  */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);

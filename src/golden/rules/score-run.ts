@@ -20,7 +20,10 @@ export function scoringOf(
   return { cutoffs, relevanceLevel, measures: [...measuresOf(queries), ...gains] };
 }
 
-/** Returns `all`, `alive` if some queries are dead, and the segments from the settings. */
+/**
+ * Returns the segment `all`, then the segment `alive` (only if some, but not all, queries are in `dead`), and then the
+ * segments from the settings.
+ */
 export function segmentsToScore(
   queries: readonly GoldenQuery[],
   { segmentKeys, maxSegments }: RunSettings,
@@ -68,7 +71,8 @@ export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
  * Returns the measures of a run with these queries. Includes the measures of unions only if a query has steps, because
- * they add nothing to recall if no query does. If they are computed, a query without steps counts as one step.
+ * they add nothing to recall if no query has steps. If they are computed, a query without steps is treated as a query
+ * with one step.
  */
 export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
   return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));

@@ -1,6 +1,7 @@
 /**
- * Measures which share of the relevant documents in a golden set each retriever stage keeps, and which share it loses.
- * Each share is computed per query, over its relevant documents (like recall), and then averaged over the queries.
+ * Measures what share of the relevant documents in a golden set each retriever stage keeps, and what share each stage
+ * loses. Each share is computed per query, over its relevant documents (like recall), and then averaged over the
+ * queries.
  */
 
 import type { GoldenQuery } from '../../core/model.ts';
@@ -49,8 +50,8 @@ export interface StagedQuery {
 }
 
 /**
- * Returns the judged queries with their ranks by stage, without queries that have no relevant document. The document
- * ids in `answers`, in `stagesOf` and in the judgments must have the same form.
+ * Returns the judged queries that have a relevant document, each with the ranks of its documents in every stage. The
+ * document ids in `answers`, in `stagesOf` and in the judgments must have the same form.
  */
 export function stagedQueries(
   queries: readonly GoldenQuery[],
@@ -196,7 +197,7 @@ function timesOf(latencies: readonly number[]) {
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }
 
-/** Returns how much of a response's time was spent outside all of its stages; empty if that is unknown. */
+/** Returns how much of a response's time was spent outside all stages; an empty array if this time is unknown. */
 function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
   const { stages, latencyMs, hasFailed } = query;
   if (latencyMs === null || hasFailed || stages.size === 0) return [];

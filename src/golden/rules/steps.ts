@@ -1,4 +1,4 @@
-/** Golden queries with several steps, such as the hops of a multi-hop question: their requests and merged results. */
+/** Runs golden queries that have several steps, such as the hops of a multi-hop question, and merges their results. */
 
 import type { GoldenQuery, RetrievedDocument } from '../../core/model.ts';
 import { interleave } from '../../math/ir/union.ts';
@@ -67,7 +67,7 @@ function uniteAnswers({ id: queryId, steps = [] }: GoldenQuery, answers: readonl
   };
 }
 
-/** Returns the ranking of each step, in step order; a single ranking for a query without steps. */
+/** Returns the ranking of each step, in step order; for a query without steps, returns a single ranking. */
 export function rankingsOf(documents: readonly RetrievedDocument[]): (readonly RetrievedDocument[])[] {
   if (documents.every(({ step }) => step === undefined)) return [documents];
   const rankings: RetrievedDocument[][] = [];

@@ -103,7 +103,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
     places,
     tags: tagged,
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
-    /** True if cells that a spreadsheet would execute begin with an apostrophe, which must be removed. */
+    /** True if an apostrophe guards each cell that a spreadsheet would execute; the apostrophe must be removed. */
     isGuarded,
   };
 }

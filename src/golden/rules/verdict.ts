@@ -54,8 +54,8 @@ export interface MeasuredDifference {
   /** Number of queries with a lower score. */
   readonly losses: number;
   /**
-   * `reruns` compares with the mean of the runs with which the baseline was pinned, and uses the noise between these
-   * runs. All other methods compare only with the pinned run.
+   * `reruns` compares the run with the mean of the runs with which the baseline was pinned, and uses the noise between
+   * those runs. All other methods compare the run only with the pinned run.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
@@ -68,9 +68,9 @@ const ROUNDING = 1e-12;
  *
  * - `regression` if the mean dropped by at least the minimum effect, and p < alpha;
  * - `improvement` if the mean rose by at least the minimum effect, and p < alpha;
- * - `no_change` if no query changed, or if the whole interval is within the minimum effect and the sign test (exact,
- *   two-sided) shows no common direction (a small difference of the means can hide that 43 queries score worse and none
- *   scores better);
+ * - `no_change` if no query changed, or if the whole interval is within the minimum effect and the exact, two-sided
+ *   sign test shows no common direction; the sign test is needed because a small difference between the means can hide
+ *   that 43 queries score worse and none scores better;
  * - `inconclusive` otherwise.
  *
  * `unjudged` is never a regression or an improvement, because documents without a judgment may or may not be relevant.

@@ -106,11 +106,11 @@ export type AskEnd = 'asked_all' | 'gave_up';
 
 /**
  * Sends every query once, with its steps in order, and passes the results of each query, including failures, to
- * `onAnswer`. Waits before each query after 20 consecutive failures, which are counted over all callers of the
- * retriever. Stops sending queries after 8 more failures, and records the remaining queries as `error` with the code
- * `not_asked`, so that an outage is reported within seconds, whatever the size of the set.
+ * `onAnswer`. After 20 consecutive failures, which are counted over all callers of the retriever, waits before each
+ * further query. After 8 more failures, stops sending queries, and records the remaining queries as `error` with the
+ * code `not_asked`, so that an outage is reported within seconds, whatever the size of the set.
  *
- * Rejects with the reason of `signal` when it aborts; results that were passed on before remain valid.
+ * Rejects with the reason of `signal` when it aborts; results that have already been passed on remain valid.
  */
 export async function askRetriever(
   retriever: Retriever,

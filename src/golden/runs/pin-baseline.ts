@@ -75,8 +75,8 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
 }
 
 /**
- * Maximum number of earlier runs on which the noise is measured. Together with the pinned run, these are ten runs, the
- * number for which regression checks are calibrated.
+ * Maximum number of earlier runs on which the noise is measured. Including the pinned run, the noise is measured on at
+ * most ten runs, the number for which regression checks are calibrated.
  */
 const MAX_EARLIER_RUNS = 9;
 

@@ -59,7 +59,10 @@ export async function versionsToRun(
   return [fromVersion, toVersion];
 }
 
-/** Returns by how much completed rotations have shifted the thresholds of checks, up to the set version of a run. */
+/**
+ * Returns by how much the thresholds of checks have shifted in completed rotations to the run's set version or to
+ * earlier versions.
+ */
 export async function readCheckShifts(
   rotations: GoldenRotations,
   { pipeline, goldenSet, goldenSetVersion }: GoldenRun,
@@ -107,10 +110,11 @@ export async function overlappingRuns(
 }
 
 /**
- * Lets the new version take over once enough ticks have completed runs of both versions. From then on, the scores of
- * the new version are exported. Thresholds shift with the mean score of the set, so that an unchanged retriever gets
- * the same verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift would hide a
- * wrong import. The change is recorded as a deployment, with the mean scores of both versions on the overlapping runs.
+ * Lets the new version take over once the runs of both versions have completed at enough ticks. From then on, the
+ * scores of the new version are exported. Thresholds shift with the mean score of the set, so that an unchanged
+ * retriever gets the same verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift
+ * would hide a wrong import. The change is recorded as a deployment, with the mean scores of both versions on the
+ * overlapping runs.
  */
 export async function advanceRotation(
   context: Context,

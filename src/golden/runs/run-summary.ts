@@ -62,7 +62,7 @@ function withRatio(results: NoAnswerResults) {
   return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
-/** Like `summarizeRun`, but for a run in progress, also returns its scores so far. */
+/** Like `summarizeRun`, but also returns the scores so far if the run is in progress. */
 export async function summarizeRunSoFar(
   context: Context,
   run: GoldenRun,

@@ -114,7 +114,10 @@ function withNamingOf({ settings: { chunkSeparator } }: GoldenRun, { settings }:
   return chunkSeparator === undefined ? settings : { ...settings, chunkSeparator };
 }
 
-/** Returns the forbidden documents that a run returned; null if the set forbids none, or if the run had no test. */
+/**
+ * Returns the forbidden documents that a run returned; null if the set forbids none, or if the run did not test for
+ * them.
+ */
 export async function readForbiddenResults(
   runs: GoldenRuns,
   { id, forbidden }: GoldenRun,
@@ -140,7 +143,7 @@ export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
 
 /**
  * Compares two completed runs, using only the queries that have no stale labels in the second run. If the first run is
- * pinned, accounts for its retriever noise.
+ * a pinned baseline, accounts for the retriever noise that is stored with the baseline.
  *
  * @param measure the metric by which the changed queries are sorted, such as `ndcg@10`
  * @param extent `computed`: compares all segments, which takes seconds. `as_stored`: uses the comparison that is stored

@@ -11,7 +11,7 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { createGoldenRun, latestVersion, manualRun } from './run-golden-set.ts';
 
-/** Maximum number of consecutive failed sentinels that are read to find out when sentinels began to fail. */
+/** Maximum number of earlier sentinels that are read to determine since when sentinels have been failing. */
 const MAX_IN_A_ROW = 300;
 
 /**
@@ -73,7 +73,7 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
  * recorded.
  */
 const LOOK_BACK_MS = DAY_MS;
-/** Maximum number of runs in progress that are read. A series never has more runs in progress. */
+/** Maximum number of runs in progress that are read. A series never has more than this number. */
 const MAX_RUNNING = 20;
 /** Number of full runs whose scores determine the choice of sentinel queries. */
 const HISTORY_RUNS = 5;

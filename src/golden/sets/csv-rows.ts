@@ -16,7 +16,7 @@ const MAX_ROW_LENGTH = 1024 * 1024;
  * must have no text after the last column.
  *
  * @param mayStandAlone allows rows that consist of their first cell only
- * @throws RecalldError `file_malformed`, and the errors of reading the lines
+ * @throws RecalldError `file_malformed`, and any error that occurs while the lines are read
  */
 export async function* csvRows(
   lines: AsyncIterable<readonly SourceLine[]>,
@@ -103,7 +103,7 @@ function quoteCount(text: string): number {
 
 /**
  * Returns the delimiter that yields the most known column names; ties are broken by the number of columns. Throws if
- * two delimiters yield equally many known names, and at least two.
+ * the two best delimiters yield the same number of known names, and this number is at least two.
  */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters
@@ -116,7 +116,7 @@ function delimiterOf(header: SourceLine): string {
     return best?.delimiter ?? ',';
   }
   const names = [best, other].map(({ delimiter }) => (delimiter === '\t' ? 'tabs' : `"${delimiter}"`));
-  throw malformed(header, `can be read with columns separated by ${names.join(' and by ')}; use only one of them`);
+  throw malformed(header, `can be read with columns separated by either ${names.join(' or ')}; use only one of them`);
 }
 
 /** Returns the column names of a table from the beginning of its file. */

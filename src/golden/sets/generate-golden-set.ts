@@ -213,7 +213,7 @@ async function drawChunks(
   const { ids, vectors, contents } = sample.value;
   if (ids.length === 0) throw impossible('its store is empty.');
   if (contents.every((content) => content === null)) {
-    throw impossible('its store returns no texts; set the text field in vector_store (content).');
+    throw impossible('its store returns no texts; set vector_store.content to the name of the text field.');
   }
   return stratifiedOrder(vectors, seed).flatMap((row) => {
     const [id, content] = [ids[row], contents[row]];

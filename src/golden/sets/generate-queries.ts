@@ -76,15 +76,15 @@ const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
 /**
- * If the retriever has never returned the source chunk of a query, this many queries are enough to conclude that its
- * ids differ from the ids in the store.
+ * If the retriever has never returned the source chunk of a query, this many queries are enough to conclude that the
+ * retriever's ids differ from the ids in the store.
  */
 const NEVER_RETRIEVED = 20;
 
 /**
  * Processes the chunks until there are enough queries. The cost cap is never exceeded: the model is called only if the
  * total cost stays within the cap even if the call needs a repair and both completions have the maximum length. Rejects
- * only with the reason of `signal`; prompts that were recorded before can be passed to the next call.
+ * only with the reason of `signal`; prompts that have already been recorded can be passed to the next call.
  */
 export async function generateQueries(
   deps: {

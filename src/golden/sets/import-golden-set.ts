@@ -179,7 +179,7 @@ async function readJsonObjects(
     if (options.relevanceThreshold !== undefined || options.documentsSeparator !== undefined) {
       throw new RecalldError(
         'usage',
-        `--relevance-threshold and --documents-separator apply only to tables, but ${path} has recalld's own JSON lines format. Remove the options.`,
+        `--relevance-threshold and --documents-separator apply only to tables, but ${path} is in recalld's own JSON lines format. Remove the options.`,
       );
     }
     builder.addLine(parseGoldenLine(row.value, row.place), row.place);

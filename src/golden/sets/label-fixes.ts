@@ -8,7 +8,7 @@ import type { CheckedSet } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
 import { findReplacements } from './missing-documents.ts';
 
-/** Maximum time that the page with stale labels waits for the store and the embedder. */
+/** Maximum time for which the stale-labels page waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
 export type FoundFixes = Awaited<ReturnType<typeof findLabelFixes>>;

@@ -107,8 +107,8 @@ const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'rec
 /**
  * Stores the texts of judged documents for every golden set of the pipeline; see `recordJudgedDocuments`.
  *
- * @throws RecalldError store_unreachable if the store failed (no measurement would show this failure);
- *   database_unreachable
+ * @throws RecalldError store_unreachable if the store failed (an error is thrown because no measurement would show this
+ *   failure); database_unreachable
  */
 export async function recordGoldenDocuments(
   context: Context,

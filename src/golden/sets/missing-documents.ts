@@ -46,7 +46,7 @@ export async function findLostDocuments(
     if (found.kind === 'failed') return { anchors, unknown, gap: found.message };
     const { neighbours } = found.value;
     if (neighbours.length > 0 && neighbours.every(({ content }) => content === null)) {
-      const gap = 'The store returns no texts; set the text field in vector_store (content).';
+      const gap = 'The store returns no texts; set vector_store.content to the name of the text field.';
       return { anchors, unknown, gap };
     }
     const candidates = neighbours.flatMap(({ id: documentId, content, similarity }) =>
@@ -65,8 +65,8 @@ export async function findLostDocuments(
 }
 
 /**
- * Maximum number of missing documents per run whose replacements are searched for. All other missing documents are
- * classified like the majority of these documents.
+ * Maximum number of missing documents for which a run searches the store for replacements. All other missing documents
+ * are classified like the majority of these documents.
  */
 const SEARCHED = 100;
 const SEED = 1;

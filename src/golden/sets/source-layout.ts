@@ -43,7 +43,7 @@ function folderFormat({ path, names, splits }: GoldenPath, options: ReadGoldenSe
     if (trecQrels === undefined) return 'beir';
     throw new RecalldError(
       'usage',
-      `${path} can be read as BEIR (queries.jsonl) and as TREC (${trecQrels}); ${choices}.`,
+      `${path} can be read either as BEIR (queries.jsonl) or as TREC (${trecQrels}); ${choices}.`,
     );
   }
   if (trecQrels !== undefined || names.includes('qrels.tsv') || options.qrelsPath !== undefined) return 'trec';

@@ -9,7 +9,7 @@ import type { GoldenRun } from '../rules/run.ts';
 /** Kinds of deployments that change results; a new version of a golden set does not. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
-/** Number of failed or timed-out queries of the run `r`. It remains known after the results are deleted. */
+/** Number of failed or timed-out queries of the run `r`. The number remains available after the results are deleted. */
 const failedQueries = `
   case when r.outcomes is null
        then (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ('error', 'timeout'))
@@ -65,7 +65,8 @@ export async function readRunFacts(
   return runs.flatMap(({ id }) => {
     const row = byRun.get(id);
     if (row === undefined) return [];
-    // Shares of unjudged documents do not measure quality, and unbounded gains have no minimum effect.
+    // Excludes shares of unjudged documents, which do not measure quality, and unbounded gains, which have no minimum
+    // effect.
     const means = row.means.filter(({ key: { measure } }) => measure !== 'unjudged' && !isUnbounded(measure));
     return [{ ...row, means }];
   });

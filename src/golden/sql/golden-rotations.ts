@@ -59,7 +59,7 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
           [pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt],
         );
         const rows = await queryRows<GoldenRotation>(client, openSql, [pipeline, goldenSet]);
-        if (rows[0] === undefined) throw new Error('a rotation cannot be read after it was stored');
+        if (rows[0] === undefined) throw new Error('a rotation was stored but could not be read back');
         return rows[0];
       });
     },

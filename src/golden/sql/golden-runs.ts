@@ -51,7 +51,7 @@ const selectRun = `
 
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-/** @param by name of the person who starts or cancels runs, for the audit log; null if recalld does */
+/** @param by name of the person who starts or cancels runs, for the audit log; null if recalld itself does so */
 export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   const readLatest = createLatestRuns(pool);
@@ -221,8 +221,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns, oldest first, the runs in progress of which no worker holds a lease, neither for the whole run nor for
-     * one of its batches.
+     * Returns, oldest first, the runs in progress for which no worker holds a lease, whether on the whole run or on one
+     * of its batches.
      */
     async abandoned(): Promise<readonly GoldenRun[]> {
       return queryRows<GoldenRun>(

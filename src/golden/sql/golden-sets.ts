@@ -34,8 +34,8 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
   return {
     /**
      * Adds a version in one transaction, unless the latest version has the same content hash. Concurrent imports of one
-     * name are serialized. Excludes the queries in `origins` whose live query was erased, or whose user was erased
-     * after asking them. Nothing is stored if the signal aborts before the commit.
+     * name are serialized. Excludes the queries in `origins` that come from an erased live query, or from a user whose
+     * data was erased after the query was asked. Nothing is stored if the signal aborts before the commit.
      *
      * @throws RecalldError golden_origin_differs if the import would mix human and generated queries; key_limited if a
      * pipeline outside the scope of the API key uses the set
@@ -58,7 +58,7 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
         await storeOrigins(client, allowed, now);
         signal?.throwIfAborted();
         const created = await readLatest(client, set.name);
-        if (created === null) throw new Error(`golden set ${set.name} cannot be read after it was stored`);
+        if (created === null) throw new Error(`golden set ${set.name} was stored but could not be read back`);
         await recordActs(client, by === null ? [] : [versionAct(set, latest, created, by, now)]);
         return { set: created, created: true };
       });
@@ -210,8 +210,8 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
 }
 
 /**
- * Removes queries whose live query was erased, or whose user was erased after asking them. Takes a lock, so that later
- * erasures wait until the transaction has ended.
+ * Removes queries that come from an erased live query, or from a user whose data was erased after the query was asked.
+ * Takes a lock, so that later erasures wait until the transaction has ended.
  */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;

@@ -128,7 +128,7 @@ export function createLatestRuns(db: pg.Pool) {
   };
 }
 
-/** Reads uncached runs one by one, and drops runs that are no longer the latest from the cache. */
+/** Reads uncached runs one by one, and removes each run from the cache once it is no longer among the latest. */
 function rememberLatest<T>(
   read: (runId: string) => Promise<T>,
 ): (runIds: readonly string[]) => Promise<ReadonlyMap<string, T>> {

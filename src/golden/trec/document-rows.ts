@@ -185,7 +185,7 @@ export class DocumentRows {
    * previous row, or that does not have the usual form (see `readUsualResult`).
    *
    * @param scores column in which the score of each added row is stored; its rank is stored in `ranks`
-   * @returns the start of the first line that has another form or query, which the caller reads or rejects
+   * @returns the start of the first line that was not added, which the caller reads or rejects
    */
   goOn(block: Block, start: number, blank: number, scores: Float64Array, ranks: Int32Array): number {
     const { bytes } = block;

@@ -4,8 +4,8 @@ import { countOf, DocumentRows, DocumentSet, enlarged, type LineIds, type QueryR
 import type { JudgmentTable } from './tables.ts';
 
 /**
- * Maximum average number of moves per row before an insertion sort is abandoned: in the first attempts, and in the last
- * attempt.
+ * Maximum average number of moves per row before an insertion sort is abandoned. `FIRST_MOVES` applies to all attempts
+ * except the last; `MAX_MOVES` applies to the last attempt.
  */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
@@ -20,7 +20,7 @@ export class ResultTable {
   private order = new Int32Array(256);
   private grades = new Float64Array(256);
   private readonly set = new DocumentSet();
-  /** Contains 1 at the number of each judged document that is already in the ranking of the query. */
+  /** Element n is 1 if the judged document with the number n is already in the ranking of the query. */
   private taken = new Uint8Array(256);
   /** Scores of the query being sorted. The lowest bits of each score contain the index of its row. */
   private keys = new Float64Array(256);
@@ -141,7 +141,7 @@ export class ResultTable {
       length,
       judgedFound,
       duplicates,
-      /** Number of results with the same score as the previous, different document. */
+      /** Number of results that have the same score as the previous result but a different document. */
       scoreTies,
       /**
        * `ranksAgree` is the number of pairs of adjacent results, sorted by score, whose scores differ and whose ranks

@@ -29,7 +29,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
 
   it('report ids that the retriever never returns, with an example of each side', () => {
     expect(checkAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
-      ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", and the retriever returned "kb-reset-0"; they differ in the prefix ("doc", "kb"). If both ids name the same document, fix the ids in the set or retriever.results.id.',
+      ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", and the retriever returned "kb-reset-0"; they differ in the prefix ("doc", "kb"). If both ids name the same document, fix either the ids in the set or the config option retriever.results.id.',
       depth: null,
     });
   });
@@ -38,7 +38,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
     const others = answers('DOC_RESET', 'doc-aside').slice(1);
     const one = anAnswer({ queryId: 'q0', documents: documents('doc-reset-0') });
     expect(checkAnswers(queries, [...others, one], 2).ids).toBe(
-      '5 judged documents were never returned, but documents with similar ids were: the set has "doc-reset-1", and the retriever returned "DOC_RESET-1"; they differ in case and hyphens and underscores. If both ids name the same document, fix the ids in the set or retriever.results.id.',
+      '5 judged documents were never returned, but documents with similar ids were: the set has "doc-reset-1", and the retriever returned "DOC_RESET-1"; they differ in case and hyphens and underscores. If both ids name the same document, fix either the ids in the set or the config option retriever.results.id.',
     );
     const two = answers('doc-reset').map((one, i) =>
       i < 2 ? { ...one, documents: documents(`DOC-RESET-${i}`) } : one,

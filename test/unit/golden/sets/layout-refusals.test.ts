@@ -66,7 +66,7 @@ describe('an unknown or wrong format is refused with a fix', () => {
       both,
       '.',
       {},
-      'FOLDER can be read as BEIR (queries.jsonl) and as TREC (qrels.txt); choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex.',
+      'FOLDER can be read either as BEIR (queries.jsonl) or as TREC (qrels.txt); choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex.',
     ],
     [
       'a folder of neither kind',

@@ -108,7 +108,7 @@ describe('readQrels', () => {
     ['blanks in every id of three columns', 'q1 Staff handbook.pdf 1\n', 1, 'has "Staff" where TREC has 0'],
     ['TREC without grades', 'q1 0 17\nq2 0 18\n', 1, 'as TREC judgments without a grade'],
     ['row numbers without a header', '0 2 d7 1\n1 0 d8 1\n2 1 d9 1\n', 1, 'the row numbers of pandas'],
-    ['blanks and commas that both part three columns', 'a b, c, 1\n', 1, 'separated by blanks and by commas'],
+    ['blanks and commas that both part three columns', 'a b, c, 1\n', 1, 'separated by either blanks or commas'],
     ['more columns than names', 'query-id\tcorpus-id\tscore\nq\t0\ta\t1\n', 2, 'has 4 columns, but line 1 has 3'],
     ['an unknown name', 'query-id\tcorpus-id\tscore\tsplit\nq\ta\t1\tdev\n', 1, 'has the unknown column "split"'],
     ['no document in its header', 'qid\tpassage\tlabel\nq\ta\t1\n', 1, 'has the unknown column "passage"'],

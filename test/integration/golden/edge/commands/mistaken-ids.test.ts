@@ -79,7 +79,7 @@ const others = documents([
   { id: 'kb-other', score: 0.8 },
 ]);
 const byOtherIds =
-  'None of the 12 returned documents is judged: the set has "d1", and the retriever returned "kb-reset-router"; they have nothing in common. If both ids name the same document, fix the ids in the set or retriever.results.id.';
+  'None of the 12 returned documents is judged: the set has "d1", and the retriever returned "kb-reset-router"; they have nothing in common. If both ids name the same document, fix either the ids in the set or the config option retriever.results.id.';
 
 describe('document ids that the retriever never returns', () => {
   it('are reported by the run and stored with it', async () => {
