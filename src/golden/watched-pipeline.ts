@@ -31,7 +31,9 @@ export interface WatchedPipeline extends ProbedPipeline {
 
 export interface Shadow {
   readonly name: string;
-  /** Fingerprint of the shadow's retriever. Only results of the same retriever are compared. */
+  /**
+   * Fingerprint of the shadow's retriever. Only results that the shadow returned with this fingerprint are compared.
+   */
   readonly fingerprint: string;
   /** Share of the sampled live queries that the shadow replays. */
   readonly liveRate: number;
@@ -39,7 +41,7 @@ export interface Shadow {
   readonly limits: { readonly concurrency: number; readonly maxPerSecond: number };
   /** Cost per call in US dollars. */
   readonly costPerCall: number;
-  /** nDCG difference that the comparison should detect. */
+  /** nDCG difference that the comparison is planned to detect. */
   readonly difference: number;
   /** Separator after the document id in chunk ids of both retrievers; if null, ids are compared unchanged. */
   readonly chunkSeparator: string | null;
@@ -54,7 +56,7 @@ export interface Shadow {
   readonly asked: WatchedPipeline;
 }
 
-/** Returns the name of a shadow's pipeline, which no configured pipeline can have. */
+/** Returns the name of a shadow's pipeline; no configured pipeline can have such a name. */
 export function shadowPipelineName(pipeline: string, shadow: string): string {
   return `${pipeline}~${shadow}`;
 }

@@ -1,4 +1,4 @@
-/** Members of the context for incidents and notifications. */
+/** Members that incidents and notifications add to the context. */
 
 import type { Pool } from 'pg';
 import type { Receiver } from '../connectors/receivers/receiver.ts';

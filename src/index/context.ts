@@ -1,4 +1,4 @@
-/** The tables and plans that the context contains for index truth and store probes. */
+/** Tables and plans that index truth and the store probes add to the context. */
 import type { Pool } from 'pg';
 import { canariesTable, snapshotsTable } from './probes/probes.ts';
 import { createDocumentsTable } from './truth/documents-table.ts';

@@ -31,8 +31,8 @@ interface RunSink {
   readonly length: number;
   add(block: Block, ids: LineIds, score: number, rank: number): void;
   /**
-   * Adds lines from `start` on by a faster method, and stops at the first line that this method cannot read. Returns
-   * the start of the next line.
+   * Adds lines by a faster method, beginning at `start`, and stops at the first line that this method cannot read.
+   * Returns the start of the next line.
    */
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
@@ -60,7 +60,7 @@ export async function readRunInBatches(
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
   // The caller derives the number of lines that `goOn` added from the growth of this length. The length drops to 0 when
-  // a batch ends, but never within `goOn`.
+  // a batch ends, but never during a call of `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;
@@ -76,7 +76,7 @@ export async function readRunInBatches(
 }
 
 /**
- * Reads a run like `readRunInBatches`, but with lines in any order, and passes on whole queries.
+ * Reads a run like `readRunInBatches`, but accepts lines in any order. No query is split between two calls of `handle`.
  *
  * @param isJudgedQuery called once per query id; results of other queries are dropped
  */

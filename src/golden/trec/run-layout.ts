@@ -66,9 +66,7 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   return layout;
 }
 
-/**
- * Rejects a run in which only the tag seems to be missing, although a different TREC column may be missing or empty.
- */
+/** Rejects a run that seems to lack only the tag, but in which a different TREC column may be missing or empty. */
 function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.columns.length !== TREC_COLUMNS.length - 1) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator));

@@ -204,8 +204,8 @@ class Partition {
   }
 
   /**
-   * Adds the results of every `step`-th query, from query number `first` on, to the table. Keeps the file order within
-   * each query.
+   * Adds to the table the results of query number `first` and of every `step`-th query after it. Keeps the file order
+   * within each query.
    */
   addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
     if (this.count === 0) return;

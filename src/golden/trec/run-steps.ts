@@ -69,8 +69,8 @@ export class RunSteps {
    * a run file; this does not change any score.
    *
    * @param answered 1 for each judged query that has results under its own id
-   * @throws RecalldError file_malformed if a query has results under its own id and also results of steps, or if `q1#2`
-   *   may be a step or an unjudged query because another id of this form, such as `q1#1`, is a judged query
+   * @throws RecalldError file_malformed if a query has results both under its own id and for its steps, or if a query
+   *   id is ambiguous: if `q1#1` is a judged query of its own, `q1#2` may be a step of `q1` or an unjudged query
    */
   *queries(answered: Uint8Array, ids: readonly string[], qrelsPath: string): Generator<readonly [number, Ranking[]]> {
     const judgedLikeSteps = new Map(ids.flatMap((id) => (STEP.test(id) ? [[STEP.exec(id)?.[1], id] as const] : [])));

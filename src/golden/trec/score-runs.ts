@@ -30,7 +30,10 @@ export interface EvaluationCounts {
   readonly answered: number;
   /** Number of judged queries without results; they score 0. */
   readonly missing: number;
-  /** Number of judged queries without a relevant document; they score 0 in most measures, but count in the means. */
+  /**
+   * Number of judged queries without a relevant document; these queries score 0 in most measures, but are included in
+   * the means.
+   */
   readonly queriesWithoutRelevant: number;
   /** Number of judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
@@ -51,7 +54,7 @@ export interface EvaluationCounts {
   readonly scoreTies: number;
 }
 
-/** Reported difference if judged documents are returned, but only for queries for which they are not judged. */
+/** Difference that is reported if a run returns judged documents, but never for a query for which they are judged. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why no result of a run is judged. */
@@ -188,7 +191,7 @@ function ignore({ unjudged, steps }: RunScores, queryId: string): void {
 const BATCH_RESULTS = 2000;
 
 /** Stops reading a run that cannot be scored in batches. */
-const splitQuery = new Error('a query is split over two batches');
+const splitQuery = new Error('a query is split across two batches');
 
 /** Returns null if the results of a query span two batches. */
 async function scoreInBatches(

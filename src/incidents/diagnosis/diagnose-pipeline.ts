@@ -72,7 +72,7 @@ export async function pipelinesToDiagnose(
  * Updates the incident of a pipeline: opens it when an alert fires, adds diagnoses while alerts fire, and closes it
  * when all alerts are resolved. Idempotent; any replica may run it at any time.
  *
- * @param probeParts runs once per incident, to measure the store, embedder and index at its start
+ * @param probeParts runs once per incident, to measure the store, embedder and index when the incident opens
  * @returns null if no alert fires, or if all firing alerts belong to an incident that is already resolved
  * @throws AggregateError with the errors of failed probes; the incident is diagnosed first, without these probes
  */
@@ -275,8 +275,8 @@ async function observe(
     judge: observeJudge(measured, deployments),
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A deployment that is annotated with a time after the first bad measurement is not the cause. A detected change
-    // may be the cause, because it happened before the probe that recorded it.
+    // A deployment whose annotated time is after the first bad measurement is not the cause. A detected change may be
+    // the cause even if it was recorded later, because it happened before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     sentinel:

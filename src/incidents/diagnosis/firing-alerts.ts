@@ -64,7 +64,10 @@ export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date
     .toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
 }
 
-/** Returns the start of the window of the latest value of an alert's measure; empty for a golden score. */
+/**
+ * Returns the start (`from`) of the window that the latest value of an alert's measure covers; an empty object for a
+ * golden score.
+ */
 function dataOf({ measured }: Alert, measurements: AlertFacts['measurements']) {
   const found = measurements.find(
     ({ measure, segment }) => measure === measured?.measure && segment === measured.segment,
@@ -89,9 +92,9 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 }
 
 /**
- * Returns the headline and text of a density alert with the share of poorly covered traffic, which the statistic of the
- * check does not show. Returns an empty object if the share is no higher than in the baseline, because coverage
- * recovered or dropped in only one region of the embedding space.
+ * Returns a headline and a text for a density alert. Both state the share of poorly covered traffic, because the
+ * statistic of the check does not show this share. Returns an empty object if the share is no higher than in the
+ * baseline, because coverage recovered or dropped in only one region of the embedding space.
  */
 function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
   const share = measurements.find((one) => one.measure === 'query_uncovered_ratio' && one.segment === ALL_SEGMENT)

@@ -72,7 +72,7 @@ function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) 
   return { from: goodUntil > first.windowStart ? goodUntil : first.windowStart, until: first.windowEnd };
 }
 
-/** Returns when the density alerts and the drop in feedback began. */
+/** Returns the times at which the density alerts and the drop in feedback began. */
 function otherOnsets(stored: StoredDensityState | null, latest: readonly LatestMeasurement[]): TimeSpan[] {
   const phase = stored?.state.phase;
   const alerts = phase?.kind === 'watching' ? [phase.alerts.page, phase.alerts.ticket] : [];

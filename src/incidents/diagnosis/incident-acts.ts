@@ -22,8 +22,8 @@ export interface Actor {
 }
 
 /**
- * Marks on causes that were diagnosed with this confidence: how many causes users marked, and how many of these as
- * right. The share of right causes and its 95 % CI are null if no cause is marked.
+ * Of the causes that were diagnosed with this confidence, the number that users marked (`marked`), and the number that
+ * users marked as right (`right`). The share of right causes and its 95 % CI are null if no cause is marked.
  */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;

@@ -119,7 +119,10 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       recoveries: Recoveries = new Map(),
     ): Promise<RecordOutcome> => inTransaction(pool, (client) => record(client, firing, diagnosis, at, recoveries)),
 
-    /** Returns true if all firing alerts belong to an incident that is already resolved, so they open no new one. */
+    /**
+     * Returns true if all firing alerts belong to an incident that is already resolved; such alerts open no new
+     * incident.
+     */
     async isEcho(pipeline: string, firing: readonly Alert[], at: Date): Promise<boolean> {
       const last = await queryRow<{ readonly closedAt: Date }>(
         pool,

@@ -1,6 +1,6 @@
 /**
- * Firing alerts of live traffic, and of measures that are monitored for changes without a check. The conditions are
- * those of the alert rules.
+ * Firing alerts on live traffic, and on measures that recalld monitors for changes because they have no check. The
+ * conditions are those of the alert rules.
  */
 
 import { capitalized, decimal, formatValue, percentage } from '../../core/format.ts';

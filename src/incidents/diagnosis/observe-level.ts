@@ -1,4 +1,7 @@
-/** Reads whether a failing score was ever higher, and how users and the judge rate live results. */
+/**
+ * Reads whether a failing score was higher in the first run of its golden set, and how the judge or users rate live
+ * results.
+ */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';

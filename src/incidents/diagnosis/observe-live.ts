@@ -19,8 +19,8 @@ import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedValue } from './rules/observed-live.ts';
 
 /**
- * Measurements of a pipeline before and during its alerts, which have fired since `opened`; `good` is a time before the
- * incident.
+ * Measurements of a pipeline before and during its alerts: `opened` is the onset of the alerts, and `good` is a time
+ * before the incident.
  */
 export interface Around {
   readonly pipeline: string;

@@ -87,8 +87,8 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 };
 
 /**
- * Signs that are not based on a sample: they are counts, or are measured with fixed texts or pairs. Any other sign that
- * is healthy is evidence only for its sample.
+ * Signs that are not based on a sample, such as counts, embeddings of fixed texts, and grades of fixed pairs of a query
+ * and a document. Any other sign that is healthy is evidence only for its sample.
  */
 const unsampled: ReadonlySet<string> = new Set<SignName>([
   'live_relevance',

@@ -1,4 +1,7 @@
-/** Requests and responses for explanations: one query and document, or the missed documents of a golden run. */
+/**
+ * Requests and responses for two kinds of explanation: of one document for a query, and of the documents that a golden
+ * run missed.
+ */
 
 import type { Config } from '../../app/config/schema.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -108,7 +111,7 @@ function filtersOf({ pipelines }: Config, name: string): readonly string[] {
 /**
  * Sends the queries one after another, within the limits of the retriever.
  *
- * @throws RecalldError retriever_busy; the reason of `signal`
+ * @throws RecalldError retriever_busy; the abort reason of `signal`
  */
 export async function explainAll(
   context: Context,

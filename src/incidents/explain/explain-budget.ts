@@ -1,4 +1,7 @@
-/** Limits explanations per API caller and minute: for each one, recalld sends two or three queries to the retriever. */
+/**
+ * Limits the explanations per API caller and minute, because recalld sends two or three queries to the retriever for
+ * each explanation.
+ */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 

@@ -53,7 +53,7 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
      * explanations of this process share these limits. The concurrency limit also limits how many calls of `work` run
      * at the same time, so it covers calls to the store and embedder too.
      *
-     * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
+     * @throws RecalldError retriever_busy; the abort reason of `signal`; errors of `work`
      */
     async take<T>(
       context: Context,

@@ -40,7 +40,7 @@ const breadthOf: Readonly<Record<string, string>> = {
   redis_search: 'EF_RUNTIME',
 };
 
-/** @throws only the reason of `signal` */
+/** @throws only the abort reason of `signal` */
 export async function lookForQuestion(
   pipeline: WatchedPipeline,
   { text, tags, k }: AskedQuestion,
@@ -182,7 +182,7 @@ export async function lookForHubs(
  * Reads the state and history of documents, in the order of the ids.
  *
  * @param asked golden queries whose earlier results may contain the documents; null for all
- * @throws the reason of `signal`, and database errors
+ * @throws the abort reason of `signal`, and database errors
  */
 export async function lookForDocuments(
   { db }: Context,

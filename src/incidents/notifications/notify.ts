@@ -30,7 +30,8 @@ export const sendNotificationsJob = defineCronJob({
  * Records due notifications before it sends them, so that they survive a crash of this process. Failures of receivers
  * are counted (`recalld_notifications_total`) and retried; see `nextAttempt`.
  *
- * @throws AggregateError with the errors that are not failures of a receiver, after all notifications were tried
+ * @throws AggregateError with all errors other than failures of a receiver; thrown only after every notification was
+ *   tried
  */
 export async function notify(context: Context, signal: AbortSignal): Promise<void> {
   const { receivers, db, clock } = context;

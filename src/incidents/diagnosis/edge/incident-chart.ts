@@ -1,6 +1,6 @@
 /**
- * The chart of an incident: the measure of its worst alert, from some time before the incident opened until now or, if
- * it is closed, until some time after it closed.
+ * The chart of an incident: the measure of its worst alert, from some time before the incident opened until some time
+ * after it closed, or until now for an open incident.
  */
 import type { Context } from '../../../core/context.ts';
 import { formatValue, type Unit } from '../../../core/format.ts';
@@ -60,8 +60,8 @@ export async function readIncidentChart(
 }
 
 /**
- * Returns the end of the chart, at most now: after the incident closed, a quarter of its length is shown, but at least
- * half an hour.
+ * Returns the time at which the chart of a closed incident ends. After the end of the incident, the chart continues for
+ * a quarter of the incident's duration, for at least half an hour, but never beyond now.
  */
 function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
   const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;

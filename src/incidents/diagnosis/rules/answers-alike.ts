@@ -5,9 +5,10 @@ import { answeredOf } from './changed-answers.ts';
 export type RepeatedAnswers = NonNullable<ReturnType<typeof repeatedAnswers>>;
 
 /**
- * Compares two consecutive bad runs: of the queries whose results changed since a good run, counts those with the same
- * and those with different new results. Returns null if too few queries have results in all three runs. Also returns
- * null if all changes happened between the two bad runs, because such a change was only observed once.
+ * Compares two consecutive bad runs with a good run. Counts the queries whose results differ from those of the good
+ * run: queries with the same new results in both bad runs, and queries with different new results. Returns null if too
+ * few queries have results in all three runs. Also returns null if all changes happened between the two bad runs,
+ * because such a change was only observed once.
  */
 export function repeatedAnswers(reference: ComparedSide, previous: ComparedSide, now: ComparedSide) {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
@@ -52,8 +53,9 @@ export interface OlderRun {
 }
 
 /**
- * Returns the older run that is most similar to the current run, and the share of queries with the same results for
- * each pair of the older, the reference and the current run. Returns null if the runs share too few queries.
+ * Returns the older run that is most similar to the current run. Also compares the older, the reference and the current
+ * run in pairs: for each pair, returns the share of queries with the same results in both runs. Returns null if the
+ * runs share too few queries.
  */
 export function olderAnswers(older: readonly OlderRun[], reference: ComparedSide, now: ComparedSide) {
   const [good, current] = [listsOf(reference), listsOf(now)];
@@ -89,9 +91,12 @@ function likeness(a: Lists, b: Lists): number | null {
   return shared.filter((id) => isAlike(a.get(id) ?? [], b.get(id) ?? [])).length / shared.length;
 }
 
-/** Minimum Jaccard similarity of two result lists that count as the same, despite small variations of the retriever. */
+/**
+ * Minimum Jaccard similarity at which two result lists count as the same; it allows small variations in a retriever's
+ * results.
+ */
 const SAME_ANSWER = 0.75;
-/** Minimum share of the top documents at the same rank. */
+/** Minimum share of the top documents that have the same rank in both lists. */
 const SAME_PLACES = 0.5;
 const FIRST_PLACES = 5;
 

@@ -103,7 +103,7 @@ export const causeTexts = {
     shows: 'new document versions are waiting to be indexed',
   },
   truncated_texts: {
-    title: 'chunk texts were truncated at indexing',
+    title: 'chunk texts were truncated during indexing',
     action:
       'Check the length limit of the indexing job (chunk size, embedder tokens or column length), and index the full texts again.',
     shows: 'stored texts end in the middle of a sentence',
@@ -180,7 +180,7 @@ export const causeTexts = {
   embedding_model: {
     title: 'embedding models of queries and documents differ',
     action:
-      'Compare the model and revision that embed queries with those that embedded the documents, and roll back the one that changed.',
+      'Compare the embedding model and revision used for queries with those used for documents, and roll back the one that changed.',
     shows: 'a re-embedded stored text gets a different vector',
   },
   uncovered_topic: {

@@ -59,7 +59,9 @@ export function changedAnswers(
     kept: meanOf(full.map(keptOf)),
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
-    /** Among the result lists that still contain their earlier top document, share of those in which it moved down. */
+    /**
+     * Share of the result lists in which the earlier top document moved down, among the lists that still contain it.
+     */
     firstMoved: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
     ),
@@ -72,7 +74,10 @@ export function changedAnswers(
     keptOfThere: meanOf(surviving.map(keptOf)),
     /** Share of shortened result lists in which the top documents remain. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
-    /** Share of changed ranks at which one new document consistently replaces one old document; null if there are few. */
+    /**
+     * Share of changed ranks at which one new document consistently replaces one old document; null if too few ranks
+     * changed.
+     */
     renamed: renamedShare(full),
     /**
      * Numbers of distinct documents: returned by the earlier run, missing from the later run, and new in the later run.
@@ -99,7 +104,7 @@ export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetric
   return { measure: 'ndcg', k };
 }
 
-/** Returns the successful answers, keyed by query id, including those with empty results. */
+/** Returns the answers of successful queries, including queries with empty results, keyed by query id. */
 export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
   return new Map(
     answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),

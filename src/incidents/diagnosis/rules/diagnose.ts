@@ -46,8 +46,8 @@ function readSigns(observed: Observations): Sign[] {
 }
 
 /**
- * If golden and live queries have the same sign, keeps the sign of the golden queries, unless only that of the live
- * queries shows a difference.
+ * If a sign was read from both golden and live queries, keeps the golden one, unless only the live one shows a
+ * difference.
  */
 function oneOfEach(signs: readonly Sign[]): Sign[] {
   return signs.filter((sign, place) => {
@@ -99,7 +99,8 @@ const unaffectedBy: Readonly<
   // Golden queries request their own number of results, so they do not show whether live queries get fewer results than
   // before.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
-  // Documents of this finding are in the store, so healthy counts and judgments still contradict a loss of documents.
+  // The documents of the following three findings are in the store. A steady number of vectors, and judged documents
+  // that still exist, therefore remain evidence against a loss of documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
   missed_vectors: ['foreign', { ...answersHealthy, canary: 'same', index_models: 'one' }],
@@ -243,8 +244,8 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
 }
 
 /**
- * Minimum size of a part that is measured as a difference. A smaller part may be due to chance, because queries differ
- * and results vary.
+ * Minimum size at which a part of a score drop counts, if the part is due to different results or different queries. A
+ * smaller part may be due to chance, because queries differ and results vary.
  */
 const MIN_TO_TELL = 0.02;
 

@@ -217,8 +217,9 @@ const MIN_SCORE_LEFT = 0.02;
 const SURE_SCORE_LEFT = 0.05;
 
 /**
- * Returns the part of an effect that several causes together do not explain: all of it, the parts that no cause changes
- * (failed calls do not explain a drop among successful queries), or nothing.
+ * Returns the part of an effect that several causes together leave unexplained: the entire effect if none of them
+ * explains any of it, otherwise the parts that none of them changes. For example, failed calls do not explain a drop
+ * among successful queries. Returns null if no significant part remains.
  */
 export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShare: number | null): Effect | null {
   const { kind, size, parts } = effect;

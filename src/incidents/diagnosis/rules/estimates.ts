@@ -30,7 +30,10 @@ export function weightOf(sign: SignState, cause: NamedCause, { weights }: Estima
   return cellOf(weights[cause], sign) ?? judgedWeightOf(sign, cause);
 }
 
-/** Weight set by judgment, in nats, from which a sign points to a cause by itself; other signs only support it. */
+/**
+ * Minimum weight, in nats, at which a sign points to a cause by itself; other signs only support the cause. Applies to
+ * the weight that was set by judgment, not to the fitted weight.
+ */
 const OWN_SIGN = 2;
 
 export function isOwnSign(sign: SignState, cause: NamedCause): boolean {

@@ -49,7 +49,10 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** If one vanished document had at least this share of the ranks at which a new document appears, it was renamed. */
+/**
+ * A new document counts as renamed if one vanished document had at least this share of the ranks at which the new one
+ * appears.
+ */
 const RENAMED = 0.8;
 
 /**

@@ -35,18 +35,16 @@ export function hurtSegment(losses: readonly QueryLoss[], { segmentKeys, maxSegm
 
 export type HurtSegments = NonNullable<ReturnType<typeof hurtSegments>>;
 
-/**
- * A segment counts as lost if at least this share of its queries is affected, and as intact if at most the share
- * WHOLE_SEGMENT is affected.
- */
+/** A segment counts as lost if at least this share of its queries is affected. */
 const LOST_SEGMENT = 0.7;
+/** A segment counts as intact if at most this share of its queries is affected. */
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
 /**
- * Maximum probability that affected queries spread at random would divide the segments so clearly into lost and intact
- * ones.
+ * Maximum probability of so clear a division into lost and intact segments if the affected queries were distributed at
+ * random.
  */
 const SPLIT_BY_CHANCE = 0.01;
 

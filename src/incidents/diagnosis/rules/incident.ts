@@ -215,8 +215,8 @@ function looksBack(alert: Alert, recoveredAt: Date): boolean {
 }
 
 /**
- * Returns true if an alert only shows the fault of an incident that has resolved, and therefore does not open a new
- * one. A critical alert is an echo only if it is about query density; otherwise the fault may have returned.
+ * Returns true if an alert only shows the fault of an incident that is already resolved; such an alert opens no new
+ * incident. A critical alert is an echo only if it is about query density; otherwise the fault may have returned.
  */
 export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
   if (at.getTime() - resolvedAt.getTime() > ECHO_MS || (alert.severity === 'critical' && !isDensity(alert)))
@@ -299,8 +299,8 @@ export function replacesLast(
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
- * Returns true if a later diagnosis without a new run only lowers the confidence: the signs weaken because the fault is
- * being repaired or because old live queries leave the window, and would otherwise turn a known cause into `unknown`.
+ * Returns true if a later diagnosis, without a new run, only lowers the confidence. Its signs weaken because the fault
+ * is being repaired or because old live queries leave the window; they must not turn a known cause into `unknown`.
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
   return (

@@ -2,7 +2,7 @@
 import type { EffectKind } from './effects.ts';
 import type { SignName } from './signs.ts';
 
-/** For each effect, the sign that shows it and the states in which it does. */
+/** For each effect, the sign that shows the effect, followed by the states in which that sign shows it. */
 export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
   latency: ['latency', 'rose'],
   labels: ['labels', 'some_gone', 'many_gone'],

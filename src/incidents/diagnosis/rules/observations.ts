@@ -79,7 +79,8 @@ export interface ObservedLevel {
 }
 
 /**
- * Numbers of distinct judged documents: `probed` were looked up, `stale` of these are superseded, and `lost` are lost.
+ * Numbers of distinct judged documents: those that were looked up (`probed`) and, among these, the superseded ones
+ * (`stale`) and the lost ones (`lost`).
  */
 export type ObservedLabels = Readonly<Record<'probed' | 'stale' | 'lost', number>>;
 
@@ -112,7 +113,7 @@ export interface ObservedCanary {
 export interface ObservedDensity extends EstimatedValue {
   /** True if the density alert fires and recalld has measured no recovery. */
   readonly hasFallen: boolean;
-  /** Classification of the queries by the density alert; null if the alert did not classify them. */
+  /** How the density alert classified the queries; null if it did not classify them. */
   readonly questions: 'new' | 'same' | null;
 }
 
@@ -126,7 +127,7 @@ export type OwnWork =
   | { readonly kind: 'done' }
   /** `starved`: delays in recalld made the measured latencies of the run too long. */
   | ({ readonly kind: 'starved' } & OwnDelays)
-  /** `overdue`: no golden run started for `intervals` scheduled intervals. */
+  /** `overdue`: no golden run has started for a number of scheduled intervals (`intervals`). */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
   /** `failed`: a golden run did not complete although the retriever responded. */
   | { readonly kind: 'failed'; readonly goldenSet: string; readonly reason: string };
@@ -147,8 +148,8 @@ export interface RunsSeen {
   /** Key of the failing measure of golden runs; null if no such measure fails. */
   readonly key: RunMetricKey | null;
   /**
-   * Values of the measure that fails its threshold, in this run and in the first run of the golden set; null if no
-   * measure fails its threshold.
+   * Values of the measure that is below its threshold, in this run and in the first run of the golden set; null if no
+   * measure is below its threshold.
    */
   readonly level: ObservedLevel | null;
   readonly reference: {
@@ -242,7 +243,10 @@ function latency95(answers: readonly QueryAnswer[]): number | null {
 }
 
 const MIN_TIMED = 20;
-/** A latency is slow if it is at least twice the usual one and the increase exceeds the delays on a busy host. */
+/**
+ * A query took far longer than usual if its latency is at least twice the usual latency and the increase exceeds the
+ * delays on a busy host.
+ */
 const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 

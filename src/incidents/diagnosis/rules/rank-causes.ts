@@ -45,8 +45,8 @@ export interface CauseRanking {
 /**
  * Log-linear model: the score of a cause is its prior plus the weights of the signs, divided by the temperature. Scores
  * are relative to `unknown`, whose score is 0. A cause that explains no firing effect is excluded; a cause is penalized
- * for each effect that it does not explain. A cause without a sign that points to it never exceeds its prior, however
- * well weaker signs fit. docs/explanation/diagnosis.md describes how weights, priors and temperature were estimated.
+ * for each effect that it does not explain. A cause without a sign that points to it never exceeds its prior, even if
+ * all weaker signs fit it. docs/explanation/diagnosis.md describes how weights, priors and temperature were estimated.
  *
  * @param signs measured signs, at most one per name
  * @param effects effects of the firing alerts; empty if unknown
@@ -88,7 +88,8 @@ const distinguishedBy: Readonly<Partial<Record<Cause, readonly (readonly [SignNa
     ['again', 'differs'],
     ['variety', 'collapsed'],
   ],
-  // Results that differ each time also miss near neighbors, so another sign is required.
+  // Not only wrong index parameters, but also random results miss near neighbors, so the cause `index_parameters`
+  // requires another sign.
   index_parameters: [['ann_recall', 'fell'], ['index_settings'], ['again', 'repeats']],
 };
 

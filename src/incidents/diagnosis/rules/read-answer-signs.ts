@@ -1,4 +1,4 @@
-/** Reads the signs that compare golden run results with the last good run. */
+/** Reads the signs from the comparison of a golden run's results with those of the last good run. */
 import { count, decimal, percentage, signed } from '../../../core/format.ts';
 import { metricName } from '../../../math/ir/metric-key.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
@@ -82,8 +82,8 @@ const STAY = 0.93;
 const MOVE = 0.85;
 
 /**
- * Reads whether the surviving documents are still returned for the same queries, as they are if other documents were
- * deleted.
+ * Reads whether the surviving documents are still returned for the same queries. If the only fault is that other
+ * documents were deleted, this is the case.
  */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
@@ -145,8 +145,8 @@ function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Si
 }
 
 /**
- * Minimum number of lists that match another query's earlier list. Fewer matches may be due to chance, and so may fewer
- * than twice the usual number.
+ * Minimum number of lists that match another query's earlier list. A number of matches below this minimum, or below
+ * twice the usual number, may be due to chance.
  */
 const MIN_FOREIGN = 5;
 const FOREIGN_SHARE = 0.04;

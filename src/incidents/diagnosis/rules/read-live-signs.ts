@@ -153,9 +153,9 @@ function readTopQuery(observed: ObservedValue): Sign[] {
 /** Minimum drop in the share of queries in the usual language. */
 const OTHER_LANGUAGE = 0.08;
 /**
- * A share must differ from its normal value by three standard errors, that is, by this multiple of the half-width of
- * its 95 % CI. One half-width is not enough: if users write in two languages, chance alone moves the share that far
- * down in one of forty windows.
+ * A share must differ from its normal value by three standard errors. This factor converts the half-width of the 95 %
+ * CI, which is 1.96 standard errors, to three standard errors. One half-width is not enough: if users write in two
+ * languages, chance alone moves the share that far down in one of forty windows.
  */
 const THREE_SIGMA = 3 / 1.96;
 

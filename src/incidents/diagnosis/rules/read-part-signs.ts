@@ -92,8 +92,8 @@ const TIMES_SPREAD = 1.5;
  */
 const MIN_AGREEMENT = 0.2;
 /**
- * Results count as distant if the share of results in the longer list of nearest documents dropped by at least this
- * fraction of the drop in agreement.
+ * Results that are no longer among the nearest documents count as distant if many of them are also missing from the
+ * longer list: the share of results in that list must drop by at least this fraction of the drop in agreement.
  */
 const FAR = 0.5;
 /**

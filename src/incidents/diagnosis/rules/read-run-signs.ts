@@ -1,4 +1,7 @@
-/** Reads the signs that compare a golden run with the last good run and the runs around both. */
+/**
+ * Reads the signs from a golden run and from its comparison with the last good run, the preceding bad run and older
+ * runs.
+ */
 
 import { decimal, formatValue, minute, percentage, plural, signed } from '../../../core/format.ts';
 import { ANSWER, ERRORS_SHARE, failedShare } from '../../../golden/rules/run.ts';
@@ -170,8 +173,8 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
   const numbers = `${measure} is ${decimal(now)}; it was ${decimal(first)} in the first run of the golden set.`;
   const state = first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low';
   const level = sign('level', state, numbers, { before: first, now, unit: 'score' });
-  // If judgments became wrong after the first run, this appears as missing documents, so ratings are compared only if
-  // the score was always low.
+  // Judgments that became wrong after the first run show up as missing judged documents. Ratings are therefore compared
+  // only if the score was always low.
   if (opinions === null || level.state === 'was_higher') return [level];
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
@@ -192,7 +195,7 @@ function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
 }
 
 function readReference({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
-  // If results vary even without a fault, the retriever is not at fault if they vary now.
+  // If results vary even between good runs, variation in this run is no evidence against the retriever.
   const usual = older?.withReference ?? 1;
   return [
     ...readAnswers(answers, texts, usual),
@@ -269,7 +272,11 @@ function readStages(loss: StageLoss): Sign[] {
 const MIN_CHANGED = 6;
 const MOST = 0.75;
 
-/** Minimum share of alternating results in each direction: if all results were restored, the fault was repaired. */
+/**
+ * Results alternate if, among the queries whose results changed in only one of two bad runs, at least this share
+ * changed in the first and at least this share in the second. If all results changed in the first and were restored in
+ * the second, the fault was repaired.
+ */
 const EACH_WAY = 0.2;
 
 function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Sign[] {

@@ -26,8 +26,8 @@ const SMALL_FAULT = 0.1;
 
 /**
  * Maximum weight of a healthy sample, in nats. If a tenth of all documents or queries is affected, the log-likelihood
- * of n samples without a finding is ln(1 - 0.1) * n. Signs that are not healthy, or not based on a sample, have no
- * maximum.
+ * of n samples without a finding is ln(1 - 0.1) * n. The weight of a sign that is not healthy, or not based on a
+ * sample, has no maximum.
  */
 export function mostNats(sign: Sign): number {
   return sign.n === null || !isHealthy(sign) ? Number.POSITIVE_INFINITY : -Math.log(1 - SMALL_FAULT) * sign.n;

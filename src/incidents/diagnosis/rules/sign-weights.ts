@@ -6,7 +6,7 @@ export type SignWeights = {
   readonly [Name in SignName]?: Readonly<Partial<Record<(typeof signStates)[Name][number], number>>>;
 };
 
-/** Weights of signs that occur only when texts are truncated or repeated, or belong to another query. */
+/** Weights of signs that occur only when texts are truncated or repeated, or when results belong to another query. */
 export const textsAsBefore: SignWeights = {
   foreign_lists: { some: -4 },
   common_document: { rose: -3 },

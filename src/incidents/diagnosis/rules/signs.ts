@@ -160,7 +160,7 @@ export type Sign = {
     readonly from: string | null;
     /** Sample size; null if the sign is not based on a sample. */
     readonly n: number | null;
-    /** The measured number; absent for a sign that is not a number. */
+    /** The measured number; absent for a sign that is not measured as a number. */
     readonly values?: SignValues | undefined;
   };
 }[SignName];

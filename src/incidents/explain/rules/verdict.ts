@@ -73,8 +73,8 @@ export interface SeenDocument {
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
    * State of the stored vector. `none`: no chunk has a vector, while chunks of another document do. `unfit`: a search
-   * for the document's own text does not find it, although the same test finds another document. `fits`: the search
-   * finds it. Null: unknown.
+   * for the document's own text does not find the document, although another document passes this test. `fits`: the
+   * search finds it. Null: unknown.
    */
   readonly vector: 'fits' | 'unfit' | 'none' | null;
   /** Deployments since the document was last seen, newest first. */
@@ -190,8 +190,8 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
 }
 
 /**
- * Explains why a document is ranked below k. The explanation is the documents above it or, if nothing about them is
- * remarkable, its score.
+ * Explains why a document is ranked below k. The reason is the documents above it or, if these are unremarkable, the
+ * score of the document itself.
  */
 function placed(
   ranking: readonly RankedDocument[],

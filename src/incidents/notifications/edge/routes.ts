@@ -1,4 +1,4 @@
-/** `/charts/ID-KEY.png`: charts of incidents, which messages link to. */
+/** `/charts/ID-KEY.png`: the incident charts that messages link to. */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../../core/context.ts';

@@ -34,7 +34,9 @@ export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 /** Time for which a failed notification is retried. */
 const RETRY_MS = HOUR_MS;
 
-/** Maximum wait of the first message for a cause. The job runs every 15 s, so the message is sent within 30 s. */
+/**
+ * Maximum time that the first message waits for a cause. The job runs every 15 s, so the message is sent within 30 s.
+ */
 const CAUSE_WAIT_MS = 15_000;
 
 /**
@@ -85,7 +87,7 @@ function isFollowUp({ cause, confidence }: NotifiableIncident, last: Cause | nul
 const FIRST_WAIT_MS = 10_000;
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 
-/** Returns when a failed notification is retried; null after an hour of attempts. */
+/** Returns the time of the next attempt to send a failed notification; null after an hour of attempts. */
 export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | null {
   if (now.getTime() - dueAt.getTime() >= RETRY_MS) return null;
   return new Date(now.getTime() + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)));
@@ -93,7 +95,7 @@ export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | nu
 
 /**
  * @param consoleUrl URL of recalld for browsers; null if it is not configured
- * @param secret key of the links to charts
+ * @param secret HMAC key from which the keys in chart links are derived
  * @param chartPng the chart to attach; null if there is none
  */
 export function messageOf(

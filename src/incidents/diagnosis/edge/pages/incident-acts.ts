@@ -19,7 +19,7 @@ import { causeTexts, namedCauses } from '../../rules/cause.ts';
 import type { Incident } from '../../rules/incident.ts';
 
 /**
- * @param known counts of how often users marked a diagnosed cause as right, by confidence
+ * @param known how often users marked a diagnosed cause as right, by confidence
  * @param silence form with which a user can silence the pipeline
  */
 export function incidentActs(
