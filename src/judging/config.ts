@@ -4,7 +4,7 @@ import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../con
 import type { VectorStoreConfig } from '../connectors/stores/config.ts';
 import { durationSchema } from '../platform/config/times.ts';
 
-/** Longest trailing window; queries received earlier never count in a score. */
+/** Longest trailing window; queries received before it are not part of any score. */
 export const LONGEST_WINDOW = '31d';
 
 const llm = z.strictObject({

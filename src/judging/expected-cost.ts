@@ -36,7 +36,7 @@ export function expectedCost(plan: JudgingPlan) {
     pipeline,
     /** Documents graded per day, including documents from shadows and pooling. */
     gradesPerDay: grades,
-    /** Drift panel pairs graded again per day. */
+    /** Number of pairs in the drift panel; the judge grades all of them again every day. */
     panelPairsPerDay: pairs,
     /** Expected cost per day in US dollars, before the daily limit is applied. */
     dollarsPerDay,

@@ -15,7 +15,7 @@ import { type EpisodeScores, rewritingScores } from './rules/episode-scores.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 import { RELEVANT_GRADE } from './rules/judged-scores.ts';
 
-/** Limits of retriever requests for episodes: one at a time, so that they do not slow down users or golden runs. */
+/** Limits on retriever requests for episodes: one at a time, so that they do not slow down users or golden runs. */
 const LIMITS = { concurrency: 1, maxPerSecond: 2 } as const;
 
 /**
@@ -71,8 +71,8 @@ export async function gradeEpisodes(
 }
 
 /**
- * Grades documents against the user's original text. Returns the grades, keyed by document id; null if the judge
- * cannot grade one of the documents. A deleted document has grade 0.
+ * Grades documents against the user's original text. Returns the grades, keyed by document id; null if any document
+ * cannot be graded. A deleted document has grade 0.
  */
 type Grader = (
   ids: readonly string[],
@@ -82,7 +82,7 @@ type Grader = (
 /**
  * Scores an episode.
  *
- * @returns null if the episode was erased, or if the judge cannot grade one of its documents
+ * @returns null if the episode was erased, or if any of its documents cannot be graded
  * @throws DeferralError
  */
 async function scoreEpisode(

@@ -141,8 +141,8 @@ interface WorkQueue<Item> {
 }
 
 /**
- * Expires work after a day. Then processes items one by one until none is waiting, the budget is spent or a service is
- * unreachable. Each grade is stored immediately, so that none is paid for twice.
+ * First marks items that have waited for a day as expired. Then processes items one by one until none is waiting, the
+ * budget is spent or a service is unreachable. Each grade is stored immediately, so that none is paid for twice.
  *
  * @param work processes one item; if null, items expire but are not processed
  * @throws the reason of `signal`, and RecalldError database_unreachable

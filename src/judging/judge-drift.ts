@@ -12,7 +12,7 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** The current judge. recalld has detected no change in its grades since the time `since`. */
+/** The current judge. `since`: start of the period in which recalld has detected no change in its grades. */
 export interface CurrentJudge {
   readonly judge: Judge;
   readonly since: Date;

@@ -45,7 +45,7 @@ export async function judgePipeline(
       await gradeEpisodes(context, plan, current.judge, signal);
     }
   } finally {
-    // Measures even after an error, because the grades stored before the error count.
+    // Measures even after an error, so that grades stored before the error are included.
     await measureJudged(context, plan, current);
     await measureDrop(context, plan, current);
     await sendEvaluations(context, plan);
@@ -69,8 +69,8 @@ const MIN_ROUND_MS = 50 * MINUTE_MS;
  */
 const KNOWN_PER_ROUND = 200;
 /**
- * Number of empty queries to compare with shadows, as a share of the number of selected queries with documents. Empty
- * queries are expensive: every document that a shadow returns for them must be graded, because users got none.
+ * Number of empty queries to compare with shadows for each selected query with documents. Empty queries are expensive:
+ * every document that a shadow returns for them must be graded, because users got none.
  */
 const SHADOWED_EMPTY_SHARE = 0.2;
 

@@ -62,8 +62,8 @@ export function createJudgePanelTable(pool: Pool) {
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
           pipeline,
         ]);
-        // The panel texts are read as one set. If PostgreSQL looked up one text per grade, as it would plan with stale
-        // statistics, each lookup would read all panel texts.
+        // Reads the panel texts as one set. Otherwise, PostgreSQL might plan one text lookup per grade if its
+        // statistics were stale, and each lookup would read all panel texts.
         await client.query(
           `with today as (select ($3::timestamptz at time zone 'utc')::date as day),
                 places as (select least($4::integer - count(*), $5::integer - count(*) filter (where joined_on = day)) as free

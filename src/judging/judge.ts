@@ -37,7 +37,7 @@ export interface Judge {
   readonly name: string;
   /** Identifies the model, the prompt and every setting that is the same for all documents. */
   readonly fingerprint: string;
-  /** Upper bound of the cost of one call, including the repair request, in US dollars. */
+  /** Upper bound on the cost of one call, including the repair request, in US dollars. */
   maxCost(request: JudgeRequest): number;
   /** Cost in US dollars of a call whose first answer is a valid grade. */
   typicalCost(request: JudgeRequest): number;
@@ -47,7 +47,7 @@ export interface Judge {
 }
 
 const MAX_OUTPUT_TOKENS = 300;
-/** Upper bound of the number of tokens in `{"grade": 3}`. */
+/** Upper bound on the number of tokens in `{"grade": 3}`. */
 const USUAL_OUTPUT_TOKENS = 10;
 
 function requestFor({ query, document }: JudgeRequest): ChatRequest {

@@ -1,6 +1,6 @@
 /**
- * Judged episodes: agent turns that are graded as a whole. An episode is selected with its first retrieval, so that its
- * probability is known.
+ * Judged episodes: agent turns that are graded as a whole. An episode is selected together with its first retrieval, so
+ * that the probability of selecting the episode is known.
  */
 import type { Pool } from 'pg';
 import type { EpisodeRetrieval } from '../live/rules/episodes.ts';
@@ -36,7 +36,9 @@ export function createJudgedEpisodes(pool: Pool) {
         [pipeline, now, leaseUntil],
       ),
 
-    /** Returns the stored retrievals with the episode id of a selected query; none if the query was erased. */
+    /**
+     * Returns the stored retrievals that have the same episode id as a selected query; none if the query was erased.
+     */
     async retrievals(pipeline: string, id: string): Promise<readonly JudgedRetrieval[]> {
       const rows = await queryRows<
         Omit<JudgedRetrieval, 'startedAtMs' | 'embedding'> & {
@@ -84,7 +86,9 @@ export function createJudgedEpisodes(pool: Pool) {
     },
 
     /**
-     * Expires open episodes whose selected query was received before `before`. @returns the number of expired episodes
+     * Marks open episodes as expired if their selected query was received before `before`.
+     *
+     * @returns the number of expired episodes
      */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rowCount } = await pool.query(

@@ -298,7 +298,7 @@ export function createJudgedTable(pool: Pool) {
 
     release: releaseIn(pool, 'judged_queries'),
 
-    /** Expires open queries received before `before`. */
+    /** Marks open queries that were received before `before` as expired. */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rowCount } = await pool.query(
         `update judged_queries set state = 'expired'

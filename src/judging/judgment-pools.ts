@@ -120,7 +120,7 @@ export function createJudgmentPools(pool: Pool) {
     },
 
     /**
-     * Expires pools of queries received before `before`.
+     * Marks pools as expired if their queries were received before `before`.
      *
      * @returns the number of expired pools whose returned documents had been graded
      */

@@ -17,7 +17,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_judged_human_sessions: storedGauge(
-    'Sessions in the trailing window with human judgments. With fewer than 8 sessions, scores come from the model alone and are exported as uncorrected.',
+    'Sessions in the trailing window that have human judgments. With fewer than 8 sessions, scores come from the model alone and are exported as uncorrected.',
     pipeline,
   ),
   recalld_live_judged_last_success_timestamp_seconds: storedGauge(
@@ -33,7 +33,7 @@ export const judgingMetrics = {
     ['pipeline', 'state'],
   ),
   recalld_live_ndcg_pool_gap_queries: storedGauge(
-    'Live queries in the trailing window with graded pools (n of recalld_live_ndcg_pool_gap).',
+    'Live queries in the trailing window that have graded pools (n of recalld_live_ndcg_pool_gap).',
     pipeline,
   ),
   recalld_episode_judged: storedGauge('Graded episodes in the trailing window (n of recalld_episode_hit_rate).', [
@@ -41,15 +41,15 @@ export const judgingMetrics = {
     'segment',
   ]),
   recalld_rewrite_judged: storedGauge(
-    'Graded episodes in the trailing window with a rewritten first query (n of recalld_rewrite_gain).',
+    'Graded episodes in the trailing window whose first query was rewritten (n of recalld_rewrite_gain).',
     ['pipeline', 'segment'],
   ),
   recalld_judge_agreement_sessions: storedGauge(
-    'Sessions in the trailing window graded by both the current judge and people (n of recalld_judge_agreement). From 40 sessions on, low agreement fires an alert.',
+    'Sessions in the trailing window that were graded by both the current judge and people (n of recalld_judge_agreement). From 40 sessions on, low agreement fires an alert.',
     pipeline,
   ),
   recalld_human_agreement_sessions: storedGauge(
-    'Sessions in the trailing window graded by two people (n of recalld_human_agreement).',
+    'Sessions in the trailing window that were graded by two people (n of recalld_human_agreement).',
     pipeline,
   ),
   recalld_judge_min_agreement: storedGauge(

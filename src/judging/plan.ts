@@ -9,7 +9,7 @@ import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 export type JudgingPlan = ReturnType<typeof createJudgingPlans>[number];
 
 /**
- * Creates a plan for each pipeline with `judged`. Judges open connections on their first call.
+ * Creates a plan for each pipeline with `judged`. A judge opens its connections on its first call.
  *
  * @throws RecalldError config_invalid for an unusable address or file of a judge
  */

@@ -44,7 +44,7 @@ export interface ListedJudgment {
 
 /**
  * Readable queries that were selected for human grading: `j` is the selected query and `q` its live query. Queries
- * received before $3, the start of the longest window, no longer count in any score.
+ * received before $3, the start of the longest window, are no longer part of any score.
  */
 const readable = `
   judged_queries j

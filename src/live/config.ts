@@ -110,7 +110,7 @@ export const privacySchema = z
         }
       })
       .describe(
-        'Further patterns to redact, in addition to emails, phone numbers, cards, IBANs, IP addresses, keys and tokens.',
+        'Patterns to redact, in addition to emails, phone numbers, cards, IBANs, IP addresses, keys and tokens.',
       ),
     presidio: presidioSchema.optional(),
   })

@@ -201,10 +201,10 @@ function similarityOf({ results }: LiveQuery): number | null {
 }
 
 /**
- * Samples the recent query (or the queries of the trace) that received negative feedback. If the sampling rate had
- * already selected the query, its probability is raised to 1, because negative feedback alone would select it. A query
- * that is no longer in the buffer is not sampled, so that estimates stay unbiased. Queries that were erased in the
- * meantime stay erased.
+ * Samples the recent query (or the queries of the trace) that received negative feedback. If the query was already
+ * sampled, its probability is raised to 1, because its negative feedback would have caused it to be sampled in any
+ * case. A query that is no longer in the buffer is not sampled, so that estimates stay unbiased. Queries that were
+ * erased in the meantime stay erased.
  */
 export async function promoteNegativeFeedback(
   context: Context,

@@ -138,7 +138,9 @@ const resultSchema = z
     text: z
       .string()
       .nullish()
-      .describe('Text that is passed to the model. Only its length and its repetitions are stored.'),
+      .describe(
+        'Text that is passed to the model. Only the total length of all texts and their share of repeated passages are stored.',
+      ),
     fields: documentFieldsSchema
       .nullish()
       .describe(
@@ -223,7 +225,7 @@ export const liveQuerySchema = z.strictObject({
         .min(0)
         .max(MAX_STEP)
         .nullish()
-        .describe('Position of the retrieval in the turn; default: ordered by occurred_at.'),
+        .describe('Position of the retrieval in the turn; by default, retrievals are ordered by occurred_at.'),
       original_text: text
         .nullish()
         .describe("The user's question before the agent rewrote it. It is stored in the same way as query text."),
@@ -293,8 +295,8 @@ const none: readonly LiveStage[] = [];
 const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriever: null };
 
 /**
- * Reuses the parsed object if it has no other fields. This saves memory, because results make up most of a buffered
- * query.
+ * Reuses the parsed object if it contains only an id and a score. This saves memory, because results make up most of a
+ * buffered query.
  */
 function documentOf(result: Result): RetrievedDocument {
   const { id, score, text: own, fields } = result;

@@ -55,7 +55,7 @@ type FragmentPipelines = ReadonlyMap<string, Pick<LivePipeline, 'limits' | 'pers
  * Creates a function that buffers the fragments of one export.
  *
  * Drops vectors with the wrong dimensions. Also drops vectors and texts of spans without a pipeline, because only the
- * privacy settings of a pipeline allow storing them.
+ * privacy settings of a pipeline determine how they may be stored.
  *
  * @param live configured pipelines, keyed by name
  * @param withoutPipeline hashes the users and sessions of spans without a pipeline

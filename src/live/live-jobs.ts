@@ -28,7 +28,10 @@ export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, numb
   return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
 }
 
-/** Like `retentionDaysOf`, plus pipelines that were removed from the config. */
+/**
+ * Returns the retention of live queries for each configured pipeline and for pipelines that were removed from the
+ * config.
+ */
 async function allRetentionDays({ config, db }: Context): Promise<ReadonlyMap<string, number>> {
   return new Map([...retentionDaysOf(config), ...(await db.live.configuredItems.retentionDays())]);
 }

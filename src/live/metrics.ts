@@ -67,7 +67,7 @@ export const isolationMetrics = {
     source: 'process',
   },
   recalld_live_isolation_violations: storedGauge(
-    'Live queries in the last hour whose results contain a document that an isolation rule does not allow.',
+    'Live queries in the last hour that returned a document not allowed by an isolation rule.',
     ['pipeline', 'rule'],
   ),
 } as const satisfies Record<string, MetricDefinition>;
@@ -106,7 +106,7 @@ export const liveMixMetrics = {
     golden,
   ),
   recalld_golden_live_represented_ratio: storedGauge(
-    'Share of live traffic in topics that have a golden query. recalld_golden_live_mix_score represents this share.',
+    'Share of live traffic in topics that have a golden query. Only these topics are part of recalld_golden_live_mix_score.',
     golden,
   ),
   ...boundedGauges(

@@ -41,7 +41,7 @@ const MIN_QUERIES = 5;
  */
 const DEEPER = 4;
 const MAX_MISSED = 16;
-/** A search for the text of a document must return the document among this many chunks. */
+/** Number of nearest chunks among which a search for a document's text must find the document. */
 const FOUND_AMONG = 10;
 /** Default minimum cosine between a stored vector and the vector of its text. */
 const MIN_COSINE = 0.98;

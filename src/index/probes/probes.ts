@@ -44,7 +44,7 @@ export function canariesTable(pool: Pool) {
   };
 }
 
-/** A stored snapshot. It identifies chunks by their ids, not by their rows in the sample. */
+/** A stored snapshot, in which chunks are identified by their ids and not by their rows in the sample. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;

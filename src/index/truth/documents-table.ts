@@ -121,8 +121,8 @@ export function createDocumentsTable(pool: Pool) {
           [pipeline],
         );
         if (before !== null) {
-          // If `updated_at` is far in the past or in the future, it states when the document was written, not when it
-          // was ingested.
+          // Skips versions whose `updated_at` is in the future or more than a day before the previous reading, because
+          // such a time may state when the document was written, but not when it was ingested.
           await client.query(
             `with new_versions as (
                select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
@@ -166,7 +166,7 @@ export function createDocumentsTable(pool: Pool) {
       return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },
 
-    /** Returns the given ids that should be in the store or were deleted only after `since`. */
+    /** Of the given ids, returns those that should be in the store and those that were deleted after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -246,8 +246,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Returns up to `limit` documents whose change has waited since `until` or earlier, oldest change first. `count` is
-     * the total number of such documents.
+     * Returns up to `limit` documents with a change that was made at or before `until` and has not arrived yet, oldest
+     * change first. `count` is the total number of such documents.
      */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: number }>(

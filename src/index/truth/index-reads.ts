@@ -62,7 +62,7 @@ async function drawIds(
 export interface ReturnedWindow {
   readonly pipeline: string;
   readonly since: Date;
-  /** Number of top results that count. */
+  /** Number of top results considered per query. */
   readonly k: number;
   /** Maximum number of live queries, newest first. */
   readonly limit: number;

@@ -11,7 +11,7 @@ import { at, createJsonApi, textOf } from '../../platform/outbound/json-api.ts';
 import type { ManifestConfig } from './config.ts';
 
 /**
- * Creates a manifest source. Opens nothing until the manifest is read.
+ * Creates a manifest source. The manifest itself is opened only at the first read.
  *
  * @param configField config field of the manifest: `pipelines[0].index.manifest`
  * @throws RecalldError config_invalid for an unusable address or TLS file
@@ -112,7 +112,7 @@ export async function* readCommand(
     signal.throwIfAborted();
     if (isTimedOut) throw failed(`did not finish within ${timeoutMs} ms`);
     // If the output of a failed program were accepted, documents that it has not printed would look deleted.
-    if (code !== 0) throw failed(`exited with ${code === null ? 'a signal' : `code ${code}`}`);
+    if (code !== 0) throw failed(code === null ? 'was terminated by a signal' : `exited with code ${code}`);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);

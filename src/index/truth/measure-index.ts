@@ -17,8 +17,8 @@ const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
 /**
- * Measure for each kind of finding. If each round checks only a few documents for a kind, the share of that kind is
- * pooled over a day.
+ * Measure for each kind of finding. `ofDay`: the share is pooled over a day, because each round checks only a small
+ * sample.
  */
 const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },
@@ -96,7 +96,10 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
   await db.measurements.record(outcomes);
 }
 
-/** Returns the start of the pooled period: a day ago, or the first round since the share last changed. */
+/**
+ * Returns the start time of the first pooled round: the first round of the last day or, if the share of affected
+ * documents has changed since then, the first round after the last change; `dayAgo` if the last day has no rounds.
+ */
 async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
   const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);
   return roundsSinceChange(rounds)[0]?.round ?? dayAgo;

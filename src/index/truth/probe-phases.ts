@@ -180,7 +180,7 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
     const sample = await throttled.call('sample', () => plan.store.sample({ n, seed, withContent: false }, signal));
     drawn = sample.ids;
     const unexpected = new Set(await unexpectedAmong(run, [...new Set(drawn)]));
-    // Suspects from the first stage are still checked later, but do not count in the share.
+    // Suspects from the first stage are still checked later, but are not counted in the share.
     for (const id of met.keys()) met.set(id, 0);
     for (const id of drawn) if (unexpected.has(id)) met.set(id, (met.get(id) ?? 0) + 1);
     return { tally: { n: drawn.length, found: unexpected.size } };
@@ -243,7 +243,7 @@ async function orphansAmong(run: PhaseRun, ids: readonly string[]): Promise<Read
 }
 
 const DOCUMENTS_PER_CALL = 20;
-/** A search for the text of a document must return the document among this many results. */
+/** Number of top results among which a search for a document's text must return the document. */
 const K = 10;
 
 type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;

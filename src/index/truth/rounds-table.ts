@@ -57,8 +57,8 @@ export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { re
 /** Result of a step of a round, stored atomically. */
 export interface Step {
   /**
-   * Checked documents, grouped by kind of finding. `uncounted`: the documents were not selected at random and therefore
-   * do not count in the share.
+   * Checked documents, grouped by kind of finding. `uncounted`: the documents were not selected at random and are
+   * therefore not counted in the share.
    */
   readonly checked?: readonly {
     readonly kind: FindingKind;
@@ -195,7 +195,7 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Returns when the last round with a tally of this kind started. */
+    /** Returns the start time of the last round that has a tally of this kind. */
     async lastTally(pipeline: string, kind: FindingKind): Promise<Date | null> {
       const sql = 'select max(round) as round from index_tallies where pipeline = $1::text and measure = $2::text';
       return (await queryRow<{ round: Date | null }>(pool, sql, [pipeline, kind]))?.round ?? null;

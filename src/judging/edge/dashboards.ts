@@ -151,7 +151,7 @@ function work(): Builder<Panel>[] {
     }),
     graph({
       title: 'Unaffordable queries and flagged documents',
-      description: 'Queries not graded because of the daily budget, and documents whose text addresses the judge.',
+      description: 'Queries that the daily budget left ungraded, and documents whose text addresses the judge.',
       unit: 'short',
       min: 0,
       width: 6,

@@ -127,7 +127,9 @@ function combine(a: Moments, b: Moments, by: (x: number, y: number) => number): 
   };
 }
 
-/** Adds to the first session a pseudo-pair of mean weight whose grades differ by one. */
+/**
+ * Adds a pseudo-pair to the first session: its grades differ by one, and its weight is the mean weight of the pairs.
+ */
 function addPseudoPair(whole: Moments, pairs: number, first: Moments | undefined): void {
   const weight = whole.weight / pairs;
   whole.difference += weight;
@@ -144,7 +146,7 @@ function zOf(moments: Moments): number {
 /** Grades of one pair, 0 to 3; a missing grade counts as 0, as in the scores. Each pair is from a different query. */
 export interface PanelPair {
   readonly first: number;
-  /** Grade from the first time that the pair was graded again; null if there is no such grade. */
+  /** Grade from the first re-grading of the pair; null if there is none. */
   readonly repeat: number | null;
   readonly now: number;
 }
@@ -178,8 +180,8 @@ export type JudgeDrift = NonNullable<ReturnType<typeof judgeDrift>>;
  * judge is unchanged, the grades of a pair come from one distribution and are therefore exchangeable. The first test
  * compares `now` with `first` and detects a judge that grades higher or lower. The second test compares the distance of
  * `now` from `first` with the distance of `repeat` from `first`, and detects a judge that grades differently, even if
- * not higher or lower on average. The significance level limits the expected number of false detections by all tests of
- * a year to 0.2 (union bound).
+ * not higher or lower on average. The significance level limits the expected number of false detections per year, over
+ * all tests, to 0.2 (union bound).
  *
  * The bounds use Student's t and a pseudo-pair whose grades differ by one, because identical grades in the whole panel
  * do not prove that the judge is unchanged.

@@ -58,7 +58,10 @@ export function isSuspect(query: string, document: string): boolean {
   return addressesModel(read.query) || addressesModel(read.document);
 }
 
-/** Messages that request a grade for one document. The texts are escaped data that cannot end the prompt. */
+/**
+ * Messages that request a grade for one document. The texts are escaped and sent as data, so that they cannot end the
+ * prompt.
+ */
 export function gradeMessages(query: string, document: string): { readonly messages: PromptMessage[] } {
   const read = readTexts(query, document);
   return {
@@ -78,7 +81,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** Returns everything that is the same in all calls. A change to any of it makes a different judge. */
+/** Returns everything that is the same in all calls. If any of it changes, the judge counts as a different one. */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }

@@ -42,10 +42,10 @@ const MIN_SESSIONS = 2;
  * Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda (Angelopoulos,
  * Duchi and Zrnic, PPI++, 2023).
  *
- * lambda minimizes the linearized variance, clipped to [0, 1]. The standard error comes from a jackknife that omits the
- * human-graded sessions one at a time and the model-only sessions in up to 30 groups. It **tunes lambda again each
- * time**, because intervals would be too narrow if lambda were tuned only once on the same few judgments. Degrees of
- * freedom are Kish's effective number of human-graded sessions minus 1, and at least 2.
+ * lambda minimizes the linearized variance and is clipped to [0, 1]. The standard error comes from a jackknife that
+ * omits the human-graded sessions one at a time and the model-only sessions in up to 30 groups. The jackknife **tunes
+ * lambda again each time**, because intervals would be too narrow if lambda were tuned only once on the same few
+ * judgments. Degrees of freedom are Kish's effective number of human-graded sessions minus 1, and at least 2.
  *
  * @param queries their order determines the groups of model-only sessions
  * @returns null for fewer than 2 human-graded sessions
@@ -146,9 +146,9 @@ function untransformed(t: number, skewness: number): number {
 }
 
 /**
- * Weighted sums over the queries of one session. There are three pairs of sums, each of the weights and of the weighted
- * scores: for human judgments, for all model grades, and for the model grades of queries that people graded too. The
- * last pair uses the weights of the human judgments.
+ * Sum of the weights and sum of the weighted scores over the queries of one session, each for three sets of grades:
+ * human judgments, all model grades, and the model grades of queries that people graded too. The sums for the last set
+ * use the weights of the human judgments.
  */
 type SessionSums = [
   people: number,
@@ -309,7 +309,7 @@ const MIN_CONFIRMED_SHARE = 0.5;
  * Each day has equal weight. The standard deviation of a span is the larger of the sampling error and the spread
  * between baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of
  * freedom one below the number of baseline days. The bounds cover all spans and all daily tests of a year together
- * (union bound), with 0.5 false detections per year.
+ * (union bound) and limit the expected number of false detections to 0.5 per year.
  *
  * @param days ascending, all from one judge
  * @returns null if there are fewer than two weeks of baseline days

@@ -1,6 +1,6 @@
 /**
  * Estimates scores of all live traffic from the graded queries of a window: from human judgments if there are enough,
- * otherwise from the model alone. Also estimates by how much nDCG is too high because its ideal order contains only
+ * otherwise from the model alone. Also estimates the excess in nDCG that arises because the ideal order contains only
  * documents that users got.
  */
 
@@ -254,7 +254,10 @@ export function humanAgreement(queries: readonly GradedQuery[]): Agreement | nul
 
 type Grades = readonly [first: number | null, second: number | null];
 
-/** Pairs the two grades of each document. Uses only queries selected for human grading, which are a random sample. */
+/**
+ * Returns a pair of grades for each document that has both grades. Uses only queries selected for human grading, which
+ * are a random sample.
+ */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
   return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
@@ -295,8 +298,8 @@ export interface PooledQuery {
 }
 
 /**
- * Estimates by how much nDCG decreases, as a mean over all live queries, when the ideal order includes the pool. Uses
- * model grades only. Weights are inverse probabilities, calibrated to the counted arrivals of each outcome.
+ * Estimates the mean decrease in nDCG, over all live queries, that results from including the pool in the ideal order.
+ * Uses model grades only. Weights are inverse probabilities, calibrated to the counted arrivals of each outcome.
  *
  * @param counted live queries in the window by outcome, whether sampled or not
  * @returns null if there are fewer than 2 pooled sessions; `n` is the number of pooled queries

@@ -49,8 +49,8 @@ export function createDeployments(pool: Pool, scope: Scope = null) {
     },
 
     /**
-     * Records the fingerprint of a component. If it differs from the stored fingerprint, records a deployment and
-     * returns it. If several replicas detect the same change, only one records it. The first fingerprint does not count
+     * Records the fingerprint of a component. If it differs from the stored fingerprint, records and returns a
+     * deployment. If several replicas detect the same change, only one records it. The first fingerprint does not count
      * as a deployment.
      */
     observe: (observation: Observation): Promise<Deployment | null> =>

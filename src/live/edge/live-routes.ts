@@ -94,7 +94,7 @@ function answer(
 
 export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
 
-/** Returns the load-shedding reason under which a retryable error is counted. */
+/** Converts the code of a retryable error to the reason with which the shed load is counted. */
 export function shedReason(code: ErrorCode): ShedReason {
   if (code === 'overloaded') return 'overload';
   if (code === 'rate_limited') return 'rate_limit';
@@ -106,7 +106,7 @@ const codes = Object.keys(rejectionTable) as (keyof typeof rejectionTable)[];
 const rejected = z
   .array(
     z.object({
-      index: z.int().min(0).describe('Index of the item in the body.'),
+      index: z.int().min(0).describe('Index of the item in the request body.'),
       code: z.enum(codes),
       message: z.string().describe('Sentence that names the field and the fix.'),
     }),
@@ -130,7 +130,10 @@ const feedbackReport = z.object({
 
 const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).max(1000)]);
 
-const allRefused = (body: z.ZodType) => ({ description: 'All items were rejected; the body explains why.', body });
+const allRefused = (body: z.ZodType) => ({
+  description: 'All items were rejected; the response body explains why.',
+  body,
+});
 
 export const ingestEndpoints: readonly Endpoint[] = [
   {

@@ -22,7 +22,7 @@ export const indexMeasures = {
   },
   index_not_retrievable_ratio: {
     title: 'Documents not retrieved',
-    subject: 'the share of stored documents that cannot be retrieved by their own text',
+    subject: 'the share of stored documents that a search for their own text does not find',
     note: 'Among stored documents probed in the last day, the share that a search for the start of their own text does not return in its top 10 results.',
     scale: 'share',
     gauge: sampledGauge(

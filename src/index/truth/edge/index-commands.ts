@@ -27,7 +27,7 @@ function hubsCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'configured pipeline')
     .option('--days <n>', 'number of days of live queries to read', parseCount, 7)
-    .option('-k <n>', 'number of top results of each query that count', parseCount, 10)
+    .option('-k <n>', 'number of top results to consider per query', parseCount, 10)
     .option(
       '--chunks <n>',
       'number of chunks sampled from the store to find chunks that are never retrieved',

@@ -142,7 +142,7 @@ function status({ isIndexed, checkedAt, documents, measures, now }: PageStatus):
 
 const EXAMPLES = 3;
 
-/** @param span `k`: number of top results that count; `days`: number of days of live queries */
+/** @param span `k`: number of top results considered per query; `days`: number of days of live queries */
 export function hubsSection(
   { hubs: found, queries, documents }: HubsReport & { readonly hubs: readonly Hub[] },
   { k, days }: { readonly k: number; readonly days: number },

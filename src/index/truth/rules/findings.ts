@@ -48,7 +48,7 @@ export function isMostlyNew({ known, neverArrived }: Pick<WrongShare, 'known' | 
 
 const whatIs: Readonly<Record<FindingKind, string>> = {
   missing: 'in the manifest are missing from the store',
-  unretrievable: 'in the store are not retrieved by their own text',
+  unretrievable: 'in the store are not found by a search for their own text',
   orphaned: 'in the store are orphaned',
   superseded: 'have chunks of several versions',
   other_model: 'have vectors from another model',
@@ -158,7 +158,8 @@ const TIMES_NOISE = 4;
 /**
  * Compares the stored vector of a chunk with two new embeddings of its text.
  *
- * @param minCosine minimum cosine to the stored vector; storing vectors in 8 bits hardly changes it
+ * @param minCosine minimum cosine between the stored vector and a new embedding; storing vectors in 8 bits hardly
+ *   changes this cosine
  */
 export function isOfOtherModel(
   { stored, again, repeated }: Readonly<Record<'stored' | 'again' | 'repeated', Float32Array>>,

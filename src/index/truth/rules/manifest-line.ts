@@ -48,7 +48,7 @@ function textIn(line: SourceLine, key: string, value: unknown): string | null {
   const text = String(value);
   if (text.length > MAX_CHARACTERS)
     throw malformed(line, `has an invalid "${key}"; write at most ${MAX_CHARACTERS} characters`);
-  if (text.includes('\0')) throw malformed(line, `has an invalid "${key}"; remove the character NUL`);
+  if (text.includes('\0')) throw malformed(line, `has an invalid "${key}"; remove the NUL character`);
   return text;
 }
 

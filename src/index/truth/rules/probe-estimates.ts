@@ -48,10 +48,10 @@ export interface RoundTally extends Tally {
 const SPLIT_ALPHA = 0.01;
 
 /**
- * Returns the rounds since the share last changed, so that a fixed fault no longer counts in a pooled share. Splits the
- * rounds into earlier and later ones where the likelihood ratio of two shares against one is largest. If Fisher's exact
- * test (two-sided, doubled, Bonferroni-adjusted for the number of possible splits) rejects a common share, drops the
- * earlier rounds and repeats the search in the later ones.
+ * Returns the rounds since the share last changed, so that a fixed fault no longer affects a pooled share. Splits the
+ * rounds into earlier and later ones at the point that maximizes the likelihood ratio of two separate shares to one
+ * common share. If Fisher's exact test (two-sided, doubled, Bonferroni-adjusted for the number of possible splits)
+ * rejects a common share, drops the earlier rounds and repeats the search in the later ones.
  *
  * @param rounds oldest first
  */

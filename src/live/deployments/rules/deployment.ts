@@ -33,7 +33,7 @@ export interface Fingerprint {
 
 type Traits = Readonly<Record<string, string>>;
 
-/** Returns the first 12 hexadecimal digits of the SHA-256 of the traits, regardless of their order. */
+/** Returns the first 12 hexadecimal digits of the SHA-256 of the traits. The order of the traits has no effect. */
 export function fingerprintOf(traits: Traits): string {
   const sorted = Object.entries(traits).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 12);

@@ -140,7 +140,7 @@ function shareChart({ series, deployments, checks }: TrafficPageData, measure: s
   });
 }
 
-/** Fills buckets without queries with 0, so that gaps in traffic are visible. */
+/** Sets buckets that have no queries to 0, so that gaps in traffic are visible. */
 function volume({ buckets, bucketSeconds, from, until }: TrafficPageData): TrendChart {
   const step = bucketSeconds * 1000;
   const found = new Map(buckets.map((bucket) => [bucket.start.getTime(), bucket.outcomes]));

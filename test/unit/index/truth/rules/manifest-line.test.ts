@@ -38,7 +38,7 @@ it.each([
   ['{"id": ""}', 'has no "id"'],
   ['{"id": {}}', 'has an invalid "id"; write a string'],
   [`{"id": "${'x'.repeat(1025)}"}`, 'has an invalid "id"; write at most 1024 characters'],
-  ['{"id": "a\\u0000"}', 'has an invalid "id"; remove the character NUL'],
+  ['{"id": "a\\u0000"}', 'has an invalid "id"; remove the NUL character'],
   ['{"id": "a", "updated_at": "yesterday"}', 'has an invalid "updated_at"'],
   ['{"id": "a", "deleted": "yes"}', 'has an invalid "deleted"; write true or false'],
   ['{"id": "a", "chunks": -1}', 'has an invalid "chunks"; write a whole number from 0 to 2147483647'],
