@@ -22,9 +22,10 @@ const FIRST_SEARCH = 4 * KEPT_CHUNKS;
 const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
- * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. Requests four times as
- * many chunks, or sixteen times as many if too many of the results are duplicates. Chunks are equal if their texts are
- * equal or, without texts, if their similarities are equal to the last digit.
+ * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. The first search
+ * requests four times this number of chunks; if too many of them are duplicates, a second search requests sixteen times
+ * this number. Chunks are equal if their texts are equal or, without texts, if their similarities are equal to the last
+ * digit.
  *
  * @returns `failed` if the store did not respond; recalld retries later
  */
@@ -126,7 +127,7 @@ export function searchRateLimit(
   context: Context,
   { pipeline, maxPerSecond }: DensityPlan,
 ): (signal: AbortSignal) => Promise<void> {
-  // Pipeline names contain no spaces, so a retriever's rate limit cannot have the same name.
+  // Pipeline names contain no spaces, so this name cannot equal the name of a retriever's rate limit.
   return createSharedRate(context, `${pipeline} coverage`, () => maxPerSecond);
 }
 

@@ -34,8 +34,9 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   judged_queries, relevant_share`;
 
 /**
- * True if a closed topic has reappeared: the search period starts no earlier than the time when the topic was closed or
- * last seen, whichever came first. Queries from before both times cannot reopen a topic that a user has closed.
+ * True if a closed topic has reappeared: the search period starts at or after the earlier of two times, the time when
+ * the topic was closed and the time when it was last seen. Queries received before both of these times cannot reopen a
+ * topic that a user has closed.
  */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 

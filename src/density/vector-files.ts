@@ -154,7 +154,7 @@ function describeBadRows(matrix: Matrix, first: BadRow): string {
   for (let bad: BadRow | null = first; bad !== null; bad = firstBadRow(matrix, bad.row + 1)) count++;
   const rows = count === 1 ? '1 row' : `${count} rows`;
   return (
-    `has ${rows} without a direction, the first of them row ${first.row} (counted from 0): ${WHAT[first.is]}. Remove them ` +
+    `has ${rows} without a direction; the first is row ${first.row} (counted from 0): ${WHAT[first.is]}. Remove them ` +
     '(and their lines in the sessions file): array = numpy.load(FILE).astype("float32"); length = ' +
     'numpy.linalg.norm(array, axis=1); numpy.save("clean.npy", array[numpy.isfinite(length) & (length > 0)])'
   );
@@ -192,7 +192,7 @@ const MAX_NUMBERS: number = 2 ** 30;
 
 type BadRow = NonNullable<ReturnType<typeof firstBadRow>>;
 
-/** The first row from `start` on that has no direction: a zero vector, or one with NaN or infinity. */
+/** Returns the first row without a direction, at or after `start`: a zero vector, or a row with NaN or infinity. */
 function firstBadRow(matrix: Matrix, start: number) {
   for (let row = start; row < matrix.rows; row++) {
     const length = lengthOf(rowOf(matrix, row));

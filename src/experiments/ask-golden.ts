@@ -28,7 +28,10 @@ export async function followWithShadows(
   if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
-/** Runs each version of a set at most once a day (UTC), so that an hourly set does not send every run to the shadow. */
+/**
+ * Starts a shadow run for each version of a set at most once a day (UTC), so that the shadow does not receive the
+ * queries of every run of an hourly set.
+ */
 async function startBeside(
   context: Context,
   run: GoldenRun,

@@ -19,8 +19,8 @@ export function startOfUtcDay(now: Date): Date {
 
 /**
  * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of the pipeline's
- * golden sets, whether or not the sets run on that day. A set with more queries than are left of the limit is not
- * subtracted.
+ * golden sets, whether or not the sets run on that day. A set whose number of queries exceeds the rest of the limit is
+ * not subtracted.
  */
 export async function liveCallsPerDay(
   sets: GoldenSets,
@@ -44,9 +44,9 @@ export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline,
 }
 
 /**
- * Runs the work for every shadow of the pipelines.
+ * Calls `work` for every shadow of the given pipelines.
  *
- * @throws the errors of forEachPipeline, which then name the shadow (`asked.name`) in place of a pipeline
+ * @throws the errors of forEachPipeline, with the names of shadows (`asked.name`) in place of pipeline names
  */
 export function forEachShadow(
   pipelines: readonly WatchedPipeline[],

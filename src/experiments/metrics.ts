@@ -18,7 +18,7 @@ export const experimentMetrics = {
     '95 % or 99 %',
   ),
   recalld_experiment_n: storedGauge(
-    'Number of golden queries, judged live queries or candidate sessions in recalld_experiment_difference (its n).',
+    'Number of golden queries, judged live queries or candidate sessions over which recalld_experiment_difference is computed (n).',
     compared,
   ),
   ...boundedGauges(

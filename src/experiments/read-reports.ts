@@ -176,8 +176,9 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
 }
 
 /**
- * @param difference the difference to detect
- * @param knownAfter what must happen before the time to detect the difference is known, such as `the second run`
+ * @param difference smallest true difference that must be detected
+ * @param knownAfter what recalld must wait for before it can forecast when there will be enough evidence, such as `the
+ *   second run`
  */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
   const { state } = evidence;
@@ -199,9 +200,9 @@ function sentenceOf(evidence: Evidence, difference: number, knownAfter: string):
     case 'days':
       return `There will be enough evidence to detect a difference of ${difference} in about ${plural(evidence.days, 'day')}.`;
     case 'more_questions':
-      return `More runs of these queries will not show a difference of ${difference}; about ${count(evidence.questions)} queries would.`;
+      return `More runs of the same queries cannot detect a difference of ${difference}; a set of about ${count(evidence.questions)} queries could.`;
     case 'unknown':
-      return `The time to detect a difference of ${difference} will be known after ${knownAfter}.`;
+      return `How long it takes to detect a difference of ${difference} will be known after ${knownAfter}.`;
   }
 }
 

@@ -16,7 +16,8 @@ const PATIENCE_MS = 6 * HOUR_MS;
 const MAX_SAMPLES = 50_000;
 
 /**
- * Sums, oldest first, the finished days (UTC) that have not been summed yet and whose live queries are still stored.
+ * Sums the data of each finished day (UTC) that has not been summed yet and whose live queries are still stored, oldest
+ * day first.
  *
  * @throws the abort reason of `signal`
  */

@@ -88,7 +88,9 @@ export const runQuerySchema = goldenQuerySchema.extend({
         step: z
           .int()
           .exactOptional()
-          .describe('Step of the query that returned the document, from 1; omitted for a query without steps.'),
+          .describe(
+            'Number of the step that returned the document, counted from 1; omitted for a query without steps.',
+          ),
       }),
     )
     .describe(

@@ -19,7 +19,7 @@ const MAX_LANES = 16;
 
 export const runGoldenSetJob = defineJob({
   name: 'run-golden-set',
-  does: 'Divides a golden run among workers, or finishes it: runs the remaining queries, scores the run and ends it.',
+  does: 'Divides the remaining queries of a golden run among workers, or runs them itself and then scores and ends the run.',
   // `round` distinguishes the jobs of a resumed run from its earlier jobs.
   payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
   concurrency: 4,
@@ -65,7 +65,7 @@ export const askGoldenBatchJob = defineJob({
 
 /**
  * Returns null if the run does not exist or has ended, or if this process does not have the run's pipeline in its
- * config. In the latter case, a process that has the pipeline ends the run.
+ * config. In the latter case, the run is ended by a process that has the pipeline in its config.
  */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);
@@ -107,7 +107,8 @@ async function followUp(
 ): Promise<void> {
   if (run.purpose === 'sentinel') await escalateSentinel(context, run.id, pipeline);
   else await advanceRotation(context, run, pipeline, signal);
-  // Compares only runs of the first set with the store, so that values of different runs are comparable.
+  // Only runs of the pipeline's first golden set are compared with the store, because values from different sets would
+  // not be comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
   // The comparison with the store comes after the checks, so that a slow store does not delay them. The diagnosis uses
   // the comparison if it ends before the diagnosis starts.

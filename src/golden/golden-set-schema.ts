@@ -30,7 +30,10 @@ const judgmentSchema = z
     error: 'must not have an empty "document_text"',
   });
 
-/** Validates only the structure. Lengths, characters and repeats are checked by the rules, for all formats alike. */
+/**
+ * Validates only the structure. GoldenSetBuilder checks lengths, characters and repeats, in the same way for every
+ * format.
+ */
 const goldenLineSchema = z
   .strictObject({
     id: z
@@ -136,7 +139,7 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     const owner = issue.path.length === 0 ? 'a query' : `"${issue.path.join('.')}"`;
-    return `has the unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${keys} in ${owner}; a query has id, text, steps, tags, judgments or relevant, forbidden and no_answer`;
+    return `has the unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${keys} in ${owner}; the keys of a query are id, text, steps, tags, judgments (or relevant), forbidden and no_answer`;
   }
   if (issue.path.length === 0) {
     const rule = issue.code === 'custom' ? issue.message : 'must be a JSON object';

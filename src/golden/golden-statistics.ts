@@ -88,7 +88,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
      * Compares a run with another run, metric by metric, for all queries together and for each segment.
      *
      * @param stale ids of queries to exclude; see `pairRuns`
-     * @param known noise and accepted differences of the baseline
+     * @param known statistics of the baseline: noise, means over its reruns, and accepted differences
      * @returns null if the runs share no query or no cutoff
      */
     async compareRuns(
@@ -128,9 +128,9 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
       };
     },
     /**
-     * Measures retriever noise from runs of the same queries; see `measureReruns` of the rules.
+     * Measures retriever noise from runs of the same queries; see `measureReruns` in rules/run-noise.ts.
      *
-     * @param runs the results of each run
+     * @param runs query results, one array per run
      * @param settings shared by all runs
      */
     async measureReruns(

@@ -56,7 +56,9 @@ export const goldenMetrics = {
     },
     golden,
   ),
-  recalld_golden_no_answer_queries: ofSet('Number of queries in recalld_golden_false_answer_ratio (its n).'),
+  recalld_golden_no_answer_queries: ofSet(
+    'Number of queries over which recalld_golden_false_answer_ratio is computed (n).',
+  ),
   ...boundedGauges(
     {
       recalld_golden_stage_recall:
@@ -67,7 +69,7 @@ export const goldenMetrics = {
     [...golden, 'stage'],
   ),
   recalld_golden_stage_queries: ofSet(
-    'Number of queries in recalld_golden_stage_recall and recalld_golden_stage_lost_ratio (their n).',
+    'Number of queries over which recalld_golden_stage_recall and recalld_golden_stage_lost_ratio are computed (n).',
   ),
   recalld_golden_stage_moved_queries: storedGauge(
     'Number of queries that a stage turned from a miss into a hit or vice versa. A query is a hit if a relevant document is in the top k.',
@@ -87,7 +89,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_context_queries: ofSet(
-    'Number of queries in recalld_golden_context_characters and recalld_golden_context_repeated_ratio (their n).',
+    'Number of queries over which recalld_golden_context_characters and recalld_golden_context_repeated_ratio are computed (n).',
   ),
   ...boundedGauges(
     {
@@ -101,7 +103,7 @@ export const goldenMetrics = {
     compared,
   ),
   recalld_golden_baseline_queries: storedGauge(
-    'Number of queries in recalld_golden_baseline_difference (its n).',
+    'Number of queries over which recalld_golden_baseline_difference is computed (n).',
     compared,
   ),
   ...boundedGauges(
@@ -111,7 +113,10 @@ export const goldenMetrics = {
     },
     [...golden, 'k'],
   ),
-  recalld_golden_rbo_queries: storedGauge('Number of queries in recalld_golden_rbo (its n).', [...golden, 'k']),
+  recalld_golden_rbo_queries: storedGauge('Number of queries over which recalld_golden_rbo is computed (n).', [
+    ...golden,
+    'k',
+  ]),
   recalld_golden_scored_queries: storedGauge(
     'Number of queries in the golden scores of the latest completed run (the n of every mean).',
     [...golden, 'segment'],

@@ -25,8 +25,8 @@ const pairs = [
 ] as const;
 
 /**
- * Returns the pairs of windows whose alerts can fire for an objective. Even if all queries are bad, the budget is spent
- * only 1 / (1 - target) times too fast, so an alert with at least this burn rate could never fire.
+ * Returns the pairs of windows whose alerts can fire for an objective. If all queries are bad, the burn rate is at its
+ * maximum, 1 / (1 - target), so an alert with this or a higher burn rate could never fire.
  *
  * @param target share of good queries, in (0, 1)
  * @param windowDays number of days that the budget covers

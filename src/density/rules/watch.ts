@@ -158,8 +158,8 @@ export function lastClosable({ windowMs, graceMs }: WatchSettings, now: Date): n
 }
 
 /**
- * True if a provisional baseline should be replaced: checked once a day, if no window is due to close and no incident
- * is open.
+ * True if it is time to try to replace a provisional baseline: at most once a day, and only if no window is due to
+ * close and no incident is open.
  */
 export function isUpgradeDue(settings: WatchSettings, state: DensityState, now: Date): boolean {
   const { phase, closedMs } = state;

@@ -107,7 +107,10 @@ export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
 type SplitVerdict = (typeof splitVerdicts)[number];
 
-/** Concentration of the prior for the shares. A share of 1/2 then has a prior standard deviation of about 0.016. */
+/**
+ * Concentration of the prior for the shares. With this value, the prior for a share of 1/2 has a standard deviation of
+ * about 0.016.
+ */
 const CONCENTRATION = 1000;
 
 /**

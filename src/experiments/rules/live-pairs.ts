@@ -47,7 +47,8 @@ export interface LivePair extends GradedPair {
 /**
  * Sums the differences and the scores of both lists. A session counts once a day.
  *
- * @param leftOut number of queries for which the shadow failed, or a document could not be read or graded
+ * @param leftOut number of queries that were excluded because the shadow failed, or because a document could not be
+ *   read or graded
  */
 export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: number): SummedDay {
   const sum = (score: (pair: LivePair) => number) =>
@@ -147,7 +148,7 @@ const CONFIDENCE = 0.95;
  * Computes the rank-biased overlap of the top k documents in both lists, from 0 to 1, and determines whether any
  * document or rank differs.
  *
- * @param separator truncates chunk ids; null compares ids unchanged
+ * @param separator text at which chunk ids are cut before they are compared; if null, ids are compared unchanged
  * @param k number of documents that a user gets; if a list is shorter, both are cut to its length
  */
 export function overlapOf(
@@ -178,8 +179,9 @@ export interface WeightedSums {
 
 /**
  * Mean over all live traffic of a value in [0, 1], weighted by inverse probability (Hájek), with Wilson's 95 % bounds.
- * The bounds are those of a share of yes/no trials whose number is the effective number of sessions (Kish, (sum W)^2 /
- * sum W^2): among variables in [0, 1] with this mean, a yes/no trial has the largest variance.
+ * The bounds are computed as if the value were the share of successes in yes/no trials; the number of trials is the
+ * effective number of sessions (Kish, (sum W)^2 / sum W^2). This is conservative, because, of all variables in [0, 1]
+ * with this mean, a yes/no trial has the largest variance.
  *
  * @param sum total of weight times value
  * @returns null without queries

@@ -16,12 +16,12 @@ export type ExperimentVerdict = (typeof experimentVerdicts)[number];
  */
 export const FALSE_CALLS = 0.01;
 /**
- * Planned power. It exceeds the target of 0.8, because the spread and the difference are underestimated until
- * rare large losses have occurred.
+ * Planned power. The plan exceeds the target power of 0.8, because the spread and the difference are underestimated
+ * until rare large losses have occurred.
  */
 export const PLANNED_POWER = 0.9;
 
-/** Returns the significance level of one comparison. All comparisons share the false positive rate evenly. */
+/** Returns the significance level of one comparison. All comparisons get an equal share of the false positive rate. */
 export function levelOf(comparisons: number): number {
   return FALSE_CALLS / Math.max(1, comparisons);
 }

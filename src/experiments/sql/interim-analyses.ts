@@ -1,4 +1,4 @@
-/** Interim analyses of experiments. Each is written once, so that later data does not change a verdict. */
+/** Interim analyses of experiments. Each analysis is written once, so that later data does not change its verdict. */
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -58,7 +58,7 @@ export function createInterimAnalyses(pool: Pool) {
     saveDay: (key: ExperimentKey, series: string, day: SummedDay, at: Date) =>
       save(key, series, placeOf(day.day), day, at),
 
-    /** Deletes a pipeline's daily sums of live traffic, for all arms, for the days before a given day. */
+    /** Deletes the pipeline's sums of live traffic (of all arms) for days before the given day. */
     async forgetTraffic(pipeline: string, before: Date): Promise<void> {
       await pool.query(
         'delete from interim_analyses where pipeline = $1::text and series = $2::text and place < $3::integer',

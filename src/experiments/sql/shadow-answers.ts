@@ -9,7 +9,7 @@ import type { ExperimentKey } from './interim-analyses.ts';
 export interface UnaskedQuery {
   readonly id: string;
   readonly receivedAt: Date;
-  /** Random number of its session, which identifies the session. */
+  /** Random number that identifies the query's session. */
   readonly cluster: number;
   /** Probability that the query is sampled and sent to the shadow. */
   readonly probability: number;

@@ -123,7 +123,7 @@ export function addGoldenRuns(
   });
 }
 
-/** Returns the context with stores that record the caller in the audit log. */
+/** Returns a copy of the context whose stores name the caller in the audit log. */
 function actingFor(context: Context, request: FastifyRequest): Context {
   return { ...context, db: context.dbBy(keyHolder(request)) };
 }

@@ -43,9 +43,9 @@ const MAD_TO_DEVIATION = 1.4826;
  * between, and no mean that is an outlier among all runs.
  *
  * A run's mean is an outlier if its distance from the median of all runs exceeds both 4 robust standard deviations
- * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Keeps
- * runs that differ a little from otherwise equal runs, because without them every small difference would count as a
- * change.
+ * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. If all
+ * other runs are equal, a run that differs a little is therefore kept; without it, every small difference would count
+ * as a change.
  *
  * @param pinned the run to pin. Its failed checks and open incidents do not exclude reruns requested at the same time,
  *   because the person who pins the run accepts them

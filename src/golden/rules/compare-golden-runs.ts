@@ -34,7 +34,10 @@ export const noStatistics: BaselineStatistics = { noise: {}, means: null, accept
 export interface RunDifference extends MetricComparison {
   readonly key: RunMetricKey;
   readonly segment: string;
-  /** Number of the candidate's queries that are not compared because a label is stale or the baseline's set differs. */
+  /**
+   * Number of the candidate's queries that are not compared, because they have a stale label, or because the baseline's
+   * set does not contain them with the same text, steps and judgments.
+   */
   readonly excluded: number;
 }
 

@@ -55,9 +55,9 @@ const MIN_EQUAL = 6;
  * Compares a metric between two runs query by query: difference = candidate - baseline.
  *
  * - The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa or t as chosen by
- *   `meanInterval`. If all differences are 0, the interval is [0, 0]. Equal differences other than 0 yield a point
- *   interval from 6 queries on; with fewer, the sign-flip test cannot reject any mean, and the interval is the range of
- *   the measure.
+ *   `meanInterval`. If all differences are 0, the interval is [0, 0]. If all differences are equal but not 0, the
+ *   interval is a single point for 6 or more queries; for fewer, it is the range of the measure, because the sign-flip
+ *   test cannot reject any mean.
  * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, this is
  *   McNemar's test.
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`. The interval
@@ -74,7 +74,8 @@ const MIN_EQUAL = 6;
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
  * @param noise noise of this metric over these queries; null for a retriever that always returns the same results
- * @param expected what was known about the metric before the run; null if only the scores of the queries can decide
+ * @param expected mean scores over the baseline's reruns, and accepted differences from the baseline; null if they are
+ *   unknown, so that only the scores of the queries decide
  * @throws RangeError if there are no queries, or if the lengths differ
  */
 export function compareMetric(
@@ -179,7 +180,7 @@ function testByVariance({ mean: centre }: PairedT, variance: number, settings: C
   };
 }
 
-/** Returns the test, with p raised and the interval widened as far as this variance requires. */
+/** Returns the test, with p raised and the interval widened if the values computed from `variance` are larger. */
 function atLeast(
   test: ReturnType<typeof testByQueries>,
   paired: PairedT,

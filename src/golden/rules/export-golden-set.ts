@@ -14,7 +14,8 @@ function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
-  // Without a header, an import would mistake a first query that resembles a header for the header.
+  // Writes a header if the id of the first query looks like a column name, because an import would otherwise read that
+  // query as the header.
   const header = readsLikeHeader(queries[0]) ? ['query_id\ttext'] : [];
   const judgments = queries.flatMap(({ id, judgments: judged }) =>
     judged.map(({ documentId, grade }) => `${id}\t0\t${documentId}\t${grade}`),

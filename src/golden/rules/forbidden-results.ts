@@ -135,7 +135,7 @@ export function confirmForbidden(
 /** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** Maximum number of unanswerable queries that are stored per run because documents were returned for them. */
+/** Of the unanswerable queries for which documents were returned, at most this number is stored per run. */
 export const MAX_NAMED = 50;
 
 /**

@@ -200,7 +200,7 @@ export function addUbiRatings(
       );
     }
     builder.warnings.note(
-      'Fractional ratings are read as clicks over expected clicks: 0 becomes grade 0, a rating below 1 becomes grade 1, and a rating of 1 or more becomes grade 2.',
+      'Fractional ratings are read as clicks over expected clicks (COEC): 0 becomes grade 0, a rating below 1 becomes grade 1, and a rating of 1 or more becomes grade 2.',
     );
   }
   for (const { text, docId, rating, place } of judged) {
@@ -326,7 +326,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
  *
  * @param extension with its dot, in lower case
  * @param head the first kilobytes of the file
- * @param names the column names of a table
+ * @param names names of the columns, if the file is a table
  */
 export function foreignFormatOf(extension: string, head: string, names: readonly string[]): ForeignFormat | null {
   const text = head.replace(/^\uFEFF/, '').trimStart();

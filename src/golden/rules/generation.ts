@@ -90,7 +90,7 @@ export const MAX_OUTPUT_TOKENS = 300;
 const USUAL_OUTPUT_TOKENS = 50;
 /** Number of tokens that the role and the separators add to each message. */
 const MESSAGE_TOKENS = 8;
-/** Calls per accepted query, including repairs and rejected queries. */
+/** Assumed number of model calls per accepted query; calls for repairs and for rejected queries are included. */
 const CALLS_PER_QUERY = 1.7;
 
 /**

@@ -79,7 +79,8 @@ export class GoldenSetBuilder {
    * Adds a query and returns the id for its judgments. A query without an id gets `q-` and 16 digits of the hash of its
    * text, steps and tags, so that its id stays the same in every version.
    *
-   * @throws RecalldError `file_malformed` for an invalid id, text or tag, or for a repeat that `repeat` does not allow
+   * @throws RecalldError `file_malformed` for an invalid id, text or tag, or for a query that repeats another one in a
+   *   way that `repeat` does not allow
    */
   addQuery(draft: QueryDraft, place: SourcePlace, repeat: RepeatPolicy): string {
     const query = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
@@ -278,7 +279,10 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Describes how the query ids of judgments differ from those of queries or, if all match, why rows were skipped. */
+  /**
+   * Describes how the query ids of judgments differ from the ids of queries. If all ids match, describes instead why rows
+   * were skipped.
+   */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();

@@ -8,8 +8,8 @@ const originNames: Readonly<Record<GoldenOrigin, string>> = {
 };
 
 /**
- * Returns the error that rejects queries of the other origin. The two origins stay separate, because their scores
- * cannot be compared.
+ * Returns the error for queries whose origin differs from the origin of the set. The two origins stay separate, because
+ * their scores cannot be compared.
  */
 export function originMismatch(set: string, holds: GoldenOrigin): RecalldError {
   const [has, gets] = [originNames[holds], originNames[holds === 'human' ? 'generated' : 'human']];
@@ -63,7 +63,7 @@ export function judgedQueries(queries: readonly GoldenQuery[]): readonly GoldenQ
     : queries.filter(({ judgments }) => judgments.length > 0);
 }
 
-/** Checks the trimmed text of a query or of a step. Line breaks and tabs are allowed, NUL is not. */
+/** Checks the trimmed text of a query or of a step. Line breaks and tabs are allowed, but NUL is not. */
 export function textProblem(text: string, what: 'query' | 'step' = 'query'): string | null {
   if (text === '') return `has an empty ${what}; write its text or remove the ${what === 'query' ? 'line' : what}`;
   if (text.length > goldenLimits.textLength) {

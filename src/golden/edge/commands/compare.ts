@@ -61,7 +61,7 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
   return [
     `Verdict on ${primary}: ${verdict}.`,
     `A regression is a drop of at least ${minEffects.join(' or ')} (see --min-effect) with p < ${settings.alpha}; ` +
-      'an improvement is a rise of at least the same size.',
+      'an improvement is a rise that meets the same conditions.',
     ...(metrics.length === 1
       ? []
       : ['The first metric in --metrics decides; the others are context, each tested at the same level.']),
@@ -96,7 +96,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
     ['candidate', (query) => value(query.candidate, 'score'), 'number'],
     ['difference', ({ difference }) => value(difference, 'difference'), 'number'],
   ]);
-  return `Queries with the largest drops in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
+  return `Queries with the largest drops in ${formatMetricKey(metric.key)} (showing ${worst.length} of ${metric.losses}):\n${table}`;
 }
 
 /** Formats the smallest detectable difference; it is unknown if no query changed. */

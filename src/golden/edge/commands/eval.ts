@@ -93,7 +93,8 @@ const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,u
  * Scores a TREC run against judgments, as `trec_eval -c` does, without a database.
  *
  * The action of the command throws a RecalldError with the code `usage`, `metric_unknown`, `file_unreadable` or
- * `file_malformed`. For a run with no judged document, it first prints the report; the code is then `nothing_matches`.
+ * `file_malformed`. For a run with no judged document, the action prints the report and then throws a RecalldError with
+ * the code `nothing_matches`.
  */
 export function evalCommand(
   command: Command,

@@ -43,7 +43,7 @@ import { exportCommand, importCommand, listCommand, parseSetName, showCommand } 
 function generateCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'generate',
-    'Generate queries about stored chunks with a chat model, as a separate golden set.',
+    'Generate a separate golden set of queries that a chat model writes about stored chunks.',
     'recalld golden generate --pipeline support-docs --set support-generated --queries 300 --max-cost 2',
   )
     .requiredOption('--pipeline <name>', 'pipeline whose store provides the chunks')

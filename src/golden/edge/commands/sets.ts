@@ -170,8 +170,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds a hint to the report. If no pipeline runs the set, the hint is a warning. Otherwise, it is
- * `power`, which states, for each pipeline that runs the set, the drops that each check can detect.
+ * Imports a set and adds a hint to the report. If no pipeline runs the set, the hint is a warning. Otherwise, the hint
+ * is in `power`: for each pipeline that runs the set, it states the drops that each check can detect.
  *
  * @throws the errors of withCommandStore, and RecalldError for files that cannot be read
  */

@@ -17,8 +17,8 @@ export function mismatchJson({ mismatch }: TrecScores) {
 }
 
 /**
- * The scores count as reversed if the number of neighbor pairs that contradict the order by rank is at least this many
- * times the number of neighbor pairs that confirm it.
+ * The scores count as reversed if, among pairs of results that are adjacent in score order, the number of pairs in
+ * reverse rank order is at least this multiple of the number of pairs in rank order.
  */
 const REVERSED = 9;
 

@@ -71,8 +71,9 @@ const WORDS_LIMIT_MS = 2000;
 
 /**
  * Returns the first words of the documents on both sides and of missed documents. If the retriever was queried to
- * explain misses, words from the retriever's response take precedence. Other words come from the texts that recalld
- * stores and, if misses were explained, from the vector store, which was queried anyway.
+ * explain misses, words from the retriever's response take precedence. The words of documents that are not in this
+ * response come from the texts that recalld stores and, if misses were explained, from the vector store, which was
+ * queried anyway.
  */
 async function wordsOf(
   { db, pipelines }: Context,
@@ -115,7 +116,7 @@ async function otherRun(context: Context, run: GoldenRun, incident: Incident | n
  * Chooses the run to compare with by default, in this order of preference: the last good run before the incident that
  * the run was part of; the first run in `known`; the previous completed run.
  *
- * @param known ids of the baseline and of the last run before a change, in this order
+ * @param known run ids: first the baseline, then the last run before the store or the model changed
  */
 export async function comparedWith(
   { db }: Context,

@@ -33,7 +33,10 @@ import { queryTable, readQueryTable } from './query-table.ts';
 import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
 import { stagesSection } from './stages.ts';
 
-/** Maximum number of queries with explained misses. Each takes about five requests to the retriever and the store. */
+/**
+ * Maximum number of queries whose misses are explained. For each of these queries, recalld sends about five requests to
+ * the retriever and the store.
+ */
 export const QUERIES_EXPLAINED = 20;
 
 /** The two most informative measures of a run, which are shown first. */

@@ -97,7 +97,7 @@ export function goldenHealthPart({ sets }: WeeklyReport): Section {
     'golden-health',
     'Health of the golden sets',
     {
-      lead: 'Stale labels: judged documents that are no longer in the store. Judged: share of the retrieved documents with a judgment. Represents: share of live queries with a similar golden query.',
+      lead: 'Stale labels: judged documents that are no longer in the store. Judged: share of the retrieved documents that have a judgment. Represents: share of live queries that have a similar golden query.',
     },
     sets.length === 0
       ? empty('This pipeline has no golden set.')

@@ -25,7 +25,7 @@ export function stagesSection({ stages }: RunSummaryJson): Content {
       ['Keeps', ({ recall }) => share(recall), 'number'],
       ['Loses', ({ lost }) => share(lost), 'number'],
       [
-        `Queries moved into and out of the top ${k}`,
+        `Queries whose relevant documents moved into or out of the top ${k}`,
         ({ moved }) => (moved === null ? missing('first stage') : movedWords(moved)),
       ],
       [

@@ -1,4 +1,4 @@
-/** Grafana tables from PostgreSQL. They show ids, never texts. */
+/** Grafana tables from PostgreSQL. The tables show ids, never texts. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts';

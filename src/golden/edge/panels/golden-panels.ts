@@ -190,7 +190,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       queries: banded('recalld_golden_live_mix_score', 'ndcg', { measure: 'ndcg' }),
     }),
     graph({
-      title: 'Effective queries of the live mix',
+      title: 'Effective number of queries in the live mix',
       description:
         'Number of equally weighted queries that would give an equally precise score. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
       ...axes.count,

@@ -78,7 +78,7 @@ function segments(): Builder<Panel>[] {
     graph({
       title: 'nDCG at $k by segment',
       description:
-        'All segments of the golden set. Small segments vary by chance; the adjacent table shows the 95 % CI of each segment.',
+        'All segments of the golden set. The scores of small segments vary by chance; the adjacent table shows the 95 % CI of each segment.',
       ...axes.score,
       width: 12,
       queries: [{ expr: bySegment(''), legend: '{{segment}}' }],

@@ -155,7 +155,7 @@ describe('a .npy file', () => {
         ]),
       ),
     ).toEqual(
-      expect.stringMatching(/^bad\.npy has 1 row without a direction, the first of them row 1 \(counted from 0\): NaN/),
+      expect.stringMatching(/^bad\.npy has 1 row without a direction; the first is row 1 \(counted from 0\): NaN/),
     );
     expect(await refusal('bad.npy', npyBytes([[1e300, 2]], '<f8'))).toContain('row 0');
     expect(
@@ -167,9 +167,7 @@ describe('a .npy file', () => {
           [0, 0],
         ]),
       ),
-    ).toEqual(
-      expect.stringMatching(/^bad\.npy has 2 rows without a direction, the first of them row 1 .*: a zero vector/),
-    );
+    ).toEqual(expect.stringMatching(/^bad\.npy has 2 rows without a direction; the first is row 1 .*: a zero vector/));
   });
 });
 

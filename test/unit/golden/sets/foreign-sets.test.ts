@@ -138,7 +138,7 @@ describe('judgments of the Search Relevance Workbench', () => {
     };
     const { queries, warnings } = await readFiles({ 'j.json': JSON.stringify(value) }, 'j.json');
     expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([2, 1, 0, 2]);
-    expect(warnings[0]).toContain('are read as clicks over expected clicks:');
+    expect(warnings[0]).toContain('are read as clicks over expected clicks (COEC):');
   });
 });
 

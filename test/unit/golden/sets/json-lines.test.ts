@@ -31,7 +31,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'an unknown key',
       '{"_id": "q1", "text": "a", "relevant": []}',
-      'has the unknown key "_id" in a query; a query has id, text, steps, tags, judgments or relevant, forbidden and no_answer.',
+      'has the unknown key "_id" in a query; the keys of a query are id, text, steps, tags, judgments (or relevant), forbidden and no_answer.',
     ],
     [
       'an unknown key of a judgment',

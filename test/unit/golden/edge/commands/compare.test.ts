@@ -267,7 +267,7 @@ describe('recalld compare in a terminal', () => {
     expect(text).toContain('The first metric in --metrics decides');
     expect(text).toContain('Judged queries: 120. Without results: 0 in the baseline, 1 in the candidate.\n');
     expect(text).toMatch(/^1 judged query has no results in .*candidate\.txt; it scores 0 and counts in the means\.$/m);
-    expect(text).toMatch(/^Queries with the largest drops in ndcg@10, 10 of 30:\nquery .*\nq8 +1 +0 +−1$/m);
+    expect(text).toMatch(/^Queries with the largest drops in ndcg@10 \(showing 10 of 30\):\nquery .*\nq8 +1 +0 +−1$/m);
     expect(text).not.toContain('\u001b');
     expect(exitCode).toBe(1);
   });
