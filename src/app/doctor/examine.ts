@@ -153,7 +153,7 @@ const pair = {
   query: 'How do I reset my password?',
   document: 'To reset your password, open the settings, choose Security, and follow the link that is sent to you.',
 };
-/** Minimum grade that the judge must return, because the document in the pair answers the query. */
+/** Minimum grade that the judge must return for the pair, whose document answers the query. */
 const MIN_GRADE = 2;
 
 async function examineJudges(

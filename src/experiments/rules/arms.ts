@@ -21,7 +21,7 @@ interface ArmQuery {
 }
 
 export interface UsedQuery extends ArmQuery {
-  /** If the random number of the session is below this value, the query would be sampled in every arm. */
+  /** If the session's random number is below this value, the query is sampled whatever its arm is. */
   readonly leastProbability: number;
   readonly isClicked: boolean;
   /** Number of positive feedback items, excluding clicks. */

@@ -17,8 +17,8 @@ import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from
 const MAX_SEARCHED = 48;
 
 /**
- * Returns the latest finished run of the golden set with the worst alert. If no golden set has an alert, uses the first
- * golden set.
+ * Finds the golden set that has the worst alert, and returns the latest finished run of this set. If no golden set has
+ * an alert, uses the first golden set.
  */
 export async function latestEnded(
   { db }: Context,

@@ -122,7 +122,7 @@ async function probeDocuments(run: PhaseRun, documents: readonly SegmentedDocume
   };
 }
 
-/** Minimum time between samples, because sampling may read the whole store. */
+/** Minimum time between samples, each of which may read the whole store. */
 const SAMPLE_MS = HOUR_MS;
 
 /**

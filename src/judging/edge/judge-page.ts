@@ -208,7 +208,7 @@ function gradeForm(
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** Maximum number of skipped queries in the URL, because some servers refuse long URLs. */
+/** Maximum number of skipped queries in the URL; some servers refuse long URLs. */
 const MAX_SKIPPED = 50;
 
 function skippedOf(text = ''): string[] {

@@ -27,7 +27,7 @@ export type JudgedMean = NonNullable<ReturnType<typeof judgedMean>>;
 const TAIL = 0.025;
 /** Maximum number of jackknife groups for the sessions that only the model graded. */
 const MAX_PARTS = 30;
-/** Minimum number of sessions, because a single session has no spread. */
+/** Minimum number of sessions; a single session has no spread. */
 const MIN_SESSIONS = 2;
 
 /**

@@ -135,7 +135,7 @@ type EntityAnalysis =
 /** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
 type RedactText = (text: string) => Promise<string | null>;
 
-/** Minimum interval between log lines, because a failing service fails for every text. */
+/** Minimum interval between log lines. Without it, a failing service would log a line for every text. */
 const LOG_EVERY_MS = 60_000;
 
 /**

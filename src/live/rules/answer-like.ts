@@ -2,7 +2,7 @@
 
 /** Minimum share of words that are not in the original text; answers introduce new words. */
 const NEW_WORDS = 0.5;
-/** Minimum number of words in a statement, because a shorter statement may be a query. */
+/** Minimum number of words for a text to count as a statement; a shorter text may be a query. */
 const MIN_STATEMENT_WORDS = 6;
 /**
  * Minimum number of words of prose. A text with at least this many words counts as prose even without a full stop if it

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';
 import { parseJson } from './request-bodies.ts';
 
-/** Maximum length of one item in characters, because parsing an item blocks the event loop. */
+/** Maximum length of one item in characters; parsing a longer item would block the event loop for too long. */
 const MAX_ITEM = 4 * 1024 * 1024;
 
 /** Splits the list in `{"key": [...]}` into item texts while the body is read. */

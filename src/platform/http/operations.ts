@@ -26,7 +26,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/readyz',
     tag: 'operations',
-    summary: 'Check that the daemon is ready, and list what prevents it.',
+    summary: 'Check whether the daemon is ready, and list anything that keeps it from being ready.',
     scope: null,
     pipelines: 'none',
     body: null,
@@ -113,7 +113,7 @@ export function addOperations(app: FastifyInstance, { metrics, limitOf, readines
   });
 }
 
-/** Maximum number of bytes per write, because a write of ten megabytes would block other requests. */
+/** Maximum number of bytes per write; a write of ten megabytes would block other requests. */
 const CHUNK_BYTES = 256 * 1024;
 
 function* chunksOf(parts: readonly Buffer[]): Generator<Buffer> {

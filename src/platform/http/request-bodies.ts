@@ -231,7 +231,7 @@ function tooLarge(limit: number, when: string): RecalldError {
 /** Maximum body size, which is enough for a thousand queries that each have a vector of 1,536 numbers, as JSON text. */
 const LIMIT_BYTES = 32 * 1024 * 1024;
 
-/** Size above which a body is parsed in a worker thread, because parsing 1 MB of numbers takes about 10 ms. */
+/** Size above which a body is parsed in a worker thread; parsing 1 MB of numbers takes about 10 ms. */
 const SMALL_BYTES = 1024 * 1024;
 
 /**

@@ -151,7 +151,7 @@ export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
     .requiredOption('--set <name>', 'golden set for the queries; created if it does not exist', parseSetName)
-    .requiredOption('--segment <key=value>', 'segment of the manifest on whose behalf the queries are sent')
+    .requiredOption('--segment <key=value>', 'manifest segment on behalf of which the queries are sent')
     .option(
       '--forbid <key=value...>',
       'segments whose documents must not be returned (default: all others with the same key)',

@@ -109,7 +109,7 @@ export interface RatioTerm extends ClusterMember {
 
 export type SessionRatio = Extract<ReturnType<typeof sessionRatio>, { kind: 'ratio' }>;
 
-/** Minimum number of sessions, because a single session has no variance. */
+/** Minimum number of sessions; a single session has no variance. */
 const MIN_SESSIONS = 2;
 
 /**

@@ -133,8 +133,8 @@ const UPPER = 0.975;
  *
  * This is a standardized ratio, like the standardized mortality ratio: 1 if users click as in the baseline, regardless
  * of how many documents they are shown. The ratio does not separate position bias from the usual relevance of a rank,
- * and it changes if a new page layout makes users view more or fewer ranks. Queries without results do not count; they
- * affect `clickedQueryRate` and the share of queries without results.
+ * and it changes if a new page layout makes users view more or fewer ranks. Queries without results are not included;
+ * they affect `clickedQueryRate` and the share of queries without results.
  *
  * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is that of
  * `sessionRatio` plus value^2 times the variance of the expected clicks, because the baseline is also an estimate. The

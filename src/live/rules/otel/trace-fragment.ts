@@ -148,7 +148,7 @@ interface TraceParts {
   readonly episodes: EpisodeFragment[];
 }
 
-/** Maximum number of rerankers per trace, because each is compared with each query. */
+/** Maximum number of rerankers per trace; each is compared with each query. */
 const MAX_RERANKS = 100;
 
 function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {

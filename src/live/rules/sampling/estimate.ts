@@ -105,7 +105,7 @@ export type EstimateOutcome = WeightedEstimate | ReturnType<typeof insufficient>
 
 /** Probability outside the 95 % bounds on each side. */
 const TAIL = 0.025;
-/** Minimum number of clusters, because a single cluster has no variance. */
+/** Minimum number of clusters; a single cluster has no variance. */
 export const MIN_CLUSTERS = 2;
 
 /**
