@@ -112,7 +112,10 @@ function readData(json: unknown, count: number): readonly Float32Array[] {
   for (const [place, entry] of (data as unknown[]).entries()) {
     const index = at(entry, 'index');
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      throw new BrokenResponse('missing_index', `returned a data list in which element ${place} has no valid index field`);
+      throw new BrokenResponse(
+        'missing_index',
+        `returned a data list in which element ${place} has no valid index field`,
+      );
     }
     if (ordered.has(index)) throw new BrokenResponse('missing_index', `returned index ${index} twice`);
     const vector = readVector(at(entry, 'embedding'));
