@@ -1,5 +1,4 @@
 /** A daemon with three pipelines, whose names, ids and counts occur nowhere else. */
-import { createHash } from 'node:crypto';
 import { learningState } from '../../../src/density/rules/watch.ts';
 import { documents, startFaultServer } from '../../support/fault-server.ts';
 import { anInstallation, type Installation, type InstalledDaemon } from '../../support/installation.ts';
@@ -183,30 +182,30 @@ async function plant({ json, query }: Installation, { post }: InstalledDaemon, n
 
 const learning = JSON.stringify(learningState({} as Parameters<typeof learningState>[0], null));
 
-/** Returns digests by table of all rows of the other pipelines, including notes, bookmarks, sets and erasures. */
+/** Tables with data of pipelines in which no column has the name of the pipeline. */
+const WITHOUT_NAME = [
+  'annotations',
+  'cause_marks',
+  'golden_sets',
+  'golden_queries',
+  'golden_judgments',
+  'erased_subjects',
+];
+
+/**
+ * Returns digests by table of all rows of the other pipelines, including notes, bookmarks, sets and erasures. One
+ * statement reads all tables, because each statement has its own connection. Rows of partitions are those of their
+ * table.
+ */
 export async function othersRows({ query }: Installation): Promise<Readonly<Record<string, string>>> {
-  const tables = await query<{ name: string; has: boolean }>(
-    `select t.table_name as name, exists (select from information_schema.columns c where c.table_schema = t.table_schema
-        and c.table_name = t.table_name and c.column_name = 'pipeline') as has
-       from information_schema.tables t where t.table_schema = current_schema() and t.table_type = 'BASE TABLE'`,
+  const [tables] = await query<{ read: string }>(
+    `select string_agg(format(
+        'select %L as name, md5(string_agg(t::text, chr(10) order by t::text)) as digest from %I t where t::text ~ %L',
+        relname, relname, '(okapi|quagga)'), ' union all ') as read
+       from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+        and (relname = any($1) or exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'pipeline'))`,
+    WITHOUT_NAME,
   );
-  const digests: Record<string, string> = {};
-  for (const { name, has } of tables) {
-    const isOfAll = [
-      'annotations',
-      'cause_marks',
-      'golden_sets',
-      'golden_queries',
-      'golden_judgments',
-      'erased_subjects',
-    ];
-    if (!has && !isOfAll.includes(name)) continue;
-    const rows = await query<{ row: string }>(
-      `select t::text as row from "${name}" t where t::text ~ '(okapi|quagga)' order by 1`,
-    );
-    digests[name] = createHash('sha256')
-      .update(rows.map(({ row }) => row).join('\n'))
-      .digest('hex');
-  }
-  return digests;
+  const digests = await query<{ name: string; digest: string | null }>(tables?.read ?? '');
+  return Object.fromEntries(digests.map(({ name, digest }) => [name, digest ?? 'no rows']));
 }
