@@ -19,6 +19,7 @@ import {
   type Incident,
   updateTimelines,
 } from '../../src/incidents/diagnosis/rules/incident.ts';
+import type { Deployment } from '../../src/live/deployments/rules/deployment.ts';
 import type { LiveQuery } from '../../src/live/rules/live-query.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
@@ -329,5 +330,20 @@ export function aRerunNoise(noise: Partial<RerunNoise> = {}): RerunNoise {
     ofQueries: 0.005,
     isConstant: false,
     ...noise,
+  };
+}
+
+/** A deployment of the retriever that a person recorded. */
+export function aDeployment(parts: Partial<Deployment> = {}): Deployment {
+  return {
+    id: '1',
+    pipeline: 'docs',
+    kind: 'retriever',
+    version: 'v8',
+    note: null,
+    occurredAt: NOON,
+    source: 'annotated',
+    changes: [],
+    ...parts,
   };
 }

@@ -61,7 +61,7 @@ const kindNames: Readonly<Record<DeploymentKind, string>> = {
  * Returns a sentence such as "Index v8 was deployed: ef 40." or "recalld detected a change in the index: metric from l2
  * to cosine."
  */
-function changeSentence({ kind, version, source, note, changes }: Deployment): Content {
+export function changeSentence({ kind, version, source, note, changes }: Deployment): Content {
   const name = kindNames[kind];
   const shown = changes
     .map(changeInWords)

@@ -4,7 +4,7 @@ import { type IncidentPageData, relevantRanks } from '../../../../src/incidents/
 import { type Incident, updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import { sign } from '../../../../src/incidents/diagnosis/rules/signs.ts';
 import { terminalText } from '../../../../src/report/terminal.ts';
-import { anAlert, anIncident, NOON } from '../../../support/builders.ts';
+import { aDeployment, anAlert, anIncident, NOON } from '../../../support/builders.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -28,6 +28,8 @@ const lost = anIncident({
 function dataOf(incident: Incident, parts: Partial<IncidentPageData> = {}): IncidentPageData {
   return {
     incident,
+    lastGoodAt: null,
+    deployments: [],
     chart: null,
     golden: null,
     live: null,
@@ -58,6 +60,15 @@ describe('the page of an incident', () => {
     const lines = textOf(dataOf(lost));
     expect(lines).toContain('Vectors in the store 219 144');
     expect(lines.find((line) => line.startsWith('Golden latency, p95'))).toMatch(/against this cause 80 ms 900 ms$/);
+  });
+
+  it('says when the last good run was and what was deployed after it', () => {
+    const lastGoodAt = new Date(NOON.getTime() - 2 * HOUR_MS);
+    const deployment = aDeployment({ version: 'v8', occurredAt: new Date(NOON.getTime() - HOUR_MS), note: 'ef 40' });
+    const text = textOf(dataOf(lost, { lastGoodAt, deployments: [deployment] })).join(' ');
+    expect(text).toMatch(/Last good run \S+ \S*10:00/);
+    expect(text).toMatch(/Before the incident \(\S+ 11:00Z\): Retriever v8 was deployed: ef 40\./);
+    expect(textOf(dataOf(lost, { lastGoodAt })).join(' ')).toContain('No deployment is known between');
   });
 
   it('lists who was notified when, and which message was not delivered', () => {

@@ -5,6 +5,7 @@ import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
 import { capitalized, count, duration, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
 import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
+import { changeSentence } from '../../../../live/deployments/edge/deployments-page.ts';
 import { incidentPath, pipelinePath, runQueries, runQuery } from '../../../../report/console/links.ts';
 import type { TrendMark } from '../../../../report/model/charts.ts';
 import type { Content, PageContent, Section } from '../../../../report/model/content.ts';
@@ -100,7 +101,7 @@ function titleOf(incident: Incident): string {
   return `${capitalized(causeTexts[cause].title)}: ${headline}`;
 }
 
-function summary({ incident, golden, live }: IncidentPageData): Content {
+function summary({ incident, golden, live, lastGoodAt, deployments }: IncidentPageData): Content {
   const { pipeline, openedAt, closedAt, confirmedAt, cause, also, runId, referenceRunId } = incident;
   const worst = worstAlert(incident);
   const beside = besideOf(incident);
@@ -111,7 +112,14 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
       closedAt === null
         ? null
         : fact('Lasted', duration((closedAt.getTime() - openedAt.getTime()) / 1000), worst?.recovered ?? null),
+      lastGoodAt === null ? null : fact('Last good run', time(lastGoodAt)),
     ),
+    deployments.map((one) =>
+      paragraph(strong('Before the incident'), ' (', time(one.occurredAt), '): ', changeSentence(one)),
+    ),
+    deployments.length === 0 &&
+      lastGoodAt !== null &&
+      styledParagraph('quiet', 'No deployment is known between the last good run and the incident.'),
     causeLine(incident),
     also.map(alsoLine),
     closedAt === null &&

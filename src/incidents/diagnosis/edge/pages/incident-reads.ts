@@ -3,7 +3,7 @@
 import type { Context } from '../../../../core/context.ts';
 import { percentage } from '../../../../core/format.ts';
 import type { GoldenQuery, RetrievedDocument } from '../../../../core/model.ts';
-import { HOUR_MS } from '../../../../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../../core/time.ts';
 import type { ListedQuery, QueryView } from '../../../../golden/rules/listed-queries.ts';
 import type { GoldenRun } from '../../../../golden/rules/run.ts';
 import { readRunTable } from '../../../../golden/runs/run-summary.ts';
@@ -18,7 +18,8 @@ export type IncidentPageData = Awaited<ReturnType<typeof readIncidentPage>>;
 export async function readIncidentPage(context: Context, id: string) {
   const { db, receivers, clock } = context;
   const incident = await findIncident(context, id);
-  const [chart, golden, live, messages, notes, silences, reliability] = await Promise.all([
+  const [lastGood, chart, golden, live, messages, notes, silences, reliability] = await Promise.all([
+    incident.referenceRunId === null ? null : db.golden.runs.find(incident.referenceRunId),
     readIncidentChart(context, incident, clock.now()),
     readGoldenQueries(context, incident),
     readLiveQueries(context, incident),
@@ -27,8 +28,12 @@ export async function readIncidentPage(context: Context, id: string) {
     db.silences.endingAfter(clock.now(), incident.pipeline),
     db.incidents.reliability(null),
   ]);
+  const lastGoodAt = lastGood?.finishedAt ?? null;
   return {
     incident,
+    /** End of the last good run; null if there is none. */
+    lastGoodAt,
+    deployments: await readDeployments(context, incident, lastGoodAt),
     chart,
     /** Golden queries affected by the incident, worst first; null if no run shows such queries. */
     golden,
@@ -45,6 +50,18 @@ export async function readIncidentPage(context: Context, id: string) {
     reliability,
   };
 }
+
+const MAX_DEPLOYMENTS = 3;
+
+/** Returns the latest deployments, newest first, that the last good run did not cover and that preceded the incident. */
+async function readDeployments({ db }: Context, { pipeline, openedAt }: Incident, lastGoodAt: Date | null) {
+  const since = lastGoodAt ?? new Date(openedAt.getTime() - DAY_MS);
+  const later = await db.live.deployments.list({ pipeline, since, limit: MAX_READ });
+  return later.filter(({ occurredAt }) => occurredAt <= openedAt).slice(0, MAX_DEPLOYMENTS);
+}
+
+/** Number of deployments that are read; those after the start of the incident are then omitted. */
+const MAX_READ = 100;
 
 const MAX_QUERIES = 3;
 

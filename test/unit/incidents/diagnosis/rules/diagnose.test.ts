@@ -10,7 +10,7 @@ import type {
 } from '../../../../../src/incidents/diagnosis/rules/observations.ts';
 import { besideOf } from '../../../../../src/incidents/diagnosis/rules/rank-causes.ts';
 import type { DropState } from '../../../../../src/judging/rules/judged-mean.ts';
-import type { Deployment } from '../../../../../src/live/deployments/rules/deployment.ts';
+import { aDeployment } from '../../../../support/builders.ts';
 import { nothingLive } from '../../../../support/nothing-live.ts';
 
 const unchanged: ChangedAnswers = {
@@ -98,20 +98,6 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     sentinel: { hasFallen: false },
     isolation: null,
     ownWork: { kind: 'done' },
-    ...parts,
-  };
-}
-
-function aDeployment(parts: Partial<Deployment>): Deployment {
-  return {
-    id: '1',
-    pipeline: 'docs',
-    kind: 'retriever',
-    version: 'v8',
-    note: null,
-    occurredAt: new Date('2026-11-20T12:00:00Z'),
-    source: 'annotated',
-    changes: [],
     ...parts,
   };
 }
