@@ -40,7 +40,10 @@ export interface Summary {
   readonly silent: Share;
   /** Number of golden runs until the cause was right, for faults whose cause was ever right. */
   readonly runsToRight: Readonly<Record<string, number>>;
-  /** Single faults that lower nDCG@10 by 0.05 or more, and have a critical incident within two golden runs. */
+  /**
+   * Single faults that lower nDCG@10 by 0.05 or more, and have a critical incident in the first golden run with this
+   * drop or in the next one. A slow loss reaches the drop only after some runs.
+   */
   readonly pagedWithinTwo: Share;
   /** Single losses of documents that were diagnosed as a loss within two golden runs. */
   readonly lossesWithinTwo: Share;
@@ -173,7 +176,10 @@ export function summarise(all: readonly WorldRecord[]): Summary {
     runsToRight: count(single.flatMap((world) => firstRight(world)?.toString() ?? [])),
     pagedWithinTwo: share(
       single.filter(({ drop }) => drop >= LARGE_DROP),
-      (world) => world.evaluations.some((one) => one.run <= 2 && mainIncident(one)?.severity === 'critical'),
+      ({ healthy, evaluations }) => {
+        const first = evaluations.find(({ ndcg }) => healthy - ndcg >= LARGE_DROP)?.run ?? 1;
+        return evaluations.some((one) => one.run <= first + 1 && mainIncident(one)?.severity === 'critical');
+      },
     ),
     lossesWithinTwo: share(losses, (world) =>
       world.evaluations.some((one) => one.run <= 2 && isRight(mainIncident(one), [LOSS])),
