@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import {
+  type DemoDocument,
   readDemoAnswers,
   readDemoDocuments,
   readDemoQuestions,
@@ -22,7 +23,7 @@ import {
 } from './fault.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder, type TextEmbedder } from './hashed-tfidf.ts';
 import { createStandInJudge, type StandInJudge } from './stand-in-judge.ts';
-import { type Chunk, type ChunkStore, type FoundDocument, startChunkStore } from './store.ts';
+import { type Chunk, type ChunkStore, startChunkStore } from './store.ts';
 
 /** Body of `POST /v1/embeddings`; other fields, such as `dimensions`, are accepted and ignored. */
 interface EmbeddingsRequest {
@@ -106,6 +107,11 @@ const searchBody = {
   },
 };
 
+/** A search result; `score` is the cosine similarity to the query, from -1 to 1. */
+interface FoundDocument extends DemoDocument {
+  readonly score: number;
+}
+
 const MAX_CACHED = 5_000;
 
 const conditionBody = {
@@ -132,6 +138,11 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   let fault: RagFault = 'none';
   let searches = 0;
   const embedderInUse = () => (fault === 'embedding' ? foreignEmbedder : embedder);
+  const documents = new Map([...chunks, ...chunks.flatMap(cutInTwo)].map((one) => [one.id, one]));
+  const documentOf = (id: string): DemoDocument => {
+    const { title, text } = documents.get(id) ?? { title: '', text: '' };
+    return { id, title, text };
+  };
   const dropped = new Set(chooseDroppedIds(chunks.map((chunk) => chunk.id)));
   const chunksFor = (wanted: RagFault, filled: readonly Gap[]): readonly Chunk[] => {
     const written = chunks.filter(({ id }) => {
@@ -145,21 +156,29 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   let stored: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const server = Fastify({ logger: false });
 
-  /** Caches results until the fault or the documents change: golden queries repeat, and a search takes milliseconds. */
-  const cache = new Map<string, Promise<readonly FoundDocument[]>>();
+  /**
+   * Results by the stored documents and the embedder: golden queries repeat, and a search takes milliseconds. All
+   * statements use one connection, so a search that began before a change of the documents also ends before it.
+   */
+  const caches = new Map<string, Map<string, Promise<readonly FoundDocument[]>>>();
+  /** Null while the documents change. */
+  let cache: Map<string, Promise<readonly FoundDocument[]>> | null = new Map();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
+    const own = cache;
+    if (own === null) return searchStore(query, k);
     const key = `${k} ${query}`;
-    const found = cache.get(key) ?? searchStore(query, k);
-    if (cache.size >= MAX_CACHED) cache.clear();
-    cache.set(key, found);
+    const found = own.get(key) ?? searchStore(query, k);
+    if (own.size >= MAX_CACHED) own.clear();
+    own.set(key, found);
     // Failed searches are not cached.
-    found.catch(() => cache.delete(key));
+    found.catch(() => own.delete(key));
     return found;
   };
   const searchStore = async (query: string, k: number): Promise<readonly FoundDocument[]> => {
     const embedding = embedderInUse().embed(query);
     // The cosine distance to the zero vector is NaN.
-    return embedding.every((value) => value === 0) ? [] : store.search(embedding, k);
+    if (embedding.every((value) => value === 0)) return [];
+    return (await store.search(embedding, k)).map(({ id, score }) => ({ ...documentOf(id), score }));
   };
 
   server.post<{ Body: { query: string; k: number; with_text: boolean } }>(
@@ -202,12 +221,15 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     '/admin/condition',
     { schema: { body: conditionBody } },
     async ({ body }) => {
+      cache = null;
       const wanted = new Map(chunksFor(body.fault, body.filled).map((chunk) => [chunk.id, chunk]));
       await store.insert([...wanted.values()].filter(({ id }) => !stored.has(id)));
       await store.remove([...stored.keys()].filter((id) => !wanted.has(id)));
       stored = wanted;
       fault = body.fault;
-      cache.clear();
+      const condition = JSON.stringify([embedderInUse() === embedder, [...wanted.keys()]]);
+      cache = caches.get(condition) ?? new Map();
+      caches.set(condition, cache);
       const documents = await store.count();
       log(`Fault ${fault}: ${documents} documents in the store, ${chunks.length} in the corpus.`);
       return { documents };

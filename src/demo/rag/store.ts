@@ -11,7 +11,8 @@ export interface Chunk extends DemoDocument {
 }
 
 /** A search result; `score` is the cosine similarity to the query, from -1 to 1. */
-export interface FoundDocument extends DemoDocument {
+export interface FoundChunk {
+  readonly id: string;
   readonly score: number;
 }
 
@@ -121,9 +122,9 @@ async function insertChunks(pool: Pool, chunks: readonly Chunk[]): Promise<void>
 }
 
 /** Returns the nearest chunks by cosine distance, then by id. `embedding` must not be the zero vector. */
-async function searchChunks(pool: Pool, embedding: Float32Array, k: number): Promise<FoundDocument[]> {
-  const { rows } = await pool.query<FoundDocument>(
-    `select id, title, body as text, 1 - (embedding <=> $1::vector) as score
+async function searchChunks(pool: Pool, embedding: Float32Array, k: number): Promise<FoundChunk[]> {
+  const { rows } = await pool.query<FoundChunk>(
+    `select id, 1 - (embedding <=> $1::vector) as score
      from chunks
      order by embedding <=> $1::vector, id
      limit $2::int`,
