@@ -16,8 +16,9 @@ const MAX_LATE_MS = 50;
 
 /**
  * Returns a function that waits for the next slot. Unused slots expire, so that no burst follows a pause. If slots are
- * close together, a burst may contain all slots of a 50 ms period. After reserved slots have expired unused, the next
- * reservation covers a single slot, and each further reservation covers up to twice as many slots as the previous one.
+ * close together, a burst may contain all slots of a 50 ms period. The first reservation, and the next one after
+ * reserved slots have expired unused, covers a single slot, or all slots of 5 ms if that is more. Each further
+ * reservation covers up to twice as many slots as the previous one.
  *
  * @param name the target, such as a pipeline's retriever; processes that use the same name share the rate
  * @param perSecond calls per second; may change from one reservation to the next
@@ -41,8 +42,9 @@ export function createSharedRate(
     }
     if (reserved === 0) {
       const rate = perSecond();
+      const minimum = Math.max(1, Math.floor((rate * CLOSE_MS) / 1000));
       const maximum = Math.max(1, Math.floor(rate * RESERVED_SECONDS));
-      batch = hasWasted ? 1 : Math.min(maximum, batch * 2);
+      batch = hasWasted ? minimum : Math.min(maximum, Math.max(minimum, batch * 2));
       hasWasted = false;
       const waitMs = await db.limits.reserve(name, batch, rate);
       next = clock.monotonicMs() + waitMs;
