@@ -73,6 +73,9 @@ function settings(port: number): Record<string, string | number> {
     huge_pages: 'off',
     io_method: 'sync',
     jit: 'off',
+    // Every day has new partitions. Until they are analyzed, PostgreSQL assumes a few rows and joins them by comparing
+    // every row with every other. The default is one minute.
+    autovacuum_naptime: '10s',
     // No replication is used. Committed data is on disk: fsync and synchronous_commit keep their default, on.
     wal_level: 'minimal',
     max_wal_senders: 0,
