@@ -21,13 +21,17 @@ export type PgvectorServer = Awaited<ReturnType<typeof startPglite>>;
 /** The demo's vector store, which is the table `chunks`. */
 export type ChunkStore = Awaited<ReturnType<typeof startChunkStore>>;
 
+/**
+ * `storage plain` keeps the vectors in the table. By default, PostgreSQL stores most of them in a separate (TOAST)
+ * table, because a row with its text is larger than 2 kB, and then every search looks up each vector there.
+ */
 const schema = (dimensions: number) => `
   create extension vector;
   create table chunks (
     id text primary key,
     title text not null,
     body text not null,
-    embedding vector(${dimensions}) not null
+    embedding vector(${dimensions}) storage plain not null
   );`;
 
 /**
