@@ -217,7 +217,7 @@ describe('a fleet with a replica for reads', () => {
     expect(finding).toMatchObject({
       status: 'unreachable',
       message: expect.stringMatching(
-        /^PostgreSQL at 127\.0\.0\.1:\d+ does not respond \(.+\); .* storage\.read_url\. Meanwhile, reads go to storage\.url\.$/,
+        /^PostgreSQL at 127\.0\.0\.1:\d+ does not respond \(.+\); .* storage\.read_url( are correct)?\. Meanwhile, reads go to storage\.url\.$/,
       ),
     });
     await databases.replica.start();
