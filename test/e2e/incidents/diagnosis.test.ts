@@ -43,17 +43,17 @@ it('reports that the retriever is down while it is, and afterwards that it was',
   expect(await latest()).toMatchObject({
     pipeline: 'docs',
     cause: 'retriever_outage',
-    confidence: 'high',
+    confidence: 'medium',
     closed_at: null,
     run_id: failed,
     reference_run_id: good,
     summary: expect.stringMatching(/\d+ of 40 golden queries failed/) as string,
   });
-  const series = 'recalld_diagnosis_info{pipeline="docs",cause="retriever_outage",confidence="high"}';
+  const series = 'recalld_diagnosis_info{pipeline="docs",cause="retriever_outage",confidence="medium"}';
   await waitFor(async () => seriesValue(await metrics(), series) === 1);
 
   const told = await recalld('diagnose');
-  expect(told.stdout).toContain('Likely cause: the retriever is down (high confidence');
+  expect(told.stdout).toContain('Likely cause: the retriever is down (medium confidence');
   expect(told.stdout).toContain(`recalld runs compare ${good} ${failed}`);
   expect(told).toMatchObject({ code: 1, stderr: '' });
   const [found] = await json<PipelineDiagnosis[]>('diagnose');
