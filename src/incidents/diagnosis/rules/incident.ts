@@ -3,6 +3,7 @@ import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { type Cause, confidences } from './cause.ts';
 import type { Findings } from './diagnose.ts';
+import { leftBy } from './effects.ts';
 import type { Sign } from './signs.ts';
 
 /** An alert, firing or resolved. */
@@ -271,9 +272,10 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by any other diagnosis.
- * - A trusted cause is replaced by another cause if another alert fires or another run points to it. A cause that was
- *   trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is being repaired or
- *   because data from before the fault is no longer available.
+ * - A trusted cause is replaced by another cause if another alert fires or another run points to it. If the trusted
+ *   cause also explains the other alert, only a more certain cause replaces it without another run.
+ * - A cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is
+ *   being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
  *   is fixed and the remaining alerts have not been evaluated since. A resolved alert also counts as recovery, unless
  *   another alert is worse than before.
@@ -282,7 +284,7 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  */
 export function replacesLast(
   last: Said,
-  next: Said,
+  next: Said & Pick<Findings, 'effects' | 'failedShare'>,
   trend: Trend,
   wasTrusted: boolean = last.confidence !== 'low',
 ): boolean {
@@ -292,8 +294,14 @@ export function replacesLast(
   const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
   const isMore = next.alerts.some((name) => !last.alerts.includes(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
+  if (isSameRun && isMore && last.confidence !== 'low' && last.cause !== next.cause && explainsAll(last.cause, next))
+    return confidences.indexOf(next.confidence) < confidences.indexOf(last.confidence);
   if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
   return !isSameRun;
+}
+
+function explainsAll(cause: Cause, { effects, failedShare }: Pick<Findings, 'effects' | 'failedShare'>): boolean {
+  return cause !== 'unknown' && effects.every((effect) => leftBy([cause], effect, failedShare) === null);
 }
 
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;
