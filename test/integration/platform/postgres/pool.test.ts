@@ -73,19 +73,18 @@ describe('a pool', () => {
     const pool = createPool({ connection: database.connection, size: 2, logger: silentLogger, idleLimitMs: 2000 });
     onTestFinished(() => pool.end());
     const lock = `select pg_advisory_xact_lock(1)`;
-    let goOn = (): void => undefined;
+    let isLocked = (_goOn: () => void): void => undefined;
+    const locked = new Promise<() => void>((resolve) => {
+      isLocked = resolve;
+    });
     const still = outcomeOf(
       inTransaction(pool, async (client) => {
         await client.query(lock);
-        await new Promise<void>((resolve) => {
-          goOn = resolve;
-        });
+        await new Promise<void>((goOn) => isLocked(goOn));
         await client.query('select 1');
       }),
     );
-    await waitFor(
-      async () => (await pool.query('select from pg_locks where locktype = $1', ['advisory'])).rowCount === 1,
-    );
+    const goOn = await locked;
     await inTransaction(pool, (client) => client.query(lock));
     goOn();
     expect(await still).toMatch(/idle-in-transaction timeout|not queryable|Connection terminated/);
