@@ -17,19 +17,17 @@ import {
   type CauseMark,
   type ClosingReason,
   type Diagnosis,
-  describesRepair,
   type Incident,
   isEcho,
   isFinal,
   type NamedAlert,
   type Recoveries,
-  replacesLast,
-  type Said,
   topicIdsIn,
   trendOf,
   updateTimelines,
   withTopicNames,
 } from './rules/incident.ts';
+import { describesRepair, replacesLast, type Said } from './rules/next-diagnosis.ts';
 
 /** Outcome of recording a diagnosis. `outdated`: a later diagnosis was already stored. */
 export type RecordOutcome = 'opened' | 'updated' | 'unchanged' | 'outdated';

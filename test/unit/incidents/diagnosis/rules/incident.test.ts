@@ -3,13 +3,12 @@ import { describe, expect, it } from 'vitest';
 import {
   type Alert,
   type AlertTimeline,
-  describesRepair,
   isEcho,
   isFinal,
-  replacesLast,
   trendOf,
   updateTimelines,
 } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
+import { describesRepair, replacesLast } from '../../../../../src/incidents/diagnosis/rules/next-diagnosis.ts';
 import { aDiagnosis, anAlert } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
 

@@ -1,0 +1,77 @@
+/** Decides whether a new diagnosis of an incident is recorded after the last one. */
+import { MINUTE_MS } from '../../../core/time.ts';
+import { type Cause, confidences } from './cause.ts';
+import type { Findings } from './diagnose.ts';
+import { leftBy } from './effects.ts';
+import type { Diagnosis, Trend } from './incident.ts';
+
+export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
+
+/**
+ * Returns true if a new diagnosis replaces the last one.
+ * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
+ * - A guess is replaced by any other diagnosis.
+ * - A trusted cause is replaced by another cause if another alert fires or another run points to it. If the trusted
+ *   cause also explains the other alert, only a more certain cause replaces it without another run.
+ * - A cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is
+ *   being repaired or because data from before the fault is no longer available.
+ * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
+ *   is fixed and the remaining alerts have not been evaluated since. A resolved alert also counts as recovery, unless
+ *   another alert is worse than before.
+ *
+ * @param wasTrusted true if the incident has a diagnosis with the cause of `last` and high or medium confidence
+ */
+export function replacesLast(
+  last: Said,
+  next: Said & Pick<Findings, 'effects' | 'failedShare'>,
+  trend: Trend,
+  wasTrusted: boolean = last.confidence !== 'low',
+): boolean {
+  const isSameRun = next.runId !== null && next.runId === last.runId;
+  if (isSame(last, next)) return trend === 'worse' && !isSameRun;
+  if (next.cause === 'unknown' && wasTrusted) return false;
+  const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
+  const isMore = next.alerts.some((name) => !last.alerts.includes(name));
+  if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
+  if (isSameRun && isMore && last.confidence !== 'low' && last.cause !== next.cause && explainsAll(last.cause, next))
+    return confidences.indexOf(next.confidence) < confidences.indexOf(last.confidence);
+  if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
+  return !isSameRun;
+}
+
+function explainsAll(cause: Cause, { effects, failedShare }: Pick<Findings, 'effects' | 'failedShare'>): boolean {
+  return cause !== 'unknown' && effects.every((effect) => leftBy([cause], effect, failedShare) === null);
+}
+
+const REPAIR_AFTER_MS = 5 * MINUTE_MS;
+
+/**
+ * Returns true if a later diagnosis, without a new run, only lowers the confidence. Its signs weaken because the fault
+ * is being repaired or because old live queries leave the window; they must not turn a known cause into `unknown`.
+ */
+export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
+  return (
+    at.getTime() - openedAt.getTime() > REPAIR_AFTER_MS &&
+    last.cause === next.cause &&
+    last.runId === next.runId &&
+    confidences.indexOf(next.confidence) > confidences.indexOf(last.confidence)
+  );
+}
+
+/** Returns true if two diagnoses have the same text apart from numbers. */
+function isSame(a: Said, b: Said): boolean {
+  return (
+    a.cause === b.cause &&
+    a.confidence === b.confidence &&
+    isSameList(a.alerts, b.alerts) &&
+    isSameList(statesOf(a), statesOf(b))
+  );
+}
+
+function statesOf({ signs }: Said): string[] {
+  return signs.map(({ name, state }) => `${name} ${state}`);
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}
