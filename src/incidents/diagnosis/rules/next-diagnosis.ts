@@ -1,8 +1,6 @@
 /** Decides whether a new diagnosis of an incident is recorded after the last one. */
 import { MINUTE_MS } from '../../../core/time.ts';
-import { type Cause, confidences } from './cause.ts';
-import type { Findings } from './diagnose.ts';
-import { leftBy } from './effects.ts';
+import { confidences } from './cause.ts';
 import type { Diagnosis, Trend } from './incident.ts';
 
 export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
@@ -11,8 +9,7 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by any other diagnosis.
- * - A trusted cause is replaced by another cause if another alert fires or another run points to it. If the trusted
- *   cause also explains the other alert, only a more certain cause replaces it without another run.
+ * - A trusted cause is replaced by another cause if another alert fires or another run points to it.
  * - A cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is
  *   being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
@@ -23,7 +20,7 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  */
 export function replacesLast(
   last: Said,
-  next: Said & Pick<Findings, 'effects' | 'failedShare'>,
+  next: Said,
   trend: Trend,
   wasTrusted: boolean = last.confidence !== 'low',
 ): boolean {
@@ -33,14 +30,8 @@ export function replacesLast(
   const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
   const isMore = next.alerts.some((name) => !last.alerts.includes(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
-  if (isSameRun && isMore && last.confidence !== 'low' && last.cause !== next.cause && explainsAll(last.cause, next))
-    return confidences.indexOf(next.confidence) < confidences.indexOf(last.confidence);
   if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
   return !isSameRun;
-}
-
-function explainsAll(cause: Cause, { effects, failedShare }: Pick<Findings, 'effects' | 'failedShare'>): boolean {
-  return cause !== 'unknown' && effects.every((effect) => leftBy([cause], effect, failedShare) === null);
 }
 
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;

@@ -156,16 +156,6 @@ describe('the next recorded diagnosis', () => {
     expect(replacesLast(slow, { ...nobodyKnows, alerts: [...slow.alerts, 'a measure changed'] }, 'steady')).toBe(false);
   });
 
-  it('keeps a trusted cause that also explains another alert, unless another cause is more certain', () => {
-    const segment = { ...slow, cause: 'one_segment' } as const;
-    const effects = [{ kind: 'live_empty', size: 1, parts: null }] as const;
-    const live = { ...slow, cause: 'live_traffic', alerts: [...slow.alerts, 'empty results'], effects } as const;
-    expect(replacesLast(segment, live, 'worse')).toBe(false);
-    expect(replacesLast(segment, { ...live, confidence: 'high' }, 'worse')).toBe(true);
-    expect(replacesLast(segment, { ...live, runId: 'run-2' }, 'worse')).toBe(true);
-    expect(replacesLast({ ...segment, cause: 'recalld' }, live, 'worse')).toBe(true);
-  });
-
   it('keeps a cause that was trusted before, even if later signs leave little of it', () => {
     const guess = { ...slow, confidence: 'low' } as const;
     expect(replacesLast(guess, { ...nobodyKnows, runId: 'run-2' }, 'steady', true)).toBe(false);
