@@ -3,13 +3,14 @@
 import { count, decimal, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
-import { applyDuplicatePolicy, rankBiasedOverlap } from '../../math/ir/ranking.ts';
+import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { mean } from '../../math/stats/descriptive.ts';
 import { holm, pairedTSampleSize } from '../../math/stats/paired-tests.ts';
 import { compareMetric, type MetricComparison } from './compare-metric.ts';
 import type { Segment } from './golden-set.ts';
 import { isAnswered, type QueryAnswer } from './run.ts';
 import type { Accepted, Expected, NoiseTable } from './run-noise.ts';
+import { rankingOf } from './score-run.ts';
 import {
   type ComparisonSettings,
   type ComparisonVerdict,
@@ -230,15 +231,9 @@ export function stabilityOf(before: readonly QueryAnswer[], now: ReadonlyMap<str
   return before.flatMap((old) => {
     const answer = now.get(old.queryId);
     if (answer === undefined || !isAnswered(old)) return [];
-    const overlap = isAnswered(answer) ? rankBiasedOverlap(rankingOf(old), rankingOf(answer), k) : 0;
+    const overlap = isAnswered(answer) ? rankBiasedOverlap(idsOf(old), idsOf(answer), k) : 0;
     return [{ query: old.queryId, overlap }];
   });
 }
 
-function rankingOf({ documents }: QueryAnswer): string[] {
-  const { ranking } = applyDuplicatePolicy(
-    documents.map(({ id }) => id),
-    'collapse',
-  );
-  return ranking.filter((id) => id !== null);
-}
+const idsOf = ({ documents }: QueryAnswer): string[] => rankingOf(documents).filter((id) => id !== null);

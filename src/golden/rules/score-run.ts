@@ -132,6 +132,8 @@ export function scoreQueries(
  * up.
  */
 export function rankingOf(documents: readonly RetrievedDocument[]): Ranking {
+  const ids = documents.map(({ id }) => id);
+  if (new Set(ids).size === ids.length) return ids;
   const seen = new Set<string>();
   const copies = new Set<string>();
   return documents.flatMap(({ id, score, chunk = id }) => {

@@ -67,8 +67,8 @@ describe('the page of an incident', () => {
     const deployment = aDeployment({ version: 'v8', occurredAt: new Date(NOON.getTime() - HOUR_MS), note: 'ef 40' });
     const text = textOf(dataOf(lost, { lastGoodAt, deployments: [deployment] })).join(' ');
     expect(text).toMatch(/Last good run \S+ \S*10:00/);
-    expect(text).toMatch(/Before the incident \(\S+ 11:00Z\): Retriever v8 was deployed: ef 40\./);
-    expect(textOf(dataOf(lost, { lastGoodAt })).join(' ')).toContain('No deployment is known between');
+    expect(text).toMatch(/What changed \(\S+ 11:00Z\): Retriever v8 was deployed: ef 40\./);
+    expect(textOf(dataOf(lost, { lastGoodAt })).join(' ')).toContain('No deployment is known since the last good run.');
   });
 
   it('lists who was notified when, and which message was not delivered', () => {

@@ -114,12 +114,10 @@ function summary({ incident, golden, live, lastGoodAt, deployments }: IncidentPa
         : fact('Lasted', duration((closedAt.getTime() - openedAt.getTime()) / 1000), worst?.recovered ?? null),
       lastGoodAt === null ? null : fact('Last good run', time(lastGoodAt)),
     ),
-    deployments.map((one) =>
-      paragraph(strong('Before the incident'), ' (', time(one.occurredAt), '): ', changeSentence(one)),
-    ),
+    deployments.map((one) => paragraph(strong('What changed'), ' (', time(one.occurredAt), '): ', changeSentence(one))),
     deployments.length === 0 &&
       lastGoodAt !== null &&
-      styledParagraph('quiet', 'No deployment is known between the last good run and the incident.'),
+      styledParagraph('quiet', 'No deployment is known since the last good run.'),
     causeLine(incident),
     also.map(alsoLine),
     closedAt === null &&

@@ -53,15 +53,21 @@ export async function readIncidentPage(context: Context, id: string) {
 
 const MAX_DEPLOYMENTS = 3;
 
-/** Returns the latest deployments, newest first, that the last good run did not cover and that preceded the incident. */
-async function readDeployments({ db }: Context, { pipeline, openedAt }: Incident, lastGoodAt: Date | null) {
-  const since = lastGoodAt ?? new Date(openedAt.getTime() - DAY_MS);
-  const later = await db.live.deployments.list({ pipeline, since, limit: MAX_READ });
-  return later.filter(({ occurredAt }) => occurredAt <= openedAt).slice(0, MAX_DEPLOYMENTS);
-}
-
 /** Number of deployments that are read; those after the start of the incident are then omitted. */
 const MAX_READ = 100;
+
+/**
+ * Returns the latest deployments, newest first, after the last good run and before the incident. The probes at its start
+ * detect changes that preceded it.
+ */
+async function readDeployments({ db }: Context, incident: Incident, lastGoodAt: Date | null) {
+  const { pipeline, openedAt, confirmedAt } = incident;
+  const since = lastGoodAt ?? new Date(openedAt.getTime() - DAY_MS);
+  const later = await db.live.deployments.list({ pipeline, since, limit: MAX_READ });
+  return later
+    .filter(({ source, occurredAt }) => occurredAt <= (source === 'detected' ? (confirmedAt ?? openedAt) : openedAt))
+    .slice(0, MAX_DEPLOYMENTS);
+}
 
 const MAX_QUERIES = 3;
 

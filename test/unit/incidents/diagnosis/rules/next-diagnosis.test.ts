@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { describesRepair, replacesLast } from '../../../../../src/incidents/diagnosis/rules/next-diagnosis.ts';
+import { aDiagnosis } from '../../../../support/builders.ts';
+
+const outage = aDiagnosis({ alerts: ['floor', 'drift'] });
+const nobodyKnows = { ...outage, cause: 'unknown', confidence: 'low' } as const;
+const slow = { ...outage, cause: 'retriever_slow', confidence: 'medium' } as const;
+
+describe('the next recorded diagnosis', () => {
+  it('replaces a guess with a more certain diagnosis', () => {
+    expect(replacesLast(nobodyKnows, outage, 'steady')).toBe(true);
+    expect(replacesLast(outage, { ...outage, confidence: 'medium' }, 'steady')).toBe(true);
+  });
+
+  it('changes the cause only if another run points to it or another alert fires', () => {
+    expect(replacesLast(slow, { ...outage, runId: 'run-2' }, 'steady')).toBe(true);
+    expect(replacesLast(slow, outage, 'steady')).toBe(false);
+    expect(replacesLast(slow, { ...outage, alerts: [...outage.alerts, 'stale labels'] }, 'steady')).toBe(true);
+    expect(replacesLast(slow, { ...nobodyKnows, runId: 'run-2' }, 'steady')).toBe(false);
+    expect(replacesLast(slow, { ...nobodyKnows, alerts: [...slow.alerts, 'a measure changed'] }, 'steady')).toBe(false);
+  });
+
+  it('keeps a cause that was trusted before, even if later signs leave little of it', () => {
+    const guess = { ...slow, confidence: 'low' } as const;
+    expect(replacesLast(guess, { ...nobodyKnows, runId: 'run-2' }, 'steady', true)).toBe(false);
+    expect(replacesLast(guess, { ...nobodyKnows, runId: 'run-2' }, 'steady', false)).toBe(true);
+    expect(replacesLast(guess, { ...outage, runId: 'run-2' }, 'steady', true)).toBe(true);
+  });
+
+  it('is not recorded if only digits differ', () => {
+    expect(replacesLast(outage, aDiagnosis({ ...outage, summary: 'The same in other numbers.' }), 'steady')).toBe(
+      false,
+    );
+    expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'steady')).toBe(false);
+  });
+
+  it('does not change the cause once an alert has ended and no other is worse, because this shows the repair', () => {
+    const half = { ...slow, alerts: slow.alerts.slice(1), runId: 'run-2' };
+    expect(slow.alerts.length).toBeGreaterThan(half.alerts.length);
+    expect(replacesLast(slow, { ...half, cause: outage.cause }, 'steady')).toBe(false);
+    expect(
+      replacesLast(slow, { ...half, cause: outage.cause, alerts: [...half.alerts, 'stale labels'] }, 'steady'),
+    ).toBe(true);
+    expect(replacesLast(outage, { ...outage, alerts: outage.alerts.slice(1) }, 'steady')).toBe(false);
+  });
+
+  it('repeats the diagnosis with the numbers of a run that is worse than all before', () => {
+    expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'worse')).toBe(true);
+    expect(replacesLast(outage, outage, 'worse')).toBe(false);
+  });
+
+  it('is not recorded during recovery, except for the run that a guess was based on', () => {
+    expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
+    expect(replacesLast(nobodyKnows, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
+    expect(replacesLast(nobodyKnows, outage, 'recovering')).toBe(true);
+  });
+});
+
+it('a later diagnosis without a new run that only lowers the confidence describes the repair', () => {
+  const minutes = (n: number) => new Date(n * 60_000);
+  const last = { cause: 'index_lost_documents', confidence: 'high', alerts: [], runId: 'run-1', signs: [] } as const;
+  const weaker = { ...last, confidence: 'low' } as const;
+  expect(describesRepair(last, weaker, minutes(0), minutes(60))).toBe(true);
+  expect(describesRepair(last, weaker, minutes(0), minutes(1))).toBe(false);
+  expect(describesRepair(weaker, last, minutes(0), minutes(60))).toBe(false);
+  expect(describesRepair(last, { ...weaker, runId: 'run-2' }, minutes(0), minutes(60))).toBe(false);
+  expect(describesRepair(last, { ...weaker, cause: 'ranking' }, minutes(0), minutes(60))).toBe(false);
+  const live = { ...last, runId: null };
+  expect(describesRepair(live, { ...live, confidence: 'medium' }, minutes(0), minutes(60))).toBe(true);
+});
