@@ -227,30 +227,39 @@ export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
 /**
  * Trend of the firing alerts. `worse`: an alert is new, or worse than ever before in the incident. `recovering`: all
  * alerts have data and are better than at their worst, so new signs come from the repair, not from the fault. Soon
- * after an alert resolved, ignores alerts on data from before that time, and known alerts without a golden set.
+ * after an alert recovered, ignores alerts on data from before that time, and known alerts without a golden set.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const isKnown = (alert: Alert): boolean => timeline.some(({ name }) => name === alert.name);
-  const ends = timeline
-    .filter(({ name }) => firing.every((alert) => alert.name !== name))
-    .map(({ endedAt }) => endedAt ?? at);
-  const recoveredAt = new Date(Math.max(...ends.map((end) => end.getTime())));
-  const hasRecovered = ends.length > 0 && at.getTime() - recoveredAt.getTime() <= ECHO_MS;
-  const hasNews = firing.some((alert) => !isKnown(alert) && !looksBack(alert, ends.length > 0 ? recoveredAt : at));
+  const recoveries = timeline.flatMap((known) => recoveredAt(known, firing, at) ?? []);
+  const latest = new Date(Math.max(...recoveries.map((one) => one.getTime())));
+  const hasRecovered = recoveries.length > 0 && at.getTime() - latest.getTime() <= ECHO_MS;
+  const hasNews = firing.some((alert) => !isKnown(alert) && !looksBack(alert, recoveries.length > 0 ? latest : at));
   if (timeline.length > 0 && !hasNews && timeline.every((known) => isFixed(known, firing, at))) return 'recovering';
   const heard = hasRecovered
-    ? firing.filter((alert) => !looksBack(alert, recoveredAt) && (alert.goldenSet !== null || !isKnown(alert)))
+    ? firing.filter((alert) => !looksBack(alert, latest) && (alert.goldenSet !== null || !isKnown(alert)))
     : firing;
   const trends = new Set(heard.map((alert) => trendOfAlert(timeline, alert)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/** Returns true if an alert resolved recently, or if it still fires only because of hysteresis (its value is good). */
+/** Returns when an alert recovered: it resolved, or it still fires only because of hysteresis. Null if it did not. */
+function recoveredAt(known: AlertTimeline, firing: readonly Alert[], at: Date): Date | null {
+  const alert = firing.find(({ name }) => name === known.name);
+  if (alert === undefined) return known.endedAt ?? at;
+  return isGood(alert, known.worst) ? at : null;
+}
+
+/** Returns true if an alert resolved recently, or if it still fires only because of hysteresis. */
 function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
   const alert = firing.find((one) => one.name === name);
-  if (alert === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
-  const { value, threshold } = alert;
+  if (alert !== undefined) return isGood(alert, worst);
+  return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
+}
+
+/** Returns true if the value of a firing alert is on the good side of its threshold. */
+function isGood({ value, threshold }: Alert, worst: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || worst.value === null) return false;
   return worst.value < threshold ? value >= threshold : value <= threshold;
 }

@@ -131,6 +131,14 @@ describe('the trend', () => {
     expect(trendOf(timeline, [errors(0.23), anAlert({ name: 'outage', goldenSet: null })], hours(1))).toBe('worse');
   });
 
+  it('is recovering if live traffic from before a good golden run gets worse while the golden alert still fires', () => {
+    const empty = (value: number) =>
+      anAlert({ name: 'empty', goldenSet: null, value, threshold: 0.05, from: hours(1) });
+    const timeline = looks([floor(0.7), empty(0.06)]);
+    expect(trendOf(timeline, [floor(0.82), empty(0.08)], hours(2))).toBe('recovering');
+    expect(trendOf(timeline, [floor(0.75), empty(0.08)], hours(2))).toBe('worse');
+  });
+
   it('is steady for alerts without values, which may be as bad as before', () => {
     const overdue = anAlert({ value: null, threshold: null });
     expect(trendOf(looks([overdue]), [overdue], hours(1))).toBe('steady');
