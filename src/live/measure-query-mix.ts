@@ -1,17 +1,19 @@
-/** Measures the mix of live queries: the shares of the most frequent query and of the usual language. */
+/** Measures the mix of live queries: the shares of the most frequent query and of the usual language, and the length. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { meanCount } from './rules/live-stages.ts';
 import { languageOrScript, languageShare } from './rules/query-languages.ts';
 import type { LiveWindow } from './sql/live-windows.ts';
 
 export const TOP_QUERY = 'top_query_ratio';
 export const MAIN_LANGUAGE = 'main_language_ratio';
+export const QUERY_LENGTH = 'query_characters';
 
-/** Maximum number of texts for language detection, which takes about 0.2 ms per text. */
+/** Maximum number of texts that are read; language detection takes about 0.2 ms per text. */
 const MAX_TEXTS = 300;
 const TEXTS_PER_TURN = 50;
 /** Minimum number of queries. With fewer queries, chance determines which query is most frequent. */
@@ -28,12 +30,14 @@ export async function measureQueryMix(
   const { pipeline, from, until } = window;
   const frame = { pipeline, segment: ALL_SEGMENT, windowStart: from, windowEnd: until, measuredAt };
   const top = await db.live.windows.topQuery(window);
+  const texts = top.queries === 0 ? [] : await db.live.windows.texts(window, MAX_TEXTS);
   const sampled = [];
-  for (const { text, probability } of top.queries === 0 ? [] : await db.live.windows.texts(window, MAX_TEXTS)) {
+  for (const { text, probability, cluster } of texts) {
     // Yields to requests, which share this thread.
     if (sampled.length % TEXTS_PER_TURN === 0) await clock.sleep(0, signal);
-    sampled.push({ language: languageOrScript(text), probability });
+    sampled.push({ language: languageOrScript(text), probability, cluster, value: text.length });
   }
+  const length = sampled.length < MIN_QUERIES ? null : meanCount(sampled);
   const known = latest.find(({ measure, segment }) => measure === MAIN_LANGUAGE && segment === ALL_SEGMENT);
   const details = known?.newest?.details as { readonly language: string; readonly since: string } | undefined;
   const usual = details === undefined ? null : { language: details.language, since: new Date(details.since) };
@@ -61,6 +65,19 @@ export async function measureQueryMix(
           ciMethod: 'wilson',
           n: language.n,
           details: { language: language.usual.language, since: language.usual.since.toISOString() },
+        },
+    length === null || length.kind === 'insufficient_data'
+      ? gap(QUERY_LENGTH, sampled.length)
+      : {
+          kind: 'value',
+          ...frame,
+          measure: QUERY_LENGTH,
+          value: length.value,
+          ciLow: length.low,
+          ciHigh: length.high,
+          ciMethod: 'sessions_t',
+          n: length.n,
+          details: {},
         },
   ];
 }

@@ -10,6 +10,7 @@ export const nothingLive: ObservedLive = {
   repeated: null,
   topQuery: null,
   mainLanguage: null,
+  queryLength: null,
   feedback: null,
   episodeCalls: null,
   episodeRepeats: null,

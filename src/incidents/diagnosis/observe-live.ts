@@ -8,7 +8,7 @@ import { dropStates } from '../../judging/rules/judged-mean.ts';
 import { measuresOfScore } from '../../judging/rules/judged-measures.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import { type DropDetails, POSITIVE_RATIO } from '../../live/measure-feedback.ts';
-import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-query-mix.ts';
+import { MAIN_LANGUAGE, QUERY_LENGTH, TOP_QUERY } from '../../live/measure-query-mix.ts';
 import type { LiveWindows } from '../../live/sql/live-windows.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
@@ -71,6 +71,7 @@ export async function observeLive(windows: LiveWindows, around: Around, now: Dat
     repeated: besideBefore('context_repeated_ratio'),
     topQuery: besideBefore(TOP_QUERY),
     mainLanguage: besideBefore(MAIN_LANGUAGE),
+    queryLength: besideBefore(QUERY_LENGTH),
     feedback: feedback(),
     episodeCalls: besideBefore('episode_retrievals'),
     episodeRepeats: besideBefore('episode_repeats'),

@@ -172,8 +172,8 @@ export function createLiveWindows(pool: Pool) {
 
     /** Returns at most `limit` texts from randomly selected sessions; none in hash mode. */
     texts({ pipeline, from, until }: LiveWindow, limit: number) {
-      return read<{ readonly text: string; readonly probability: number }>(
-        `select text, probability from live_queries
+      return read<{ readonly text: string; readonly probability: number; readonly cluster: number }>(
+        `select text, probability, unit_hash as cluster from live_queries
           where ${windowSql} and text is not null and keep_reason = 'rate'
           order by unit_hash, id limit $4::integer`,
         [pipeline, from, until, limit],

@@ -15,6 +15,7 @@ const watchedMeasures = [
   'context_repeated_ratio',
   'top_query_ratio',
   'main_language_ratio',
+  'query_characters',
   'click_through_ratio',
   'clicked_query_ratio',
   'clicked_reciprocal_rank',

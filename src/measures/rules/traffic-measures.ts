@@ -106,6 +106,17 @@ export const trafficMeasures = {
       "Share of live queries in the trailing window that are in the pipeline's usual language. Only queries in the usual language or in the most frequent other language are counted.",
     ),
   },
+  query_characters: {
+    title: 'Query length',
+    subject: 'the mean length of live queries in characters',
+    note: 'Mean number of characters per query, over the sampled query texts (up to 300).',
+    scale: 'count',
+    every: 'live',
+    gauge: boundedGauge(
+      'recalld_query_characters',
+      'Mean number of characters per live query in the trailing window, over the sampled texts (up to 300); weighted by inverse inclusion probability.',
+    ),
+  },
   staged_queries: {
     title: 'Queries with stages',
     subject: 'the number of sampled live queries with reported retriever stages',

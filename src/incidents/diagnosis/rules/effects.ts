@@ -119,7 +119,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   empty_lists: { moves: answers, through: ['empty'] },
   filter: { moves: [...answers, 'results', 'context'], through: ['empty', ...answered] },
   live_traffic: {
-    moves: ['live_errors', 'live_empty', 'feedback', 'relevance', 'results', 'context', ...retried],
+    moves: ['traffic', 'live_errors', 'live_empty', 'feedback', 'relevance', 'results', 'context', ...retried],
     through: [],
   },
   repeated_query: {

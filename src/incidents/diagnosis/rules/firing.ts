@@ -17,6 +17,7 @@ const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, Ef
   context_repeated_ratio: 'repeats',
   top_query_ratio: 'traffic',
   main_language_ratio: 'traffic',
+  query_characters: 'traffic',
   feedback_positive_ratio: 'feedback',
   clicked_query_ratio: 'feedback',
   episode_retrievals: 'episode_calls',

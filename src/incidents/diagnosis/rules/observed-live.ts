@@ -34,6 +34,8 @@ export interface ObservedLive {
   readonly topQuery: ObservedValue | null;
   /** Share of queries in the usual language. */
   readonly mainLanguage: ObservedValue | null;
+  /** Number of characters per query. */
+  readonly queryLength: ObservedValue | null;
   readonly feedback: ObservedFeedback | null;
   readonly episodeCalls: ObservedValue | null;
   /** Number of calls per episode that return what an earlier call of the same episode returned. */

@@ -9,7 +9,7 @@ import { textLength } from './read-answer-signs.ts';
 import { type Sign, type SignName, sign } from './signs.ts';
 
 export function readLiveSigns({ live, relevance, judge, isolation }: Observations): Sign[] {
-  const { errors, empty, latency, results, repeated, topQuery, mainLanguage, feedback } = live;
+  const { errors, empty, latency, results, repeated, topQuery, mainLanguage, queryLength, feedback } = live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
   // If one query floods the traffic, the mean text length describes mainly the results of that query.
   const isFlooded = flood.some(({ state }) => state === 'rose');
@@ -22,6 +22,8 @@ export function readLiveSigns({ live, relevance, judge, isolation }: Observation
     ...(repeated === null ? [] : readRepeated(repeated)),
     ...flood,
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
+    // If one query floods the traffic, its length is the mean length.
+    ...(queryLength === null || isFlooded ? [] : readQueryLength(queryLength)),
     ...(feedback === null ? [] : readFeedback(feedback)),
     ...readEpisodes(live),
     ...(relevance === null ? [] : [readRelevance(relevance)]),
@@ -164,6 +166,17 @@ function readLanguage(observed: ObservedValue): Sign[] {
   const sentence = `${percentage(value)} of live queries are in the usual language (language recognized in ${n} queries); previously, ${percentage(before)} were.`;
   const isCertain = value + THREE_SIGMA * (ciHigh - value) < before;
   return changeOf('language', 'changed', sentence, observed, value <= before - OTHER_LANGUAGE, isCertain);
+}
+
+/** Minimum relative change of the mean query length. */
+const OTHER_LENGTH = 0.35;
+
+function readQueryLength(observed: ObservedValue): Sign[] {
+  const { value, ciLow, ciHigh, n, before } = observed;
+  const sentence = `Live queries have ${decimal(value)} characters on average (${n} sampled); previously, they had ${decimal(before)}.`;
+  const isLarge = Math.abs(value - before) > OTHER_LENGTH * before;
+  const isCertain = ciHigh < before || ciLow > before;
+  return changeOf('query_length', value > before ? 'rose' : 'fell', sentence, observed, isLarge, isCertain, 'count');
 }
 
 /** Minimum drop in positive feedback; the same as in the change detection for feedback. */

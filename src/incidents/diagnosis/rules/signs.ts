@@ -17,6 +17,8 @@ export const signStates = {
   top_query: ['as_before', 'rose'],
   /** Share of live queries in the usual language, compared with before. */
   language: ['as_before', 'changed'],
+  /** Mean number of characters per live query. */
+  query_length: ['as_before', 'fell', 'rose'],
   /**
    * Retrieval calls per agent episode; `stopped` if almost no episode has a second call. `fell` is healthy, because a
    * better retriever answers sooner.

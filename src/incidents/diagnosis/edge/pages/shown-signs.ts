@@ -44,6 +44,7 @@ export const shownSigns: Readonly<Record<SignName, readonly [title: string, plac
   feedback: ['Positive feedback', onPage('traffic', 'feedback', 'Feedback')],
   top_query: ['Most frequent query', measures],
   language: ['Queries in the usual language', measures],
+  query_length: ['Characters per live query', measures],
   episode_calls: ['Retrieval calls per episode', onPage('traffic', 'episodes', 'Episodes')],
   episode_repeats: ['Repeated calls per episode', onPage('traffic', 'episodes', 'Episodes')],
   rewritten_queries: ['Rewritten queries that look like answers', onPage('traffic', 'episodes', 'Episodes')],

@@ -310,6 +310,14 @@ describe('a diagnosis', () => {
     ['ranking', { live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) }, answers: { ...fallen, disorder: 0.5 } }],
     ['repeated_query', { firing: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
     ['other_language', { firing: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],
+    // For example, the service now sends the history of the conversation with each query.
+    [
+      'live_traffic',
+      {
+        firing: ['feedback', 'traffic'],
+        live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8), queryLength: aValue(180, 48) },
+      },
+    ],
     [
       'other_language',
       {

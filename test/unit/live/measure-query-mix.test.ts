@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { measureQueryMix } from '../../../src/live/measure-query-mix.ts';
+import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
+import { hours } from '../../support/measurements.ts';
+
+/** Measures a window with these texts, each from another session. */
+async function measured(texts: readonly string[], probability = 1) {
+  const windows = {
+    topQuery: async () => ({ share: 0.02, queries: texts.length, sessions: texts.length }),
+    texts: async () => texts.map((text, place) => ({ text, probability, cluster: place / texts.length })),
+  };
+  const window = { pipeline: 'docs', from: hours(-1), until: NOON };
+  const outcomes = await measureQueryMix(
+    contextOf({ clock: { now: () => NOON, sleep: async () => {} }, db: { live: { windows } } }),
+    window,
+    [],
+    new AbortController().signal,
+  );
+  return Object.fromEntries(outcomes.map((outcome) => [outcome.measure, outcome]));
+}
+
+const of = (lengths: readonly number[]): string[] => lengths.map((length) => 'x'.repeat(length));
+
+it('measures the mean length of queries with an interval over sessions', async () => {
+  const lengths = Array.from({ length: 60 }, (_, place) => (place % 2 === 0 ? 40 : 60));
+  const { query_characters: length } = await measured(of(lengths), 0.5);
+  expect(length).toMatchObject({ kind: 'value', value: 50, n: 60, ciMethod: 'sessions_t' });
+  // Student's t with 59 degrees of freedom is 2.001; the standard error is 10 / sqrt(59).
+  expect(length).toMatchObject({ ciLow: expect.closeTo(50 - 2.605, 1), ciHigh: expect.closeTo(50 + 2.605, 1) });
+});
+
+it('measures no length in a window with few texts, or without texts', async () => {
+  expect((await measured(of([40, 60]))).query_characters).toMatchObject({ kind: 'no_data', reason: 'too_few_queries' });
+  expect((await measured([])).query_characters).toMatchObject({ kind: 'no_data', reason: 'no_query_texts' });
+});
