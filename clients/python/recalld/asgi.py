@@ -25,8 +25,8 @@ class RecalldMiddleware:
     """Adds shared fields to the queries of a request. Also sends buffered items when the server shuts down, because
     uvicorn ends its process with a signal, after which no exit handler runs.
 
-    context: a function that returns fields of `recalld.context` for an ASGI scope, such as the session. It is called at
-    the first query of a request. The trace id comes from the header `traceparent`.
+    context: a function that returns fields of `recalld.context` for an ASGI scope, such as the session. The middleware
+    calls it at the first query of a request. The trace id comes from the header `traceparent`.
     response_header: name of a response header with the ids of the queries that were tracked before the response
     started, for feedback from the browser; default: none.
     """

@@ -34,13 +34,13 @@ class Client:
     first, and counts them. The client also works in forked processes, such as those of gunicorn and Celery.
 
     url: address of recalld. api_key: a key with the scope `ingest`. pipeline: name of a pipeline in recalld's config.
-    max_queue, max_queue_bytes: maximum number and total size of buffered and in-flight items. batch_size: items per
-    request, at most 1,000. flush_interval: seconds that an item waits for its batch to fill up. timeout: seconds per
-    request.
+    max_queue, max_queue_bytes: maximum number and total size of buffered and in-flight items. batch_size: maximum number
+    of items per request, up to 1,000. flush_interval: maximum number of seconds that an item waits for its batch to fill
+    up. timeout: seconds per request.
     sample_rate: share of sessions to send, from 0 to 1. Queries without a session are sampled by episode, and queries
-    without either are sampled individually. recalld weights the sampled queries accordingly.
-    on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly. Without it, the first
-    drop for each reason is logged as a warning.
+    without a session and an episode individually. recalld weights queries by the inverse of this share.
+    on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly. Without `on_drop`, the
+    client logs the first drop for each reason as a warning.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class Client:
         versions: Optional[Mapping[str, str]] = None,
     ) -> Any:
         """Decorates a function, a coroutine function or a generator that retrieves documents: reports each call with its
-        query, documents, latency and error. The function returns and raises as before.
+        query, documents, latency and error. The function still returns the same results and raises the same exceptions.
 
         query: name of the argument with the text of the query; default: the first argument that is a str.
         results: extracts the documents from the return value; default: the return value is a list of documents.

@@ -1,5 +1,5 @@
-"""Sends the buffered items when a process ends, however it was started, and starts with an empty buffer in a forked
-process."""
+"""Sends the buffered items when a process ends, however the process was started. In a forked process, starts with an
+empty buffer."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from .runs import RetrieverRuns
 
 
 class RecalldCallbackHandler(BaseCallbackHandler):
-    """Reports each outermost retriever run with its documents, latency and error. Retrievers inside another one, such
-    as those of an ensemble, are reported as a stage of the outer one. The session is `session_id` or `thread_id` in
-    the call's metadata, and the user is `user_id`."""
+    """Reports each outermost retriever run with its documents, latency and error. All retrievers inside it, such as the
+    members of an ensemble, are reported together as one stage. The session is `session_id` or `thread_id` in the call's
+    metadata, and the user is `user_id`."""
 
     # Otherwise, LangChain runs the methods of asynchronous calls in a thread, out of order.
     run_inline = True

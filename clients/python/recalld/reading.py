@@ -20,7 +20,7 @@ _PAGE = 100
 
 
 class RecalldError(Exception):
-    """A request that failed. `code` is the code of the error (docs/reference/errors.md), None if recalld did not
+    """A request that failed. `code` is recalld's error code (docs/reference/errors.md), or None if recalld did not
     respond."""
 
     def __init__(self, message: str, code: Optional[str] = None, status: Optional[int] = None) -> None:
@@ -56,10 +56,10 @@ def read(
 ) -> Rows:
     """Reads a GET endpoint of the HTTP API (docs/reference/http.md), for example `read("golden-runs", pipeline="faq")`.
 
-    path: the endpoint without `/v1/`. parameters: its parameters; use `from_` for `from`.
+    path: the endpoint without `/v1/`. parameters: the query parameters of the endpoint; use `from_` for `from`.
     rows: path of the list within the response, such as `measures.query_density.series`; default: the field `items`, or
-    the whole response as one row if it has no such field. Reads all pages, up to `max_rows` rows.
-    url: default RECALLD_URL, else http://127.0.0.1:8321. api_key: default RECALLD_API_KEY; needs the scope `read`.
+    the whole response as one row if it has no field `items`. Reads all pages, up to `max_rows` rows.
+    url: default RECALLD_URL, else http://127.0.0.1:8321. api_key: default RECALLD_API_KEY; the key needs the scope `read`.
 
     Raises RecalldError if recalld cannot be reached or rejects the request.
     """
