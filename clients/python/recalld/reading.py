@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
-# The largest page that every list allows.
+# Largest page size that every list endpoint allows.
 _PAGE = 100
 
 

@@ -65,6 +65,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   none_sampled: 'live queries arrived, but none was sampled',
   no_clicks: 'no clicks',
   no_stages: 'no live query reports stages',
+  no_latencies: 'no live query reports a latency',
   no_texts: 'no live query has a text for each of its documents',
   no_query_texts: 'no live query has a text',
   no_episodes: 'no closed episode',
