@@ -74,7 +74,7 @@ function callRow(name: string, row: string, call: string, rounds: readonly (read
         rounds.map((calls) => Math.max(...calls)),
       ),
     ],
-    bars: [callBar(p99, 'p99')],
+    bars: [callBar(p99, `p99 of ${call}`)],
     notes: [],
   };
 }

@@ -89,7 +89,13 @@ export const driftPass: MeasureRow = async (quick) => {
       figure('longest delay of the main thread during the search', 'ms', [search.longestWaitMs]),
     ],
     bars: [
-      { what: 'window', value: windowFigure.median / 1000, side: 'at most', limit: 0.2, unit: 's' },
+      {
+        what: 'duration of a density window',
+        value: windowFigure.median / 1000,
+        side: 'at most',
+        limit: 0.2,
+        unit: 's',
+      },
       {
         what: 'exact search, throughput',
         value: rate(search.ms),

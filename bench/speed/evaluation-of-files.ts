@@ -66,7 +66,7 @@ export const evaluationOfFiles: MeasureRow = (quick) =>
       ours,
       compare,
       figure('recalld eval --help (startup time)', 'ms', ms.start),
-      figure('Node.js only splitting the lines of both files', 'ms', ms.split),
+      figure('Node.js program that only splits the lines of both files', 'ms', ms.split),
     ];
     const row = { row: 'evaluation of files', name: 'evaluation-of-files' };
     if (!isThere) {
@@ -84,7 +84,7 @@ export const evaluationOfFiles: MeasureRow = (quick) =>
         half('duration of compare, relative to trec_eval on both runs', compare.median / (2 * trecEval.median)),
       ],
       notes: [
-        `${version}, which must be built with -O2. Times are wall-clock times: if other processes use the CPUs, the threads of V8 that compile code and collect garbage must wait.`,
+        `The comparison uses ${version}, which must be built with -O2. Times are wall-clock times: if other processes use the CPUs, the threads of V8 that compile code and collect garbage must wait.`,
       ],
     };
   });

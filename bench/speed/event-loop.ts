@@ -65,7 +65,7 @@ export const eventLoop: MeasureRow = async (quick) => {
       figures: [...all, figure('longest wait of an idle thread at the same time', 'ms', [await idle.stop()])],
       bars: [
         {
-          what: 'longest wait',
+          what: 'longest wait for the main thread',
           value: Math.max(...all.map(({ high }) => high)),
           side: 'at most',
           limit: LIMIT_MS,
@@ -73,7 +73,7 @@ export const eventLoop: MeasureRow = async (quick) => {
         },
       ],
       notes: [
-        'The value is nodejs_eventloop_lag_max_seconds of /metrics, scraped twice a second. Up to 10 ms of each wait come from its sampling interval. The wait of the idle thread shows the load of the machine.',
+        'Each wait is the largest value of `nodejs_eventloop_lag_max_seconds` in /metrics, which the benchmark scrapes twice a second. Up to 10 ms of each wait come from the sampling interval of this metric. The wait of the idle thread shows the load of the machine.',
       ],
     };
   } finally {

@@ -32,7 +32,9 @@ export const goldenRun: MeasureRow = async (quick) => {
           cost,
         ],
         bars: [{ what: 'overhead per query', value: cost.median, side: 'at most', limit: 1, unit: 'ms' }],
-        notes: ['Measured from the start of the run to its verdict, including storing, scoring and comparing.'],
+        notes: [
+          'The duration of a golden run is measured from its start to its verdict, including storing, scoring and comparing.',
+        ],
       };
     });
   } finally {

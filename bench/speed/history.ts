@@ -122,7 +122,7 @@ function resultOf(
     ],
     [
       {
-        what: 'largest growth for ten times the history',
+        what: 'largest growth of a duration with ten times the history',
         value: grown[0]?.times ?? 0,
         side: 'at most',
         limit: 2,
@@ -148,7 +148,7 @@ function resultOf(
       },
     ],
     [
-      `Each of ${shape.pipelines} pipelines has a golden run of ${shape.goldenQueries} queries every hour, eight measurements every five minutes, and an incident, a deployment and eight check changes a day. One pipeline also has a judge, a shadow and density monitoring. After ${long} days, the database contains ${live} live queries and ${gb.toFixed(1)} GB; the first ${short} days have the same volume per day. Pages show the whole period. Growth counts durations below ${LEAST_MS} ms as ${LEAST_MS} ms. Largest growth: ${worst.join(', ')}.`,
+      `Each of ${shape.pipelines} pipelines has a golden run of ${shape.goldenQueries} queries every hour, eight measurements every five minutes, and an incident, a deployment and eight check changes a day. One pipeline also has a judge, a shadow and density monitoring. After ${long} days, the database contains ${live} live queries and ${gb.toFixed(1)} GB; the first ${short} days have the same volume per day. Pages show the whole period. To compute the growth of a duration, the benchmark counts durations below ${LEAST_MS} ms as ${LEAST_MS} ms. The durations that grow most, with their factors: ${worst.join(', ')}.`,
     ],
   );
 }

@@ -42,7 +42,7 @@ export const ingestDurable: MeasureRow = (quick) =>
         figures: [kept, copied],
         bars: [
           {
-            what: 'rows, relative to COPY',
+            what: 'throughput in rows, relative to COPY',
             value: kept.median / copied.median,
             side: 'at least',
             limit: 0.5,

@@ -49,9 +49,9 @@ export const scrapeLarge: MeasureRow = (quick) =>
           held,
         ],
         bars: [
-          { what: 'scrape', value: quiet.median, side: 'at most', limit: LIMIT_MS, unit: 'ms' },
+          { what: 'duration of a scrape', value: quiet.median, side: 'at most', limit: LIMIT_MS, unit: 'ms' },
           {
-            what: 'scrape while the database does not respond',
+            what: 'duration of a scrape while the database does not respond',
             value: held.median,
             side: 'at most',
             limit: LIMIT_MS,

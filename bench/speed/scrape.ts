@@ -51,7 +51,7 @@ export const scrapeRow: MeasureRow = async (quick) => {
       figure('ingest p99 during continuous scraping', 'ms', [busy.p99Ms]),
     ],
     bars: [
-      { what: 'scrape', value: time.median, side: 'at most', limit: 100, unit: 'ms' },
+      { what: 'duration of a scrape', value: time.median, side: 'at most', limit: 100, unit: 'ms' },
       {
         what: 'ingest p99 during continuous scraping',
         value: busy.p99Ms,

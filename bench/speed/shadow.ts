@@ -53,7 +53,7 @@ pipelines:
           figures: [plain, shadowed, plainCall, shadowedCall],
           bars: [
             {
-              what: 'p99 with a shadow, relative to p99 without',
+              what: 'p99 of ingest with a shadow, relative to p99 without',
               value: shadowed.median / plain.median,
               side: 'at most',
               limit: 1.5,
@@ -68,7 +68,7 @@ pipelines:
             },
           ],
           notes: [
-            'Each daemon receives about 400 requests a second with one query each, and samples a tenth of the queries. Users of the service never wait for the shadow, because a worker job sends the stored queries to it. Here, the worker and the API run in one process, and the client runs in a separate process, as in a service. In both daemons, the job starts at the beginning of each round.',
+            'Each daemon receives about 400 requests a second with one query each, and samples a tenth of the queries. Users of the service never wait for the shadow, because a worker job sends the stored queries to it. In this benchmark, the worker and the API run in one process, and the client runs in a separate process, as in a service. In the daemons with and without a shadow, the job starts at the beginning of each round.',
           ],
         };
       }),

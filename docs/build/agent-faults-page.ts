@@ -20,19 +20,19 @@ function sectionsOf(result: AgentFaultsResult): string[] {
   const better = faults.filter(({ cause }) => cause === null);
   return [
     '# Agent faults',
-    `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between streams, and the topics of its users drift. The agent handles ${perHour} episodes an hour, more by day than by night. \`live.window\` has its default of ${window} hours, no live query is judged, and a golden set of 100 queries runs every hour.`,
-    'The rankings are computed once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) use the same code as the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
+    `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between the simulated streams, and the topics of its users drift. The agent handles ${perHour} episodes an hour, more by day than by night. \`live.window\` has its default of ${window} hours, no live query is judged, and a golden set of 100 queries runs every hour.`,
+    'The simulation ranks the documents for each query once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the comparison of golden runs and the [diagnosis](diagnosis.md) use the same code as the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
-    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. A diagnosis is right if it names only the true cause; *immediately* means the first diagnosis. The last column counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
+    'Each fault starts after 15 healthy days. A fault is *detected* if an alert fires within a day. A diagnosis is right if it names only the true cause; *right cause immediately* counts the first diagnosis of each stream. *Named as an agent fault* counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
     table(
       [
         'Fault',
         'Cause',
         'Detected within a day',
-        'Median hours',
+        'Median hours until detection',
         'Right cause immediately',
-        'Two hours later',
+        'Right cause two hours later',
         'Named as an agent fault',
       ],
       wrong.map((one) => [
@@ -46,10 +46,10 @@ function sectionsOf(result: AgentFaultsResult): string[] {
       ]),
     ),
     '## Without a fault',
-    `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget} alerts.`,
+    `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget} alerts in these streams.`,
     ...better.map((one) => sentenceOfBetter(one, result.calls)),
     '## Intervals',
-    "The table shows the share of hourly 95 % intervals that contain the measure's value over the whole simulation.",
+    "The table shows how many of a measure's hourly 95 % intervals contain the value of the measure over the whole simulation. The column *Agent* names the fault of the simulated agent.",
     table(
       ['Measure', 'Agent', 'Windows', 'Covered'],
       coverage.map(({ measure, agent, windows, covered }) => [
@@ -61,16 +61,16 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     ),
     '## Limits',
     [
-      '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two agent causes were chosen by an expert and were not fitted to these streams.',
+      '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. An expert chose the weights of the two agent causes (`query_rewriting` and `agent_loop`); they were not fitted to the simulated streams.',
       '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. For example, an agent that stops after the first call is detected only when the window, 24 hours by default, contains almost no second calls.',
-      '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries with the originals only if it stores both texts.',
+      '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize the text as an answer. recalld can compare a rewritten query with the original text only if it stores both texts.',
       '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
     ].join('\n'),
   ];
 }
 
 function sentenceOfBetter({ does, called, streams }: CalledFault, { healthy, better }: AgentFaultsResult['calls']) {
-  return `${does} With such a retriever, one of the simulated agents makes ${better} calls per episode instead of ${healthy}. An alert fired in ${called} of ${streams} streams within a day.`;
+  return `${does} With such a retriever, one of the simulated agents makes ${better} calls per episode instead of ${healthy}. Within a day after the retriever became better, an alert fired in ${called} of ${streams} streams.`;
 }
 
 function shareOf(part: number, whole: number): string {

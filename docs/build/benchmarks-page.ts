@@ -26,7 +26,7 @@ export function benchmarksPages(): Page[] {
         '## Goals',
         table(['Row', 'Goal', 'Measured', 'Limit', ''], bars),
         '## How cost grows',
-        'The cost is proportional to the size raised to the exponent. With exponent 1, twice the size doubles the cost; with exponent 0, the cost does not change.',
+        'The cost of each operation in this table is proportional to its size raised to the exponent. With exponent 1, twice the size doubles the cost; with exponent 0, the cost does not change.',
         table(['What', 'Grows with', 'Measured', 'Exponent', 'In words'], curves.map(curveCells)),
         ...memorySection(),
       ],
@@ -36,7 +36,7 @@ export function benchmarksPages(): Page[] {
       ['bench/results/speed.json'],
       [
         '# Benchmark figures',
-        `${measuredText(result)} Each figure is the median over all rounds, with the minimum and maximum. [Benchmarks](../benchmarks.md) lists the goals.`,
+        `${measuredText(result)} Each figure on this page is the median over all rounds, with the minimum and maximum. [Benchmarks](../benchmarks.md) lists the goals.`,
         ...rows.filter((row) => !history.includes(row)).flatMap(rowSections),
       ],
     ),
@@ -54,7 +54,7 @@ export function benchmarksPages(): Page[] {
 
 function measuredText({ provenance, load }: SpeedResult, isCompared = true): string {
   const compared =
-    ' The other programs in the comparison ran in the same rounds, so ratios are more reliable than absolute figures.';
+    ' The programs with which recalld is compared ran in the same rounds as recalld, so ratios are more reliable than absolute figures.';
   return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before the run).${isCompared ? compared : ''}`;
 }
 
@@ -72,12 +72,12 @@ function memorySection(): string[] {
   ]);
   return [
     '## Memory under overload',
-    `The table shows the resident set size of one overloaded process, without the memory of PostgreSQL. \`${provenance.command}\` measured it on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before the run). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
+    `The table shows the resident set size of one overloaded recalld process, without the memory of PostgreSQL. \`${provenance.command}\` measured the memory on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before the run). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
     table(
       ['Sent', 'Accepted (202)', 'Requests refused (503)', 'MB at the end of each tenth of the test', 'Maximum'],
       rows,
     ),
-    `recalld accepted ${accepted} queries with 202, and the database contains ${counted} queries.`,
+    `recalld accepted ${accepted} queries (status 202), and its database contains ${counted} queries.`,
   ];
 }
 
@@ -90,7 +90,7 @@ function rowSections({ row, name, figures, bars, notes, profile = [] }: RowResul
     ...(profile.length === 0
       ? []
       : [
-          `Self time of the daemon's main thread, from a separate round with a V8 CPU profile:`,
+          `The next table shows the self time of the daemon's main thread in a separate round with a V8 CPU profile:`,
           table(
             ['Part', 'Share'],
             profile.map(({ where, share }) => [where, percent(share)]),

@@ -22,7 +22,7 @@ export function densityCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of query density',
-      'These simulations show how often alerts on [query density](../density.md) fire although nothing changed, and how soon they fire after a change. A *page* is a critical alert, and a *ticket* is a warning.',
+      'The simulations on this page show how often alerts on [query density](../density.md) fire although nothing changed, and how soon they fire after a change. A *page* is a critical alert, and a *ticket* is a warning.',
       ...densityParagraphs(density),
       ...denseParagraphs(dense),
       ...lookParagraphs(looks),
@@ -44,8 +44,8 @@ function densityParagraphs(result: DensityResult): string[] {
   const perYear = (budget.count * 365 * 86_400_000) / budget.periodMs;
   return [
     '## Sparse and synthetic vectors',
-    `In each stream, recalld learns the baseline from ${baselineDays} days of traffic and then monitors ${quiet[0]?.days ?? 0} more days in hourly windows. The traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. The ${worlds} *synthetic* scenarios have 60 topics in 10 groups; a *near* topic is in a group that the store covers, and a *far* topic is not. The *articles* scenarios use real queries about Wikipedia articles with the demo's embedder; the store lacks six of the articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
-    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams that cover ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). There were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget is ${status(pages.perYear, pages.high, perYear)}.`,
+    `In each simulated stream, recalld learns the baseline from ${baselineDays} days of traffic and then monitors ${quiet[0]?.days ?? 0} more days in hourly windows. The simulated traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. The ${worlds} *synthetic* scenarios have 60 topics in 10 groups; a *near* topic is in a group that the store covers, and a *far* topic is not. The *articles* scenarios use real queries about Wikipedia articles with the demo's embedder; the store lacks six of the articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
+    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams that cover ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). In the same streams, there were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget of false pages is ${status(pages.perYear, pages.high, perYear)}.`,
     table(
       [
         'Scenario',
@@ -58,7 +58,7 @@ function densityParagraphs(result: DensityResult): string[] {
       ],
       quiet.map(quietRow),
     ),
-    'The next tables show the same pipelines for 14 days after a change. *Density* is the density of all traffic after the change. *Page* and *ticket* are the shares of streams in which such an alert fired. Hours and queries are counted from the change to the alert; the table shows their medians. *Cause* counts the causes that the first alert named. A topic is *named* if most queries in the largest uncovered topic ask for the missing content.',
+    'The next tables show streams of the same scenarios for 14 days after a change. *Density* is the density of all traffic after the change. *Page* and *ticket* are the shares of streams in which a page or a ticket followed. The numbers of hours and queries are medians, counted from the change to the alert. *Cause* lists the causes that the first alert of each stream named, with the number of streams. *Topic named* counts streams in which most queries of the largest uncovered topic ask for the missing content.',
     ...[...new Set(changed.map(placeOf))].map((place) =>
       table(
         [
@@ -77,12 +77,12 @@ function densityParagraphs(result: DensityResult): string[] {
     ),
     '**What to conclude**',
     [
-      '- A change that affects 2 % of the traffic can produce uncovered topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is often detected late or never.',
+      '- A content gap that affects 2 % of the traffic can produce uncovered topics and tickets, but no pages. With 30 queries an hour, recalld often detects a gap that affects 5 % of the traffic late or never.',
       '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
-      '- If traffic consists of few distinct queries, density starts above 1, because queries with equal scores have tied ranks. recalld then detects changes later, but false alerts do not become more frequent.',
-      "- A moderately different mix of covered topics, in which each topic's popularity is multiplied by exp(0.5 z) with a standard normal z, almost never causes a page. A very different mix, with exp(z) as the factor, can cause a page.",
-      '- If the embedding model changes, the embedding canary detects this in the first hour, before any page.',
-      '- In most alerts about a near topic, and in a third of the alerts about a far topic, the queries resemble known queries. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
+      '- If traffic consists of few distinct queries, density starts above 1, because queries with equal scores have tied ranks. With such traffic, recalld detects changes later, but false alerts do not become more frequent.',
+      "- A moderate change in the mix of covered topics, which multiplies each topic's popularity by exp(0.5 z) with a standard normal z, almost never causes a page. A large change of the mix, with exp(z) as the factor, can cause a page.",
+      '- If the embedding model changes, the embedding canary detects the change in the first hour, before any page.',
+      '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. Unless chunks are missing, recalld reports the cause of such an alert as a content gap with low confidence.',
     ].join('\n'),
     measuredBy(result.provenance),
   ];
@@ -101,8 +101,8 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
   return [
     '## Dense vectors',
-    'These scenarios use the same queries about Wikipedia articles, but a neural sentence encoder with 512 dimensions embeds them. In *repeated questions* scenarios, each query is repeated many times unchanged; in the others, each query has four wordings. The store lacks six of the articles. Six other articles are in the store, but no query asks about them before a change. The popularity of articles is log-normal with a standard deviation of 0.8.',
-    'The next table shows how well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the cosine to the nearest chunk minus half of the mean cosine to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
+    'The scenarios in this section use the same queries about Wikipedia articles, but embed them with a neural sentence encoder (512 dimensions). In *repeated questions* scenarios, each query is repeated many times unchanged; in the other scenarios, each query has four wordings. The store lacks six of the articles. Six other articles are in the store, but no query asks about them before the simulated change. The popularity of articles is log-normal; the standard deviation of its logarithm is 0.8.',
+    'The next table compares candidate scores of a query. It shows how well each score separates covered from uncovered queries: the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the score *nearest minus half of the mean to the store* ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['Scenario', 'Chunks', ...candidates],
       scores.map(({ world, chunks, auc }) => [
@@ -111,7 +111,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no pages, and at most ${DENSE_BARS.tickets} tickets a year in each scenario. There were ${pages} pages. The highest number of tickets was ${worst.alerts.ticket.perYear.toFixed(1)} a year, in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    `The simulated streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is that no pages and at most ${DENSE_BARS.tickets} tickets a year occur in each scenario. In these streams, ${pages} pages occurred. The highest number of tickets was ${worst.alerts.ticket.perYear.toFixed(1)} a year, in *${worst.world}* with *${worst.unrest}*. The goal for pages and tickets was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
     table(
       ['Scenario', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
@@ -123,7 +123,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
       ]),
     ),
-    `The next table shows the same scenarios with a change and weak variation. The goal is a page within two days in at least 80 % of the streams if a fifth of the traffic is uncovered. In the worse scenario, ${percent(soon)} of the streams had a page by then. The goal was ${met(soon >= DENSE_BARS.calls[20])}.`,
+    `The next table shows the dense scenarios with a change and weak variation. The goal is a page within two days in at least 80 % of the streams if a fifth of the traffic is uncovered. In the worse of the two scenarios, ${percent(soon)} of the streams had a page within two days, so the goal was ${met(soon >= DENSE_BARS.calls[20])}.`,
     table(
       [
         'Scenario',
@@ -146,8 +146,8 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         hours(levels.page),
       ]),
     ),
-    '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries are. Some of the simulated articles are such gaps, so recalld does not always detect a change that affects a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
-    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept the change, build a new baseline. With other random seeds, strong variation also caused a page ([decision 21](../../decisions/0021-density-thresholds-of-a-region.md)).',
+    '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries are. Some of the missing articles are about covered subjects, so recalld does not always detect an uncovered fifth of the traffic. Only judgments show whether results answer a query ([density](../density.md#what-density-cannot-detect)).',
+    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept a change in popularity, build a new baseline. With other random seeds, strong variation also caused a page ([decision 21](../../decisions/0021-density-thresholds-of-a-region.md)).',
     measuredBy(provenance),
   ];
 }
@@ -169,7 +169,7 @@ function papersParagraph([, papers]: readonly StrongResult[]): string {
   const { quiet } = papers.dense;
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   const years = quiet.reduce((sum, { alerts }) => sum + alerts.page.years, 0);
-  return `**Query density says less about a store with one subject.** Among the papers, a missing paper is hard to detect, and changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For such a store, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
+  return `**Query density says less about a store with one subject.** In the store of research papers, a missing paper is hard to detect, and changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For a store with one subject, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
 }
 
 function strongParagraphs(results: readonly StrongResult[]): string[] {
@@ -184,11 +184,11 @@ function strongParagraphs(results: readonly StrongResult[]): string[] {
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   return [
     '## A strong encoder',
-    'These scenarios use vectors of all-MiniLM-L6-v2 (384 dimensions, stored as one byte per dimension) for two corpora: the same articles and queries in English, Spanish and German; and 92 English research papers on viruses, cut into passages, with queries that annotators wrote ([COVID-QA](https://github.com/deepset-ai/COVID-QA)). The encoder was trained on English; the other two languages show what happens if an encoder does not fit the language. All papers are about one subject, so if the store lacks a paper, passages of other papers are still close to its queries.',
-    `Comparisons with \`recalld drift\` use ${looks[0]?.reference ?? 0} baseline queries, ${looks[0]?.current ?? 0} current queries and alpha ${looks[0]?.alpha ?? 0}. The goal is that recalld reports a change in at most ${percent(STRONG_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(STRONG_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(STRONG_BARS.calls[20])} if a fifth is uncovered. In the worst scenario, the shares were ${percent(none)}, ${percent(tenth)} and ${percent(fifth)}. The goal was ${met(areLooksMet)}.`,
+    'The scenarios in this section use vectors of all-MiniLM-L6-v2 (384 dimensions, stored as one byte per dimension) for two corpora: the Wikipedia articles and their queries in English, Spanish and German; and 92 English research papers on viruses, cut into passages, with queries that annotators wrote ([COVID-QA](https://github.com/deepset-ai/COVID-QA)). The encoder was trained on English; Spanish and German show what happens if an encoder does not fit the language. All papers are about one subject, so if the store lacks a paper, passages of other papers are still close to the queries about it.',
+    `Comparisons with \`recalld drift\` use ${looks[0]?.reference ?? 0} baseline queries, ${looks[0]?.current ?? 0} current queries and alpha ${looks[0]?.alpha ?? 0}. The goal is that recalld reports a change in at most ${percent(STRONG_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(STRONG_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(STRONG_BARS.calls[20])} if a fifth is uncovered. In the worst scenarios, the shares were ${percent(none)}, ${percent(tenth)} and ${percent(fifth)}, respectively, so the goal was ${met(areLooksMet)}.`,
     lookTable(looks),
     results.map((result) => measuredBy(result.looks.provenance)).join('\n'),
-    `For the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. In the worst scenario, the share was ${percent(soon)}. The goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. Pages without a change: ${pages}.`,
+    `For the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. In the worst scenario, an alert fired in ${percent(soon)} of the streams, so the goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. In streams without a change, ${pages} pages occurred.`,
     table(
       ['Scenario', 'Change', 'Streams', 'Density', 'Alert within 3 days', 'Page within 14 days', 'Hours to the page'],
       changed.map(({ world, change, streams, density, alertedInThreeDays, levels }) => [
@@ -212,7 +212,7 @@ function strongParagraphs(results: readonly StrongResult[]): string[] {
       ]),
     ),
     papersParagraph(results),
-    `With the score that recalld computes, the probability that a covered query scores higher than an uncovered query (0.5 is chance) is: ${scores.map(({ world, auc }) => `${(auc['nearest minus half of the mean to the store'] ?? Number.NaN).toFixed(2)} in *${world}*`).join(', ')}.`,
+    `How well the score that recalld uses separates covered from uncovered queries depends on the texts. The probability that a covered query scores higher than an uncovered query (0.5 is chance) is ${scores.map(({ world, auc }) => `${(auc['nearest minus half of the mean to the store'] ?? Number.NaN).toFixed(2)} in *${world}*`).join(', ')}.`,
     results.map(({ dense }) => measuredBy(dense.provenance)).join('\n'),
   ];
 }
@@ -236,7 +236,7 @@ function lookParagraphs({ provenance, looks }: LookResult): string[] {
     (none ?? 1) <= DENSE_BARS.calls[0] && (tenth ?? 0) >= DENSE_BARS.calls[10] && (fifth ?? 0) >= DENSE_BARS.calls[20];
   const [first] = looks;
   return [
-    `Each run of \`recalld drift\` compares ${first?.reference ?? 0} baseline queries with ${first?.current ?? 0} current queries at alpha ${first?.alpha ?? 0}; a different article is missing each time. The goal is that recalld reports a change in at most ${percent(DENSE_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(DENSE_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(DENSE_BARS.calls[20])} if a fifth is uncovered. In the worse scenario, the shares were ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}. The goal was ${met(isMet)}.`,
+    `Each run of \`recalld drift\` compares ${first?.reference ?? 0} baseline queries with ${first?.current ?? 0} current queries at alpha ${first?.alpha ?? 0}; a different article is missing in each comparison. The goal is that recalld reports a change in at most ${percent(DENSE_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(DENSE_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(DENSE_BARS.calls[20])} if a fifth is uncovered. In the worse of the two scenarios, the shares were ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}, respectively, so the goal was ${met(isMet)}.`,
     lookTable(looks),
     measuredBy(provenance),
   ];

@@ -59,14 +59,14 @@ export function goldenCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of golden runs',
-      `Each stream is a simulated retriever with an hourly golden run for ${days} days. The check (drop ${check.drop}, alpha ${check.alpha}, ${check.runs} consecutive runs) compares each run with a baseline that was pinned with ${reruns} runs. The index either does not change or is rebuilt every night ([decision 12](../../decisions/0012-noise-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} simulated scenarios.`,
+      `Each simulated stream has one retriever and an hourly golden run for ${days} days. The regression check (drop ${check.drop}, alpha ${check.alpha}, ${check.runs} consecutive runs) compares each run with a baseline that was pinned with ${reruns} runs. The index either does not change or is rebuilt every night ([decision 12](../../decisions/0012-noise-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} simulated scenarios.`,
       '## Simulated noise',
       table(
         ['Noise', 'Within a run', 'Every night'],
         noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
       ),
       '## False regressions',
-      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} scenarios (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise, and expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} false regressions ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} scenarios`}.`,
+      `**Budget**: a check on hourly runs may report at most ${GOLDEN_BUDGET} false regression in ${days} days. The worst of ${usual.length} scenarios (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` does not know the noise of the retriever, and expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} false regressions ([alert tuning](../../how-to/alert-tuning.md)). The false-regression budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} scenarios`}.`,
       `The table shows the number of false nDCG regressions in ${days} days, by the size of the golden set:`,
       table(
         ['Noise', ...sizes.map((queries) => `${queries} queries`)],
@@ -74,7 +74,7 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## Detection of real drops',
       table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
-      `The golden set of each stream in the next table has ${TYPICAL_QUERIES} queries. The table shows the share of these streams in which an nDCG drop is detected. Detection takes at least two runs.`,
+      `The next table shows the share of streams in which recalld detects a drop of nDCG. The golden set of each of these streams has ${TYPICAL_QUERIES} queries. Detecting a drop takes at least two runs.`,
       table(
         ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `drop of ${drop}, ${runs} runs`))],
         names.map((noise) => [
@@ -84,12 +84,12 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## What to conclude',
       [
-        '- The main problem is noise that affects all queries in a run together, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns and uses its upper 95 % bound.',
-        '- Five reruns are too few to estimate the shared noise. Pin a baseline with ten or more runs.',
-        '- Most false regressions occur in the few streams whose reruns happened to vary too little. If a check keeps reporting false regressions, pin another baseline.',
-        '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or reduce the noise.',
+        '- The main problem is noise that all queries of a run share, because no test of one run can distinguish shared noise from a real drop. recalld estimates the shared noise from the reruns of the baseline, and uses its upper 95 % bound.',
+        '- Five reruns are too few to estimate the noise that all queries share. Pin a baseline with ten or more runs.',
+        '- Most false regressions occur in the few streams whose reruns varied less than usual by chance. If a check keeps reporting false regressions, pin another baseline.',
+        '- If the noise that all queries share is as large as the smallest drop that a check reports, it hides real drops. Raise `drop`, or reduce the noise.',
         '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Rebuilds that recalld does not detect also cause false pages.',
-        '- The hit rate varies about 25 % more than nDCG.',
+        '- The hit rate of a golden run varies about 25 % more than its nDCG.',
       ].join('\n'),
       measuredBy(result.provenance),
     ],

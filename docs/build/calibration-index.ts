@@ -3,6 +3,7 @@ import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { BrokenCell, IndexCoverageResult, LagStreams } from '../../bench/index-coverage.ts';
 import type { IndexStoresResult, StoreCell } from '../../bench/index-stores.ts';
+import { goal } from './calibration-text.ts';
 import { code, table } from './page.ts';
 
 const HOUR_SECONDS = 3600;
@@ -16,7 +17,6 @@ const MIN_PAGED = 0.95;
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
   `${percent(share)} (${percent(low)} to ${percent(high)})`;
-const kept = (isKept: boolean): string => `*${isKept ? 'met' : 'missed'}*`;
 const hours = (value: number | null): string => (value === null ? 'never' : `${value.toFixed(1)} h`);
 
 export function indexParagraphs({ documents, broken, lags, streams }: IndexCoverageResult): string[] {
@@ -33,7 +33,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   const quietPages = quiet.reduce((sum, { days, share }) => sum + days * share, 0);
   return [
     '## Simulated stores',
-    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. A day has 24 rounds of probes, and the store cannot list its ids. The goals are: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents causes a page in the first round if recalld probes 200 documents a round; a correct store never causes a page. In the worst scenario, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${kept(first >= MIN_PAGED)}). Correct stores caused a page on ${quietPages} of ${quietDays} days (${kept(quietPages === 0)}).`,
+    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. A simulated day has 24 rounds of probes, and the store cannot list its ids. The goals are that the intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days, that a store with ${percent(PAGED_SHARE)} wrong documents causes a page in the first round if recalld probes 200 documents a round, and that a correct store never causes a page. In the worst scenario, intervals contain the truth on ${percent(least)} of days (${goal(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${goal(first >= MIN_PAGED)}). Correct stores caused a page on ${quietPages} of ${quietDays} days (${goal(quietPages === 0)}).`,
     table(
       [
         'Measure',
@@ -54,7 +54,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         cell.inDay === null ? '-' : percent(cell.inDay.share),
       ]),
     ),
-    'Every 15 minutes, recalld checks which changes of the last day have arrived. The time until a change arrives is log-normal, with a median of one hour and a 95th percentile of five hours unless stated otherwise. With too few changes, the interval has no upper bound.',
+    'To measure the index lag, recalld checks every 15 minutes which changes of the last day have arrived in the store. The time until a simulated change arrives is log-normal, with a median of one hour and a 95th percentile of five hours unless stated otherwise. With too few changes, the interval of the lag has no upper bound.',
     table(
       ['Index lag', 'Quantile', 'Days', 'Intervals contain the truth', 'Days without an upper bound'],
       lags.map(({ world, quantile, days, held, noUpper }) => [
@@ -65,7 +65,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         percent(noUpper),
       ]),
     ),
-    `Changes arrived in time on ${sum(({ quietDays: days }) => days)} days; recalld paged on ${sum((stream) => stream.quietPages)} of them. The table shows how soon recalld pages when changes stop arriving, if \`late_after\` is ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)}:`,
+    `On ${sum(({ quietDays: days }) => days)} simulated days, all changes arrived in time; recalld paged on ${sum((stream) => stream.quietPages)} of these days. The table shows how soon recalld pages when changes stop arriving, if \`late_after\` is ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)}:`,
     table(
       [
         'Changes a day',
@@ -101,8 +101,8 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
     '## Real stores',
-    `The same simulation ran on ${names.map((name) => name.replace(', ', ' ')).join(', ')}, with ${documents} documents. Each simulation is one round in which recalld probes ${probe} documents without listing ids; the set of wrong documents changes every few rounds. All four kinds of faults occur at the same time, each at its own rate. If the intervals of a scenario initially contained the truth in less than 93 % of the rounds, the scenario was simulated again and the first rounds were discarded. A Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of them never arrive; the others arrive within one hour (median) or five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
-    `In the worst scenario, intervals contain the truth in ${percent(least)} of the rounds (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${kept(first >= MIN_PAGED)}). Correct stores caused a page in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that recalld reported as wrong, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
+    `A similar simulation ran on real stores (${names.map((name) => name.replace(', ', ' ')).join(', ')}) with ${documents} documents each. In each round, recalld probes ${probe} documents without listing ids; the set of wrong documents changes every few rounds. All four kinds of faults occur at the same time, each at its own rate. If the intervals of a scenario at first contained the truth in less than 93 % of the rounds, the scenario was simulated again and the first rounds were discarded. The table has no \`index_superseded_ratio\` for Redis, because a Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of the new documents never arrive; the others arrive within one hour (median) or five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
+    `In the worst scenario on real stores, intervals contain the truth in ${percent(least)} of the rounds (${goal(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${goal(first >= MIN_PAGED)}). Correct stores caused a page in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${goal(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that recalld reported as wrong, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
       ['Store', 'Measure', 'Wrong', 'Rounds', 'Intervals contain the truth', 'Page in the first round'],
       cells.map((cell) => [

@@ -7,7 +7,7 @@ import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judgin
 import type { LimitResult } from '../../bench/judging-limit.ts';
 import { readResult } from '../../bench/result-file.ts';
 import { decimal } from '../../src/core/format.ts';
-import { measuredBy, met, percent, rate, shareBounded } from './calibration-text.ts';
+import { goal, measuredBy, percent, rate, shareBounded } from './calibration-text.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
 export function judgingCalibrationPage(results: string): Page {
@@ -20,7 +20,7 @@ export function judgingCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of judged relevance',
-      'These simulations show how often the intervals of [judged live relevance](../judging.md) contain the truth, and how reliably recalld detects drops.',
+      'The simulations on this page show how often the intervals of [judged live relevance](../judging.md) contain the truth, and how reliably recalld detects drops of live relevance.',
       ...judgingParagraphs(judging),
       ...explainedVarianceParagraphs(judging, explained),
       ...dropParagraphs(drops, unseen),
@@ -42,7 +42,7 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
   const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
   return [
     '## Intervals',
-    `The live traffic has ${sessions} sessions. A fifth of them is sampled; queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades and the weighted kappa shown in the row. The table shows how often the 95 % intervals contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to the width without the judge. ${short.length === 0 ? `None of the ${cells.length} shares is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any of the judges, intervals are at most ${MAX_WIDTH} times as wide as without a judge.` : `More than ${MAX_WIDTH} times as wide as without the judge: ${wide.map(inWords).join('; ')}.`}`,
+    `The simulated live traffic has ${sessions} sessions, of which a fifth is sampled. Queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades. Each row of the table has another number of graded queries or another weighted kappa of the judge. The first number in a cell is the share of 95 % intervals that contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to the width without the judge. ${short.length === 0 ? `Each of the ${cells.length} simulated shares is at least ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any of the judges, intervals are at most ${MAX_WIDTH} times as wide as without a judge.` : `More than ${MAX_WIDTH} times as wide as without the judge: ${wide.map(inWords).join('; ')}.`}`,
     table(
       [
         'Queries graded by people',
@@ -104,7 +104,7 @@ function explainedVarianceParagraphs(
     );
   const narrowest = (measure: string): number => Math.sqrt(1 - (1 - 1 / GRADED_FOR_EACH) * most(measure, 'byAny'));
   return [
-    `**Width.** The goal is an interval at most ${WIDTH_ASKED} times as wide as without a judge, if kappa is ${kappa} and the judge grades ${GRADED_FOR_EACH} times as many queries as people do. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${widthOf(measure).toFixed(2)} for ${measure} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows this part for the score that is computed from the judge's grades, and for the best possible use of these grades. It also shows the narrowest possible relative width: the square root of (1 - ${1 - 1 / GRADED_FOR_EACH} x the explained part), if all queries are sampled with equal probability.`,
+    `**Width.** The goal is an interval at most ${WIDTH_ASKED} times as wide as without a judge, if kappa is ${kappa} and the judge grades ${GRADED_FOR_EACH} times as many queries as people do. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${widthOf(measure).toFixed(2)} for ${measure} (${goal(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows the explained part for the score that is computed from the judge's grades, and for the best possible use of the judge's grades. The *narrowest width* is the smallest possible width relative to the width without a judge: the square root of (1 - ${1 - 1 / GRADED_FOR_EACH} x the explained part), if all queries are sampled with equal probability.`,
     table(
       ['Measure', "Explained by the judge's score", "Maximum that the judge's grades can explain", 'Narrowest width'],
       measures.map((measure) => [
@@ -138,7 +138,7 @@ function worstDrops({ quiet, changed }: DropsResult): string {
   const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
   const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
   const decided = Math.min(confirmed, takenBack);
-  return `${percent(called)} of the drops are detected (${met(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${met(decided >= MIN_CALLED)}). There are ${decimal(calls)} false tickets a year. A false ticket leads to a page only if people confirm the drop: ${decimal(pages)} false pages a year (${met(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and within ten days, ${percent(blamed)} cause a page for a drop that did not occur (${met(blamed === 0)})`;
+  return `${percent(called)} of the drops are detected (${goal(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${goal(decided >= MIN_CALLED)}). recalld opens ${decimal(calls)} false tickets a year. A false ticket leads to a page only if people confirm the drop: ${decimal(pages)} false pages a year (${goal(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a page within ten days, for a drop that did not occur (${goal(blamed === 0)})`;
 }
 
 /** `unseen` has streams that the rule was not tuned on. */
@@ -146,8 +146,8 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
   const { provenance, kappa, drop, model, people, quiet, changed } = result;
   return [
     '## Drops of judged live relevance',
-    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of them have human judgments. After six weeks without a change, one of three changes occurs: nDCG drops by ${drop}, users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, sessions with poor results are more frequent on some days and on weekends.`,
-    `The goals are: detection within three days in at least ${percent(MIN_CALLED)} of the streams, and a decision by people within ten days (they confirm or reject the drop) in the same share; at most ${MAX_FALSE_PAGES} false page a year; no page for a drop if only the judge drifts. In the worst scenarios, ${worstDrops(result)}. A detected drop opens a ticket; a confirmed drop pages.`,
+    `In each simulated stream, a judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and people grade ${people} of these queries. After six weeks without a change, one of three changes occurs: nDCG drops by ${drop}, users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, sessions with poor results are more frequent on some days and on weekends.`,
+    `The goals are that recalld detects the drop within three days in at least ${percent(MIN_CALLED)} of the streams, that people confirm or reject it within ten days in the same share of streams, that there is at most ${MAX_FALSE_PAGES} false page a year, and that no page occurs if only the judge drifts. In the worst scenarios, ${worstDrops(result)}. A detected drop of live relevance opens a ticket; a confirmed drop pages.`,
     table(
       [
         'Without a change',
@@ -182,9 +182,9 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
         ...[cell.called, cell.confirmed, cell.takenBack, cell.judge, cell.everCalled].map(shareBounded),
       ]),
     ),
-    'A stream counts as both confirmed and rejected if people first confirm a drop and then reject it after more grades.',
+    'A stream counts in both *confirmed* and *rejected* if people first confirm a drop and then reject it after more grades.',
     measuredBy(provenance),
-    `The rule was tuned on these streams. It was then tested on ${unseen.quiet[0]?.streams} other year-long streams and ${unseen.changed[0]?.streams} other streams for each change. In the worst scenarios, ${worstDrops(unseen)}.`,
+    `The rule that detects drops was tuned on the streams in these tables. It was then tested on ${unseen.quiet[0]?.streams} other year-long streams and ${unseen.changed[0]?.streams} other streams for each change. In the worst of these other scenarios, ${worstDrops(unseen)}.`,
     measuredBy(unseen.provenance),
   ];
 }

@@ -37,7 +37,7 @@ function overviewPage(): Page {
     ['bench/results'],
     [
       '# Calibration',
-      'How often do alerts fire although nothing changed? How soon do they fire after a change? How often do confidence intervals contain the truth? To answer these questions, simulations run the daemon code on traffic and retrievers whose true state is known.',
+      'How often do alerts fire although nothing changed? How soon do they fire after a change? How often do confidence intervals contain the truth? To answer these three questions, simulations run the code of recalld on traffic and retrievers whose true state is known.',
       table(
         ['Subject', 'What was simulated'],
         [
@@ -61,13 +61,18 @@ function overviewPage(): Page {
             '[Index truth](calibration/index-truth.md)',
             'confidence intervals and pages for missing, orphaned, outdated and late documents',
           ],
-          ['[Diagnosis](diagnosis-accuracy.md)', 'how often the named cause is right'],
+          ['[Diagnosis](diagnosis-accuracy.md)', 'how often the named cause is right, in simulated pipelines'],
           ...(faultsPages().length === 0
             ? []
-            : [['[Faults](faults.md)', 'the diagnosis of a real daemon, with faults by independent authors']]),
+            : [
+                [
+                  '[Faults](faults.md)',
+                  'how often the named cause is right, with a real daemon and faults by independent authors',
+                ],
+              ]),
         ],
       ),
-      'For thresholds on live measures and index recall, `recalld config check` computes the expected number of false pages with formulas instead of simulations. To repeat all simulations and write these pages, run:',
+      'For thresholds on live measures and index recall, `recalld config check` computes the expected number of false pages with formulas instead of simulations. To repeat all simulations and write the calibration pages, run:',
       '```sh\nnpm run bench:calibration\n```',
       ...boundParagraphs(coverage),
     ],
@@ -83,7 +88,7 @@ function experimentsPage(): Page {
     ['bench/results'],
     [
       '# Calibration of shadows and variants',
-      'These simulations show how often reports on [shadows](../../how-to/shadow.md) and [variants](../../how-to/variants.md) are right if you read them every day.',
+      'The simulations on this page show how often reports on [shadows](../../how-to/shadow.md) and [variants](../../how-to/variants.md) are right if you read them every day.',
       ...shadowParagraphs(shadows),
       measuredBy(shadows.provenance),
       ...relevanceParagraphs(relevance),
@@ -102,7 +107,7 @@ function indexPage(): Page {
     ['bench/results'],
     [
       '# Calibration of index truth',
-      'These simulations show how often the intervals of [index truth](../index-truth.md) contain the truth, and how soon recalld pages.',
+      'The simulations on this page show how often the intervals of [index truth](../index-truth.md) contain the truth, and how soon recalld pages about a faulty index.',
       ...indexParagraphs(indexes),
       measuredBy(indexes.provenance),
       ...(stores === null ? [] : [...storeParagraphs(stores), measuredBy(stores.provenance)]),
@@ -119,7 +124,7 @@ function boundParagraphs({ provenance, cells, repeated }: CoverageResult): strin
   const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
     '## How often intervals contain the truth',
-    `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst of the simulated scenarios. ${short.length === 0 ? `In none of the ${cells.length} scenarios is the share below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} in ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If the share was lower in the first simulations of an interval, all of its scenarios were simulated again with ${TIMES_REPEATED} times as many runs. This applied to: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
+    `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst of the simulated scenarios. ${short.length === 0 ? `In each of the ${cells.length} scenarios, at least ${percent(MIN_COVERAGE)} of the intervals contain the truth.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} in ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If the first simulations of an interval had a lower share, all scenarios of the interval were simulated again with ${TIMES_REPEATED} times as many runs. Intervals that were simulated again: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
     table(['Interval', 'Scenarios', 'Contains the truth', 'Worst scenario'], rows),
     measuredBy(provenance),
   ];

@@ -2,6 +2,7 @@
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
+import { goal } from './calibration-text.ts';
 import { table } from './page.ts';
 
 /**
@@ -14,7 +15,6 @@ const MIN_IN_TIME = 0.8;
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
   `${percent(share)} (${percent(low)} to ${percent(high)})`;
-const kept = (isKept: boolean): string => `*${isKept ? 'met' : 'missed'}*`;
 
 export function shadowParagraphs({ questions, difference, lookDays, equal, worse }: ShadowResult): string[] {
   const shadows = equal.reduce((sum, cell) => sum + cell.shadows, 0);
@@ -23,8 +23,8 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
   const inTime = Math.min(...worse.flatMap((cell) => cell.inTime?.share ?? []));
   return [
     '## Shadows',
-    `A shadow gets ${questions} golden queries once a day for ${lookDays} days, and its report is read every day. Most queries score the same with both retrievers and a few differ strongly; the first column is the standard deviation (SD) of the difference. Both retrievers also vary from run to run; the second column is the standard deviation of this variation.`,
-    `The goals are: at most ${percent(MAX_CALLED)} of the reports on an equal shadow contain a verdict, and recalld detects at least ${percent(MIN_IN_TIME)} of the shadows that are ${difference} nDCG worse, within the number of days that the report estimates. Of ${shadows} equal shadows, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained one (${kept(reports <= MAX_CALLED)}). For some of the worse shadows, the report estimated how many days detection takes. In the worst scenario, ${percent(inTime)} of these shadows were detected within that time (${kept(inTime >= MIN_IN_TIME)}). If the differences between queries vary too much, the report states the number of queries needed instead of days.`,
+    `Each simulated shadow gets ${questions} golden queries once a day for ${lookDays} days, and its report is read every day. Most queries score the same with the pipeline's retriever and with the shadow, and a few differ strongly; the tables give the standard deviation (SD) of the difference. The scores of each retriever also vary from run to run; the column *SD from run to run* is the standard deviation of this variation.`,
+    `The goals are that at most ${percent(MAX_CALLED)} of the reports on an equal shadow contain a verdict, and that recalld detects at least ${percent(MIN_IN_TIME)} of the shadows that are ${difference} nDCG worse, within the number of days that the report estimates. Of ${shadows} equal shadows, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained a false verdict (${goal(reports <= MAX_CALLED)}). For some of the worse shadows, the report estimated how many days detection takes. In the worst scenario, ${percent(inTime)} of the shadows with an estimate were detected within the estimated time (${goal(inTime >= MIN_IN_TIME)}). If the differences between queries vary too much, the report states the number of queries needed instead of days.`,
     table(
       [
         'Equal shadows: SD of the difference',
@@ -82,8 +82,8 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
   const worldColumns = ['Queries per session', 'SD of the difference', 'Shadows'];
   return [
     '## Shadows on judged live queries',
-    `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. The score difference is zero for most queries and large for a few; half of its variance is between sessions. In *skewed* scenarios, the shadow scores much lower on a few queries and slightly higher on the others. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
-    `Of ${shadows} equal shadows, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained one (${kept(reports <= MAX_CALLED)}). For shadows that are ${difference} nDCG worse, the report usually estimates how many days detection takes. In the worst scenario, ${percent(inTime)} of those with an estimate were detected within that time (${kept(inTime >= MIN_IN_TIME)}).`,
+    `In this simulation, a judge grades the results of live queries from the pipeline and from a shadow. The report on the shadow is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. The difference between the two scores is zero for most queries and large for a few; half of its variance is between sessions. In *skewed* scenarios, the shadow scores much lower on a few queries and slightly higher on the others. Queries in small segments and queries with negative feedback are sampled more often, with known probabilities.`,
+    `Of ${shadows} equal shadows on judged queries, ${percent(ever)} got a false verdict on at least one day; ${percent(reports)} of their daily reports contained a false verdict (${goal(reports <= MAX_CALLED)}). For shadows that are ${difference} nDCG worse, the report usually estimates how many days detection takes. In the worst scenario, ${percent(inTime)} of the shadows with an estimate were detected within the estimated time (${goal(inTime >= MIN_IN_TIME)}).`,
     table(
       ['Equal shadows: sessions a day', ...worldColumns, 'Verdict on any day', 'Reports with a verdict'],
       equal.map((cell) => [...worldOf(cell), bounded(cell.everCalled), percent(cell.reports)]),

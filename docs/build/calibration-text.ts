@@ -3,13 +3,18 @@ import type { Provenance } from '../../bench/result-file.ts';
 import { code } from './page.ts';
 
 export function measuredBy({ command, seed, date, machine, node, seconds }: Provenance): string {
-  return `Measured on ${date} by ${code(command)} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes, on a machine with other load).`;
+  return `Measured on ${date} by ${code(command)} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes, on a machine that also did other work).`;
 }
 
 /** Returns whether a rate is within its budget. */
 export function status(value: number, high: number, budget: number): string {
   if (value > budget) return '*missed*';
   return high <= budget ? '*met*, even at the upper bound' : '*met*, but not at the upper bound';
+}
+
+/** Returns whether a goal was met, to stand in parentheses after the measured value. */
+export function goal(isMet: boolean): string {
+  return `goal *${isMet ? 'met' : 'missed'}*`;
 }
 
 /** Returns whether a goal was met. */

@@ -1,6 +1,7 @@
 /** Results of simulated variant reports, as part of docs/explanation/calibration/experiments.md. */
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { VariantResult } from '../../bench/variant-reports.ts';
+import { goal } from './calibration-text.ts';
 import { table } from './page.ts';
 
 /** Goal: share of streams with a verdict although nothing differs. */
@@ -9,7 +10,6 @@ const MAX_CALLED = 0.01;
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
   `${percent(share)} (${percent(low)} to ${percent(high)})`;
-const kept = (share: number): string => `*${share <= MAX_CALLED ? 'met' : 'missed'}*`;
 
 export function variantParagraphs({ lookDays, equal, worse, split }: VariantResult): string[] {
   const streams = equal.reduce((sum, cell) => sum + cell.streams, 0);
@@ -25,7 +25,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
   const titles = ['Sampled sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
   return [
     '## Variants',
-    `The two arms have equal shares of the traffic. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are: at most ${percent(MAX_CALLED)} of the streams with equal arms ever get a verdict, and at most the same share of the correct traffic splits is rejected. Of ${streams} streams, ${percent(ever)} got a verdict on at least one day (${kept(ever)}), ${percent(reports)} of the reports contained one, and ${percent(splits)} of the correct splits were rejected (${kept(splits)}).`,
+    `In each simulated stream, two variants (arms) have equal shares of the traffic. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are that at most ${percent(MAX_CALLED)} of the streams with equal arms ever get a verdict, and that at most the same share of the correct traffic splits is rejected. Of ${streams} streams with equal arms, ${percent(ever)} got a verdict on at least one day (${goal(ever <= MAX_CALLED)}), ${percent(reports)} of the reports contained a verdict, and ${percent(splits)} of the correct splits were rejected (${goal(splits <= MAX_CALLED)}).`,
     table(
       [...titles, 'Streams', 'Verdict on any day', 'Reports with a verdict', 'Split rejected'],
       equal.map((cell) => [
@@ -36,7 +36,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.splitCalled),
       ]),
     ),
-    `In the next table, one arm is worse: its shares of positive feedback and of clicked queries are lower by ${difference}, and its nDCG is lower by about half as much:`,
+    `In the next table, one arm is worse than the other: its shares of positive feedback and of clicked queries are lower by ${difference}, and its nDCG is lower by about half of that:`,
     table(
       [...titles, 'Streams', 'Regression reported', 'Median days', 'Improvement reported'],
       worse.map((cell) => [
@@ -47,7 +47,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.calledBetter),
       ]),
     ),
-    `In the next table, one arm loses ${percent(lost)} of its sessions:`,
+    `In the next table, one arm loses ${percent(lost)} of its sessions, so the traffic split is wrong:`,
     table(
       [...titles, 'Streams', 'Split rejected', 'Median days'],
       split.map((cell) => [...world(cell), `${cell.streams}`, bounded(cell.called), `${cell.days ?? '-'}`]),

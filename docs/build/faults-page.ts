@@ -35,7 +35,7 @@ export function faultsPages(): Page[] {
       ['bench/results/faults-*.json'],
       [
         '# Faults',
-        'This page reports how often recalld names the true cause of a fault. Each fault is injected into a *world*: a daemon that monitors a service with real texts, a real retriever and a real store. The authors of the faults did not know how the diagnosis works. `bench/faults/README.md` in the repository explains the worlds, the scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
+        'This page reports how often recalld names the true cause of a fault. Each fault is injected into a *world*: a daemon that monitors a service with real texts, a real retriever and a real store. The authors of the faults did not know how the diagnosis works. `bench/faults/README.md` in the repository explains the worlds, the scoring, and how to add a fault. The authors of the diagnosis develop it on the training split of the worlds; the sealed test split runs only once per version of the benchmark.',
         ...found.flatMap(({ title, result }) => sectionOf(title, result)),
       ],
     ),
@@ -62,14 +62,14 @@ function worldsText(run: number, planned = run): string {
 
 function sectionOf(title: string, { provenance, split, planned, truth, seal, summary }: FaultsResult): string[] {
   const { quiet } = summary;
-  const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
+  const sealed = seal === null ? '' : ` The SHA-256 hash of the split is ${code(seal)}.`;
   const opened = `${quiet.incidents} incidents, ${quiet.pages} of them critical, in ${quiet.worlds} worlds over ${quiet.days} days`;
-  const run = `${code(provenance.command)}, ${provenance.date}, ${worldsText(summary.worlds, planned)}, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
+  const run = `Measured by ${code(provenance.command)} on ${provenance.date} in ${worldsText(summary.worlds, planned)} (${provenance.machine}, Node.js ${provenance.node}).${sealed}`;
   if (split === 'quiet')
     return [
       `## ${title}`,
       run,
-      `${opened}. The worlds have the same combinations of corpora, retrievers and stores as the test split.`,
+      `Nothing was wrong in these worlds, so no incident should open: there were ${opened}. Quiet worlds have the same combinations of corpora, retrievers and stores as the test split.`,
     ];
   const rows: [string, string][] = [
     ['high-confidence diagnoses that were correct', percent(summary.byConfidence.high)],
@@ -98,7 +98,7 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     `## ${title}`,
     run,
     truth === 'text'
-      ? 'nDCG@10 identifies a relevant document by its text, even if the document has a new id, because new ids do not affect users.'
+      ? 'In these results, nDCG@10 identifies a relevant document by its text, even if the document has a new id, because new ids do not affect users.'
       : 'In this version, nDCG@10 identifies a relevant document by its id, so a new id for the same text counts as a drop.',
     table(['What', 'Result'], rows),
     '### Calibration',

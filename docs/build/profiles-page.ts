@@ -12,7 +12,7 @@ export function profilesPages(): Page[] {
     ['bench/results/profiles.json'],
     [
       '# Profiles',
-      `\`${provenance.command}\` recorded these CPU profiles with V8's sampling profiler (\`node --cpu-prof\`) on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. The share is a function's self time relative to the time in which its thread was not idle. [Benchmarks](benchmarks.md) measure durations without a profiler.`,
+      `\`${provenance.command}\` recorded the CPU profiles on this page with V8's sampling profiler (\`node --cpu-prof\`) on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. A function's share is its self time relative to the time in which its thread was not idle. [Benchmarks](benchmarks.md) report durations that were measured without a profiler.`,
       ...profiles.flatMap(sections),
     ],
   );
