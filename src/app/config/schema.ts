@@ -56,7 +56,7 @@ const serverSchema = z.strictObject({
     )
     .default([])
     .describe(
-      'Addresses or networks of proxies in front of the API. X-Forwarded-For, -Proto and -Host headers from these proxies are trusted; from other clients, they are ignored. API keys are required when a proxy is configured.',
+      'Addresses or networks of proxies in front of the API. recalld trusts X-Forwarded-For and X-Forwarded-Host only from these proxies. `X-Forwarded-Proto: https` from any client marks the cookies of the response as Secure. If the list is not empty, recalld requires API keys.',
     ),
   oidc: oidcSchema,
   auth_proxy: authProxySchema,

@@ -136,8 +136,9 @@ export function cookieName(request: FastifyRequest, name = 'session'): string {
 }
 
 /**
- * X-Forwarded-Proto is trusted from every client: forging it only marks the client's own cookie as Secure, and browsers
- * do not send such a cookie over plain HTTP.
+ * Accepts `X-Forwarded-Proto: https` from every client. A forged header only marks the client's own cookie as Secure,
+ * and browsers do not send such a cookie over plain HTTP. If recalld ignored the header of a proxy that is missing from
+ * `server.trusted_proxies`, the cookies of all users would lack Secure.
  */
 function isOverTls({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers['x-forwarded-proto'] === 'https';
