@@ -1,11 +1,11 @@
 /** The commented example of docs/reference/config.md. A test checks that it names every key and is valid. */
 export const configExample = `server:
-  host: 127.0.0.1             # 0.0.0.0 accepts connections from other machines
-  port: 8321                  # 0 selects a free port
-  max_requests_per_minute: 60000   # per API key, or per address without a valid key
-  max_under_way_mb: 128       # memory of all concurrent requests; above this, 503
-  trusted_proxies: [10.0.0.0/8]    # proxies whose X-Forwarded-For is trusted
-  oidc:                       # sign-in to the console; without it, API keys only
+  host: 127.0.0.1
+  port: 8321
+  max_requests_per_minute: 60000
+  max_under_way_mb: 128
+  trusted_proxies: [10.0.0.0/8]
+  oidc:                       # sign-in to the console
     issuer: https://login.example.com
     client_id: recalld
     client_secret: \${OIDC_CLIENT_SECRET}
@@ -13,39 +13,37 @@ export const configExample = `server:
     groups_claim: groups
     roles: {admin: [search-platform], read: [support]}
     session_minutes: 60
-    tls:
-      ca_file: /etc/recalld/ca.pem
-      client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
+    tls: {ca_file: /etc/recalld/ca.pem, client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}}
     proxy: environment
     timeout_ms: 5000
-  auth_proxy:                 # or sign-in through headers of a proxy in trusted_proxies
+  auth_proxy:                 # or sign-in through a trusted proxy
     user_header: X-Forwarded-Email
     groups_header: X-Forwarded-Groups
     groups_separator: ","
     roles: {admin: [search-platform], read: [support]}
-  shutdown_seconds: 30        # maximum duration of a shutdown
-  metrics_port: null          # separate port for /metrics, /livez and /readyz
-  metrics_protected: false    # true: /metrics requires an API key with the read scope
+  shutdown_seconds: 30
+  metrics_port: null
+  metrics_protected: false
 
 storage:
   url: \${DATABASE_URL}        # without it, PostgreSQL from npm runs in data_dir
   data_dir: .recalld
-  hash_key: \${HASH_KEY}       # without it, recalld generates one
+  hash_key: \${HASH_KEY}
   pool_size: 10
   statement_seconds: 60
-  read_url: \${REPLICA_URL}    # without it, the API reads from url
+  read_url: \${REPLICA_URL}
   measurement_retention_days: 400
   audit_retention_days: 730
 
-queue:                        # without it, jobs use the same PostgreSQL
+queue:                        # without it, recalld stores jobs in PostgreSQL
   backend: redis
-  url: rediss://:\${REDIS_PASSWORD}@sentinel-1.internal:26379   # with a topology: one of its nodes
-  prefix: recalld             # of all keys
-  tls:                        # in addition to Node's authorities
+  url: rediss://:\${REDIS_PASSWORD}@sentinel-1.internal:26379
+  prefix: recalld
+  tls:
     ca_file: /etc/recalld/ca.pem
     client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
     servername: redis.internal
-  topology:                   # without it, one server; or {kind: cluster, others: ["redis-2.internal:6379"]}
+  topology:                   # or {kind: cluster, others: ["redis-2.internal:6379"]}
     kind: sentinel
     name: recalld
     others: ["sentinel-2.internal:26379", "sentinel-3.internal:26379"]
@@ -56,33 +54,31 @@ log:
   level: info
 
 metrics:
-  latency_buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]   # seconds, for live queries
-  otlp:                       # without it, nothing is sent
+  latency_buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+  otlp:
     url: https://collector.internal:4318
     headers: {authorization: "Bearer \${COLLECTOR_TOKEN}"}
-    tls:
-      ca_file: /etc/recalld/ca.pem
-      client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
+    tls: {ca_file: /etc/recalld/ca.pem, client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}}
     proxy: environment
     timeout_ms: 10000
     retries: 2
-    send: [metrics]           # or evaluations: scores of judged live queries for a tracing platform
+    send: [metrics]
     interval_seconds: 60
 
-alerts:                       # links, and the budget of false pages
+alerts:
   runbook_base_url: https://wiki.internal/recalld/runbooks
   dashboard_base_url: https://grafana.internal
   console_base_url: https://recalld.internal
-  scrape_job: recalld         # label \`job\` of the scrape config
-  group_labels: [job]         # labels that distinguish deployments, such as [cluster, namespace]
-  false_pages:                # \`recalld config check\` prints the expected number
-    drift: 1 per 365d         # density alerts of all pipelines together
-    per_pipeline: 1 per 90d   # checks of each pipeline
+  scrape_job: recalld
+  group_labels: [job]         # or several, such as [cluster, namespace]
+  false_pages:
+    drift: 1 per 365d
+    per_pipeline: 1 per 90d
 notify:                       # without it, use Alertmanager
   - kind: slack
     url: \${SLACK_WEBHOOK_URL}
-    proxy: http://proxy.internal:3128   # environment: uses HTTPS_PROXY and NO_PROXY
-    min_severity: warning     # critical by default
+    proxy: http://proxy.internal:3128
+    min_severity: warning
   - kind: pagerduty
     url: https://events.eu.pagerduty.com/v2/enqueue
     proxy: environment
@@ -96,9 +92,9 @@ notify:                       # without it, use Alertmanager
 export:                       # mirrors stored data to files
   cron: "30 2 * * *"          # UTC
   to: /data/recalld-export
-  format: parquet             # or csv, jsonl
-  tables: [queries, results, feedback, measures]   # all by default
-llm:                          # for \`recalld golden generate\` and \`judged\` pipelines
+  format: parquet
+  tables: [queries, results, feedback, measures]
+llm:
   base_url: https://api.openai.com/v1
   api_key: \${LLM_API_KEY}
   model: gpt-4.1-mini
@@ -111,7 +107,7 @@ llm:                          # for \`recalld golden generate\` and \`judged\` p
   max_per_second: 5
 
 pipelines:
-  - name: support-docs        # label \`pipeline\` of every metric
+  - name: support-docs
     retriever:
       kind: http
       url: https://rag.internal/search
@@ -121,34 +117,32 @@ pipelines:
       body:                   # {{text}}, {{k}} and {{tags.NAME}} are filled in
         query: "{{text}}"
         language: "{{tags.language}}"
-        top_k: "{{k}}"        # a lone placeholder stays a number
-      results:                # JMESPath to the ranked list
+        top_k: "{{k}}"
+      results:                # JMESPath expressions
         list: results
         id: id
-        score: score          # null if there is none
-        text: body            # needed by a reranker
-        stages:               # earlier stages, in order
+        score: score
+        text: body
+        stages:
           candidates: {list: debug.candidates, id: doc, score: similarity}
-      tls:                    # in addition to Node's authorities
-        ca_file: /etc/recalld/ca.pem
-        client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
+      tls: {ca_file: /etc/recalld/ca.pem, client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}}
       proxy: http://proxy.internal:3128
       timeout_ms: 2000
       retries: 2
 
-    vector_store:             # the store behind the retriever; read only
+    vector_store:             # read only
       kind: pgvector
       url: \${CHUNKS_URL}
       table: chunks
       id: id
       embedding: embedding
       content: body
-      version: doc_hash       # column with the version of the source document
+      version: doc_hash
       metric: cosine
       timeout_ms: 2000
 
     embedder:
-      kind: openai            # OpenAI, Azure, vLLM, TEI, Ollama
+      kind: openai
       base_url: https://api.openai.com/v1
       api_key: \${OPENAI_API_KEY}
       model: text-embedding-3-small
@@ -162,20 +156,20 @@ pipelines:
       max_per_second: 20
 
     ann_recall:               # recall of the index against an exact search
-      queries: 20             # live queries an hour that are also searched exactly; 0: none
+      queries: 20
       k: 10
 
     judged:                   # grades a few live queries a day
-      judge: {kind: llm}      # or a reranker with \`reranker\` and \`grades_from\`, or {kind: none}: people only
+      judge: {kind: llm}      # or reranker, or none
       queries_per_day: 200
-      window: 7d              # live traffic that a score covers
-      depth: 5                # documents graded per query
-      pooling: {share: 0.05, documents: 20}   # share of queries whose nearest chunks are graded too
-      episode_share: 0.5      # share of agent turns that are graded as a whole
+      window: 7d
+      depth: 5
+      pooling: {share: 0.05, documents: 20}
+      episode_share: 0.5
       max_cost_per_day: 2     # US dollars
-      human_share: 0.1       # share of selected queries for human judgments
-      second_reviewer_share: 0.2       # share of these that a second person grades too
-      min_agreement: 0.4    # minimum lower bound of the weighted kappa
+      human_share: 0.1
+      second_reviewer_share: 0.2
+      min_agreement: 0.4
 
     shadow:                   # candidates that get the same queries
       - name: new-index
@@ -183,122 +177,122 @@ pipelines:
           kind: http
           url: http://rag.internal/search-next
           body: {query: "{{text}}", k: "{{k}}"}
-        live_rate: 0.05       # share of the sampled live queries
+        live_rate: 0.05
         max_calls_per_day: 2000
         max_per_second: 2
         concurrency: 2
         cost_per_call: 0.0004 # US dollars
-        difference: 0.03      # nDCG difference that must be detected
-        chunk_separator: "#"  # document ids end before it
+        difference: 0.03
+        chunk_separator: "#"
 
     variants:                 # compares arms of your service
-      tag: variant            # tag with the name of the arm
-      arms:                   # every further arm is compared with the first
+      tag: variant
+      arms:
         - {name: current, share: 9}
         - {name: reranked, share: 1}
-      since: 2026-11-16       # first day that counts
-      difference: 0.02        # smallest difference that matters
+      since: 2026-11-16
+      difference: 0.02
 
     index:                    # compares the store with a manifest
       manifest:
         kind: file            # or command, http, sql
         path: /var/lib/docs/manifest.jsonl
       cron: "*/15 * * * *"
-      probe: 200              # documents per round, if the store does not list its ids
-      late_after: 1h          # time that a change may take to arrive
+      probe: 200
+      late_after: 1h
       calls_per_second: 10
-      retrieve: 20            # documents per round searched by their own text
-      embed: 8                # stored chunks an hour that are re-embedded
-      embed_prefix: ""        # prefix that your ingestion adds to texts
-      min_cosine: 0.98      # between the stored and the re-embedded vector
+      retrieve: 20
+      embed: 8
+      embed_prefix: ""
+      min_cosine: 0.98
 
     golden:
       - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`
-        cron: "0 * * * *"     # hourly; without it, manual runs only
+        cron: "0 * * * *"     # hourly
         timezone: UTC
         cutoffs: [1, 3, 5, 10]
-        gains: []             # [dcg] or [cg, dcg] exports these sums too
+        gains: []
         relevance_level: 1
         no_answer:            # what a query without an answer may return
-          max_score: null     # documents with a higher score count; null: all count
+          max_score: null
           max_results: 0
         concurrency: 4
         max_per_second: 20
-        on_error: score_zero  # or void if more than error_budget of the queries fail
+        on_error: score_zero
         error_budget: 0.05
-        sentinel:             # a few queries more often; a failure starts a full run
+        sentinel:             # a few queries, more often
           cron: "*/5 * * * *"
           queries: 50
-        quiet_hours:          # in the time zone above; no scheduled full runs
+        quiet_hours:          # no scheduled full runs
           - {from: "22:00", to: "06:00"}
-        max_queries_per_day: 50000   # without it, no limit
-        rotation_runs: 3      # ticks that run the old and the new version
-        keep_answers: 180d    # retention of answers; scores stay
+        max_queries_per_day: 50000
+        rotation_runs: 3
+        keep_answers: 180d
 
     segments:
-      keys: [language]        # tags measured by value
+      keys: [language]
       max: 50
 
     checks:
-      - name: quality         # keeps alerts and history when the threshold changes
-        measure: ndcg@10      # critical if the upper 95 % bound is below
+      - name: quality
+        measure: ndcg@10
         below: 0.8
         severity: critical
       - measure: hit_rate@5
         below: 0.9
         severity: warning
-      - regression: ndcg@10   # against the run pinned by \`recalld baselines pin\`
+      - regression: ndcg@10   # against the pinned baseline
         drop: 0.02
         alpha: 0.005
         severity: critical
         runs: 2
-      - stale_labels_above: 0.02   # judged documents missing from the store
+      - stale_labels_above: 0.02
         severity: warning
-      - forbidden_results: true    # one forbidden document is critical
+      - forbidden_results: true
         severity: critical
-      - measure: feedback_positive_ratio   # critical if the upper 95 % bound is below
+      - measure: feedback_positive_ratio
         below: 0.6
         severity: warning
         segments: all
         min_n: 50
-        confirm: 3            # measurements in a row
-        no_data: silent       # low traffic triggers no alert
-      - measure: error_ratio  # critical if the lower 95 % bound is above
+        confirm: 3
+        no_data: silent
+      - measure: error_ratio
         above: 0.05
         severity: critical
-        segments: each        # the worst segment decides
+        segments: each
         min_n: 200
         confirm: 3
         no_data: silent
-      - density_drift: true   # pages and tickets of query density
+      - density_drift: true
         severity: warning
 
     slo:                      # burn-rate alerts on live traffic
-      success: 0.99           # answered without an error
-      results: 0.95           # answered with a document
+      success: 0.99
+      results: 0.95
       latency: {within_seconds: 1, target: 0.95}
       window_days: 30
 
-    service_names: [support-rag]  # service.name of this pipeline's spans
-    retrieval_tools:          # tools of an agent whose spans are live queries
+    service_names: [support-rag]
+    retrieval_tools:          # tools of an agent whose calls are live queries
       - name: search_orders
-        text: filter.words    # JMESPath in the arguments
-        results: {list: hits, id: order.id, score: match}   # JMESPath in the result
-    embedding_dimensions: null  # of live queries; null: learned
+        text: filter.words
+        results: {list: hits, id: order.id, score: match}
+    embedding_dimensions: null
     sampling:                 # which live queries are stored
       rate: 0.1
       segments: {tenant=acme: 1}
       max_per_minute: 600
       always_keep: [zero_results, error, negative_feedback]
-      low_similarity_below: 0.3   # keeps queries with a lower best cosine
+      low_similarity_below: 0.3
     episodes:
-      idle: 10m               # an agent's turn is closed after this time without a retrieval
-    isolation:                # evaluated on the results of every live query, before sampling
-      - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*"]}              # ids of documents
-      - {name: regions, segment: region, field: region, allow: ["{{region}}", global]}    # their fields
-    live:                     # live measures, every 5 minutes
+      idle: 10m
+    isolation:                # checked on the results of every live query
+      - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*"]}   # document ids
+      - {name: regions, segment: region, field: region, allow: ["{{region}}", global]}   # document fields
+    live:
       window: 24h
-      baseline: 7d            # before the window, for expected clicks
+      baseline: 7d
     privacy:                  # what recalld stores from live queries
       text: redact            # or hash, or keep
       retention_days: 30
@@ -312,10 +306,10 @@ pipelines:
         language: en
         score_threshold: 0.5
         entities: [PERSON, LOCATION]
-        timeout_ms: 500       # after that, only a hash is stored
+        timeout_ms: 500
         concurrency: 8
     feedback:                 # meaning of each signal
-      thumb_zero: negative    # neutral where thumbs are 1, 0 and -1
+      thumb_zero: negative
       rating: {min: 1, max: 5, positive_from: 4, negative_to: 2}
       relevance: {min: 0, max: 3, positive_from: 1, negative_to: 0}
       click: positive
@@ -323,15 +317,15 @@ pipelines:
       reformulation: negative
       abandonment: negative
       no_answer: negative
-      caps:                   # maximum feedback counted per user
+      caps:                   # maximum per user
         explicit: {per_hour: 30, per_day: 100}
         engagement: {per_hour: 60, per_day: 300}
         struggle: {per_hour: 30, per_day: 100}
 
     density:                  # coverage of live queries by the store
       window: 1h
-      grace: 10m              # for late queries
-      max_per_second: 20      # searches in the vector store
+      grace: 10m
+      max_per_second: 20
       baseline: {days: 14, sessions: 2000}
 `;
 

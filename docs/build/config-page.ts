@@ -3,48 +3,24 @@
 import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, type EnvironmentVariable, environmentVariables } from '../../src/app/config/parse.ts';
 import { configExample } from './config-example.ts';
-import { code, generatedPage, type Page, table } from './page.ts';
+import { configSections, type Leaf, type Section } from './config-sections.ts';
+import { code, generatedPage, type Page } from './page.ts';
 
-interface Leaf {
-  readonly key: string;
-  readonly schema: JsonSchema;
-  readonly default: unknown;
-  readonly isRequired: boolean;
-}
-
-/** The keys of one mapping, or of all forms that it may have. */
-interface Section {
-  /** As in messages: `pipelines[].retriever`. */
-  readonly path: string;
-  readonly about: string;
-  readonly forms: readonly Form[];
-  /** Another section that describes the same keys; null if this section describes them. */
-  readonly sameAs: string | null;
-}
-
-interface Form {
-  /** `kind: http`, or the keys that the form requires; empty if the mapping has only one form. */
-  readonly name: string;
-  readonly about: string;
-  readonly leaves: readonly Leaf[];
-  /** Keys that hold a mapping with a section of its own. */
-  readonly nested: readonly string[];
-}
-
-const rules = `- **Unknown keys.** An unknown key is an error; the message names the key that you probably meant.
+const rules = `- **Unknown keys** are errors; the message names the key that you probably meant.
 - **Order.** The environment overrides the file, and the file overrides the defaults. Without a file, \`recalld serve\` uses the defaults:
   an embedded database and no pipelines.
-- **\`\${VAR}\`** in any text of the file is replaced with the environment variable; an unset variable is an error. The value is always
-  text; for numbers and booleans use the variables listed below.
-- **\`NAME_FILE\`** is the path of a file that contains the secret. If a variable supports this, its \`_FILE\` variable is listed with it.
-- **Secrets** are hidden by \`recalld config print\`: headers and API keys completely, the password and query values of a
-  URL, and values of a request body under names such as \`api_key\` or \`token\`.
-- **Shared parts** are described once, and other sections link to them.`;
+- **\`\${VAR}\`** in a text is replaced with the environment variable; an unset variable is an error. The value is always text; for numbers
+  and booleans, use the environment variables listed below.
+- **Secrets.** Keep them out of the file: write \`\${VAR}\`, or set the environment variable of the key. With the suffix \`_FILE\`, that variable is
+  instead the path of a file with the value. \`recalld config print\` hides secrets: in URLs it hides credentials and query values, and in
+  request bodies it hides fields with names such as \`api_key\` or \`token\`.
+- **Durations** are numbers of minutes, hours or days: \`30m\`, \`24h\`, \`7d\`. A cron expression has five fields, or six if the first is seconds.`;
 
 export function configPage(): Page {
   const schema = configJsonSchema();
   const variables = new Map(environmentVariables(schema).map((variable) => [variable.path.join('.'), variable]));
-  const sections = withoutRepeatedForms(sectionsOf(schema, '', new Map()));
+  const sections = configSections(schema);
+  const context: Context = { sections, variables, shared: sharedLeaves(sections) };
   return generatedPage(
     'docs/reference/config.md',
     ['src/app/config', 'docs/build/config-example.ts'],
@@ -53,21 +29,28 @@ export function configPage(): Page {
       'recalld reads one YAML file: `recalld.yaml` in the working folder, or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment applied, and `recalld config schema` prints its JSON Schema for editors.',
       rules,
       '## Example',
-      'This example contains every key, with one kind of retriever, store and model. Most keys have defaults.',
+      'This example contains every key, with one kind of retriever, store and model. Most keys have defaults, and the section Keys describes each key.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
-      'Each key is listed with its type, its default, its meaning, and the environment variable that sets it. If a mapping has several forms, the keys shared by all forms are listed first.',
-      ...connectionText(sections),
+      'Each key is listed with its type, its default, its meaning, and the environment variable that sets it.',
+      ...connectionText(context),
       ...sections
-        .filter(({ path }) => !isConnectionSection(path))
-        .flatMap((section) => sectionText(section, sections, variables)),
+        .filter(({ path, sameAs }) => !isConnectionSection(path) && sameAs === null)
+        .flatMap((section) => sectionText(section, context)),
     ],
   );
 }
 
+interface Context {
+  readonly sections: readonly Section[];
+  readonly variables: ReadonlyMap<string, EnvironmentVariable>;
+  /** Leaves that the section about connections describes, keyed by name: `proxy`, `tls.ca_file`. */
+  readonly shared: ReadonlyMap<string, Leaf>;
+}
+
 /** True for a section whose keys are described in the section about connections. */
 function isConnectionSection(path: string): boolean {
-  return /(?<!queue)\.tls(?:\.client)?$/.test(path);
+  return /(?<!queue)\.tls$|\.tls\.client$/.test(path);
 }
 
 /** Keys that configure a connection to another service. One section describes them for all services. */
@@ -80,270 +63,258 @@ const connectionKeys = [
   'api_key',
   'username',
   'password',
-  'tls',
 ];
 const connectionHeading = 'Connections to other services';
+const connectionLink = `[connection](#${connectionHeading.toLowerCase().replaceAll(' ', '-')})`;
 
-function connectionText(sections: readonly Section[]): string[] {
-  const tls = sections.find(({ path }) => path === 'metrics.otlp.tls');
-  const client = sections.find(({ path }) => path.endsWith('.tls.client'));
-  const nested = [tls, client].flatMap((section) =>
-    (section?.forms ?? []).flatMap(({ leaves }) =>
-      leaves.map((leaf) => {
-        const [, ...cells] = leafCells(leaf, undefined);
-        return [code(`tls.${section === client ? 'client.' : ''}${leaf.key}`), cells[0] ?? '', cells[2] ?? ''];
-      }),
-    ),
+/** Returns each connection key in the form that most sections use. */
+function sharedLeaves(sections: readonly Section[]): Map<string, Leaf> {
+  const all = sections.flatMap(({ path, forms }) =>
+    forms.flatMap(({ leaves }) => leaves.map((leaf) => ({ name: connectionName(path, leaf.key), leaf }))),
   );
-  const rows = connectionKeys.flatMap((key) => {
-    const leaf = connectionLeaf(key, sections);
-    if (leaf === undefined) return [];
-    const [name = '', type = '', , meaning = ''] = leafCells(leaf, undefined);
-    return [[name, type, meaning]];
-  });
+  const names = [...connectionKeys, 'tls.ca_file', 'tls.client.cert_file', 'tls.client.key_file'];
+  return new Map(
+    names.flatMap((name) => {
+      const found = all.filter((one) => one.name === name).map(({ leaf }) => leaf);
+      const counts = groupedBy(found, ({ schema }) => JSON.stringify([schema.description, schema.default]));
+      const [most] = [...counts.values()].toSorted((a, b) => b.length - a.length);
+      return most?.[0] === undefined ? [] : [[name, most[0]] as const];
+    }),
+  );
+}
+
+/** `tls.ca_file` for the key `ca_file` of a section `tls`; any other key unchanged. */
+function connectionName(path: string, key: string): string {
+  const [tls = ''] = /tls(?:\.client)?$/.exec(path) ?? [];
+  return tls === '' ? key : `${tls}.${key}`;
+}
+
+function connectionText({ shared }: Context): string[] {
   return [
     `### ${connectionHeading}`,
-    'Retrievers, stores, models, receivers and collectors have these keys. The defaults are listed in the section of each service.',
-    table(['Key', 'Type', 'Meaning'], [...rows, ...nested]),
+    'Retrievers, stores, models, receivers and collectors have some of these keys. These defaults apply unless the section of a service gives another default.',
+    [...shared]
+      .map(([name, leaf]) => bullet({ ...cellsOf({ ...leaf, isRequired: false }, undefined), name: code(name) }))
+      .join('\n'),
   ];
 }
 
-/** Returns a connection key in the form that most sections use. */
-function connectionLeaf(key: string, sections: readonly Section[]): Leaf | undefined {
-  const found = sections.flatMap(({ forms }) =>
-    forms.flatMap(({ leaves }) => leaves.filter((leaf) => leaf.key === key)),
-  );
-  const counts = groupedBy(found, ({ schema }) => schema.description);
-  return [...counts.values()].toSorted((a, b) => b.length - a.length)[0]?.[0];
-}
-
-function sectionText(
-  section: Section,
-  sections: readonly Section[],
-  variables: ReadonlyMap<string, EnvironmentVariable>,
-): string[] {
-  const { path, about, forms, sameAs } = section;
-  const head = [`${path.includes('.') ? '####' : '###'} ${code(path)}`, ...(about === '' ? [] : [about])];
+function sectionText(section: Section, context: Context): string[] {
+  const { path, about, forms, selector, defaultForm } = section;
   const isUnion = forms.length > 1;
-  const list = forms.map(({ name, about: meaning }) => `- ${name}${meaning === '' ? '' : `: ${meaning}`}`).join('\n');
-  if (sameAs !== null) {
-    const own = [...variables]
-      .filter(([key]) => key.startsWith(`${path}.`))
-      .flatMap(([, variable]) => namesOf(variable));
-    const environment = own.length === 0 ? '' : ` Environment: ${own.map(code).join(', ')}.`;
-    const kinds = isUnion ? `, with ${forms.map(({ name }) => name).join(', ')}` : '';
-    const [key = ''] = path.split('.').slice(-1);
-    const same = isConnectionSection(sameAs)
-      ? `[${code(key)} of other connections](#${connectionHeading.toLowerCase().replaceAll(' ', '-')})`
-      : sectionLink(sameAs);
-    return [...head, `Same keys as ${same}${kinds}.${environment}`];
-  }
-  const groups = groupedBy(rowsOf(section, sections, variables), ({ takenBy }) => takenBy.join());
+  const { name: variable } = context.variables.get(`${path}.${selector ?? ''}`) ?? {};
+  const facts = [
+    defaultForm === null ? 'required' : `default ${code(defaultForm)}`,
+    ...(variable === undefined ? [] : [code(variable)]),
+  ];
+  const groups = groupedBy(rowsOf(section, context), ({ takenBy }) => takenBy.join());
   return [
-    ...head,
-    ...(isUnion ? [list] : []),
-    ...['backend', 'kind']
-      .flatMap((key) => variables.get(`${path}.${key}`) ?? [])
-      .map(({ name }) => `The environment variable ${code(name)} selects the form.`),
-    ...[...groups.values()].flatMap((rows) => {
-      const takenBy = rows[0]?.takenBy ?? [];
-      const names = takenBy.map((index) => forms[index]?.name ?? '').join(', ');
-      return [
-        ...(isUnion ? [takenBy.length === forms.length ? 'All forms:' : `${names}:`] : []),
-        rows.map(({ cells }) => bullet(cells)).join('\n'),
-      ];
-    }),
+    `${path.includes('.') ? '####' : '###'} ${code(path)}`,
+    ...(about === '' ? [] : [about]),
+    ...(selector === null || !isUnion ? [] : [`${code(selector)} (${facts.join('; ')}):`]),
+    ...(isUnion ? [forms.map(({ name, about: meaning }) => `- ${name}${meaningAfter(name, meaning)}`).join('\n')] : []),
+    ...[...groups.values()].flatMap((rows) => [
+      ...(isUnion ? [`${formNames(rows[0]?.takenBy ?? [], section)}:`] : []),
+      rows.map(({ cells }) => bullet(cells)).join('\n'),
+    ]),
   ];
 }
 
-/** Returns one line with the name, type, default, meaning and environment variables of a key. */
-function bullet([name = '', type = '', fallback = '', meaning = '', environment = '']: readonly string[]): string {
-  const shown = [type, fallback === '' || fallback === 'required' ? fallback : `default ${fallback}`].filter(
-    (text) => text !== '',
-  );
-  return `- ${name}${shown.length === 0 ? '' : ` (${shown.join('; ')})`}: ${[meaning, environment].filter((text) => text !== '').join(' ')}`;
+/** The description of a form; empty if it only repeats the name. */
+function meaningAfter(name: string, meaning: string): string {
+  const repeats = meaning.toLowerCase() === `${name.replaceAll('`', '').replaceAll('_', ' ')}.`;
+  return repeats || meaning === '' ? '' : `: ${meaning}`;
+}
+
+/** Names the forms with the fewest words: `All kinds`, `All kinds except X`, or the names. */
+function formNames(takenBy: readonly number[], { forms, selector }: Section): string {
+  const namesOf = (isWanted: (index: number) => boolean) =>
+    forms.flatMap(({ name }, index) => (isWanted(index) ? [name] : [])).join(', ');
+  const others = forms.length - takenBy.length;
+  const all = `All ${selector ?? 'form'}s`;
+  if (others === 0) return all;
+  return others + 1 < takenBy.length
+    ? `${all} except ${namesOf((index) => !takenBy.includes(index))}`
+    : namesOf((index) => takenBy.includes(index));
+}
+
+interface Cells {
+  readonly name: string;
+  readonly type: string;
+  /** `required`, a default, or empty. */
+  readonly fallback: string;
+  readonly isSecret: boolean;
+  readonly meaning: string;
+  readonly variables: string;
+}
+
+/** Returns one line with the name, type, default, meaning and environment variable of a key. */
+function bullet({ name, type, fallback, isSecret, meaning, variables }: Cells): string {
+  const shown = [type, fallback, isSecret ? 'secret' : ''].filter((text) => text !== '');
+  const facts = shown.length === 0 ? '' : ` (${shown.join('; ')})`;
+  return `- ${name}${facts}: ${[meaning, variables].filter((text) => text !== '').join(' ')}`;
 }
 
 interface Row {
-  readonly cells: string[];
+  readonly cells: Cells;
   /** Indexes of the forms that accept the key. */
-  readonly takenBy: number[];
+  readonly takenBy: readonly number[];
 }
 
 /**
- * Returns the rows of all forms. A key that several forms accept in the same way has one row; all connection keys share
- * a row.
+ * Returns the rows of all forms. A key that several forms accept with the same meaning has one row, which lists each
+ * default; all connection keys share a row.
  */
-function rowsOf(
-  { path, forms }: Section,
-  sections: readonly Section[],
-  variables: ReadonlyMap<string, EnvironmentVariable>,
-): Row[] {
-  const rows = new Map<string, Row>();
-  const connections = new Map<string, Row>();
-  for (const [index, { leaves, nested }] of forms.entries()) {
-    const add = (into: Map<string, Row>, key: string, cells: string[]) => {
-      const row = into.get(key) ?? { cells, takenBy: [] };
-      row.takenBy.push(index);
-      into.set(key, row);
-    };
-    for (const leaf of leaves.filter(({ schema }) => forms.length === 1 || typeof schema.const !== 'string')) {
-      const cells = leafCells(leaf, variables.get(`${path}.${leaf.key}`));
-      const isConnection =
-        connectionKeys.includes(leaf.key) &&
-        connectionLeaf(leaf.key, sections)?.schema.description === leaf.schema.description;
-      add(isConnection ? connections : rows, JSON.stringify(cells), cells);
+function rowsOf(section: Section, context: Context): Row[] {
+  const { path, forms } = section;
+  const own: { readonly form: number; readonly cells: Cells; readonly isConnection: boolean }[] = [];
+  for (const [form, { leaves, nested }] of forms.entries()) {
+    for (const leaf of leaves.filter(({ schema }) => forms.length === 1 || schema.const === undefined)) {
+      const shared = context.shared.get(connectionName(path, leaf.key));
+      const isConnection = shared?.schema.description === leaf.schema.description && shared !== undefined;
+      const cells = cellsOf(leaf, context.variables.get(`${path}.${leaf.key}`));
+      own.push({ form, cells: isConnection ? connectionCells(leaf, shared, cells) : cells, isConnection });
     }
-    // The queue has a separate TLS section, with one additional key.
-    if (nested.includes('tls') && path !== 'queue') {
-      const own = [...variables].filter(([key]) => key.startsWith(`${path}.tls.`));
-      add(connections, 'tls', [code('tls'), '', '', '', own.map(([, { name }]) => code(name)).join(', ')]);
+    for (const key of nested) {
+      const at = `${path}.${key}`;
+      const cells = isConnectionSection(at) ? tlsCells(at, key, context) : sameAsCells(at, key, context);
+      if (cells !== null) own.push({ form, cells, isConnection: isConnectionSection(at) });
     }
   }
-  const merged = [...groupedBy(connections.values(), ({ takenBy }) => takenBy.join()).values()].map((group) => ({
-    takenBy: group[0]?.takenBy ?? [],
-    cells: connectionCells(group.map(({ cells }) => cells)),
+  const groups = groupedBy(own, ({ cells: { name, type, meaning, isSecret } }) =>
+    JSON.stringify([name, type, meaning, isSecret]),
+  );
+  const rows = [...groups.values()].map((same) => ({
+    isConnection: same[0]?.isConnection === true,
+    takenBy: same.map(({ form }) => form),
+    cells: withDefaults(same.map(({ form, cells }) => ({ name: forms[form]?.name ?? '', cells }))),
   }));
-  return [...rows.values(), ...merged].toSorted((a, b) => b.takenBy.length - a.takenBy.length);
+  const connections = groupedBy(
+    rows.filter(({ isConnection }) => isConnection),
+    ({ takenBy }) => takenBy.join(),
+  );
+  const merged = [...connections.values()].map((same) => ({
+    takenBy: same[0]?.takenBy ?? [],
+    cells: {
+      name: same.map(({ cells }) => cells.name).join(', '),
+      type: '',
+      fallback: defaultsOf(same.map(({ cells }) => cells.fallback)),
+      isSecret: false,
+      meaning: `${connectionLink}.`,
+      variables: same.flatMap(({ cells }) => (cells.variables === '' ? [] : [cells.variables])).join(', '),
+    },
+  }));
+  return [...rows.filter(({ isConnection }) => !isConnection), ...merged].toSorted(
+    (a, b) => b.takenBy.length - a.takenBy.length,
+  );
 }
 
-/** Returns one row for several connection keys: names, defaults and variables. */
-function connectionCells(all: readonly string[][]): string[] {
-  const defaults = all
-    .filter(([, , fallback]) => fallback !== '')
-    .map(([key = '', , fallback]) => `${key} ${fallback}`);
-  return [
-    all.map(([key]) => key).join(', '),
-    '',
-    defaults.filter((text) => !text.endsWith('`{}`')).join(', '),
-    `[connection](#${connectionHeading.toLowerCase().replaceAll(' ', '-')}).`,
-    all.flatMap(([, , , , environment = '']) => (environment === '' ? [] : [environment])).join(', '),
-  ];
+/** Returns one row for a key of several forms; lists each default with its forms if they differ. */
+function withDefaults(same: readonly { readonly name: string; readonly cells: Cells }[]): Cells {
+  const [first] = same;
+  if (first === undefined) throw new Error('no form accepts this key');
+  const defaults = groupedBy(same, ({ cells }) => cells.fallback);
+  if (defaults.size === 1) return first.cells;
+  const texts = [...defaults].map(([fallback, of]) => {
+    const names = of.map(({ name }) => name).join(', ');
+    return `${fallback.replace(/^default:? /, '')} for ${names}`;
+  });
+  return { ...first.cells, fallback: `default: ${texts.join('; ')}` };
+}
+
+function defaultsOf(fallbacks: readonly string[]): string {
+  const own = fallbacks.filter((fallback) => fallback !== '');
+  return own.length === 0 ? '' : `default ${own.join(', ')}`;
+}
+
+/** The name of a connection key, and its default if it differs from the shared one. */
+function connectionCells(leaf: Leaf, shared: Leaf, cells: Cells): Cells {
+  const isUsual = JSON.stringify(leaf.default) === JSON.stringify(shared.default);
+  const fallback = isUsual ? '' : `${cells.name} ${code(JSON.stringify(leaf.default))}`;
+  return { ...cells, type: '', meaning: '', isSecret: false, fallback };
+}
+
+function tlsCells(path: string, key: string, { variables }: Context): Cells {
+  const own = [...variables].filter(([name]) => name.startsWith(`${path}.`)).map(([, { name }]) => code(name));
+  return { name: code(key), type: '', fallback: '', isSecret: false, meaning: '', variables: own.join(', ') };
+}
+
+/** A row that links a mapping to the section that describes its keys; null if the mapping has a section of its own. */
+function sameAsCells(path: string, key: string, { sections }: Context): Cells | null {
+  const section = sections.find((one) => one.path === path);
+  if (section === undefined || section.sameAs === null) return null;
+  const source = sections.find((one) => one.path === section.sameAs);
+  const kinds =
+    source?.forms.length === section.forms.length
+      ? ''
+      : `, except ${(source?.forms ?? [])
+          .map(({ name }) => name)
+          .filter((name) => section.forms.every((form) => form.name !== name))
+          .join(', ')}`;
+  const { meaning, inWords } = splitDefault(section.about);
+  const fallback = inWords === '' ? otherDefaults(section, source) : `default: ${inWords}`;
+  const link = `Same keys as ${sectionLink(section.sameAs)}${kinds}.`;
+  return { name: code(key), type: '', fallback, isSecret: false, meaning: `${meaning} ${link}`.trim(), variables: '' };
+}
+
+/** Lists the defaults that differ from those of the section that describes the keys. */
+function otherDefaults({ forms }: Section, source: Section | undefined): string {
+  if (forms.length > 1) return '';
+  const usual = new Map((source?.forms ?? []).flatMap(({ leaves }) => leaves).map((leaf) => [leaf.key, leaf.default]));
+  const other = forms
+    .flatMap(({ leaves }) => leaves)
+    .filter((leaf) => JSON.stringify(usual.get(leaf.key)) !== JSON.stringify(leaf.default))
+    .map(
+      (leaf) => `${code(leaf.key)} ${leaf.default === undefined ? 'unlimited' : code(JSON.stringify(leaf.default))}`,
+    );
+  return other.length === 0 ? '' : `default ${other.join(', ')}`;
 }
 
 function sectionLink(path: string): string {
   return `[${code(path)}](#${path.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '')})`;
 }
 
-function namesOf({ name, secret }: EnvironmentVariable): string[] {
-  return [name, ...(secret ? [`${name}_FILE`] : [])];
+/** Separates a last sentence `Default: ...` from a description. */
+function splitDefault(description: string): { readonly meaning: string; readonly inWords: string } {
+  const [, meaning = '', inWords = ''] = /^(.*?)(?: ?Default: (.+)\.)?$/s.exec(description) ?? [];
+  return { meaning, inWords };
 }
 
-function leafCells(leaf: Leaf, variable: EnvironmentVariable | undefined): string[] {
-  const names = variable === undefined ? [] : namesOf(variable);
-  const fallback =
-    leaf.default === undefined ? (leaf.isRequired ? 'required' : '') : code(JSON.stringify(leaf.default));
-  const meaning = [leaf.schema.description ?? '', secretMark(leaf.schema)].filter((text) => text !== '').join(' ');
-  return [code(leaf.key), typeOf(leaf.schema), fallback, meaning, names.map(code).join(', ')];
-}
-
-function secretMark(schema: JsonSchema): string {
+function cellsOf(leaf: Leaf, variable: EnvironmentVariable | undefined): Cells {
+  const { schema } = leaf;
+  const { meaning, inWords } = splitDefault(schema.description ?? '');
   const values = isMapping(schema.additionalProperties) ? [schema, schema.additionalProperties] : [schema];
-  const marks = new Set(values.map((value) => value['secret']));
-  if (marks.has('url')) return '*Credentials in it are secret.*';
-  if (marks.has('body')) return '*Keys and tokens in it are secret.*';
-  return marks.has('all') ? '*Secret.*' : '';
+  return {
+    name: code(leaf.key),
+    type: typeOf(schema),
+    fallback: fallbackOf(leaf, inWords),
+    isSecret: values.some((value) => value['secret'] === 'all'),
+    meaning,
+    variables: variable === undefined ? '' : code(variable.name),
+  };
 }
 
-/**
- * The mappings of the config, outermost first. `described` maps the schema of each mapping, without its description, to
- * the path of the section that describes it.
- */
-function sectionsOf(schema: JsonSchema, path: string, described: Map<string, string>): Section[] {
-  const forms = branches(schema).filter(({ type }) => type !== 'null');
-  const about = (schema.description ?? '').trim();
-  const signature = JSON.stringify({ ...schema, description: '' });
-  const first = described.get(signature);
-  if (first !== undefined) return [{ path, about, forms: [], sameAs: first }];
-  described.set(signature, path);
-  const inner = new Map<string, JsonSchema>();
-  const shown = forms.map((form): Form => {
-    const defaults = isMapping(schema.default) ? schema.default : {};
-    const leaves: Leaf[] = [];
-    const nested: string[] = [];
-    for (const [key, child] of Object.entries(form.properties ?? {})) {
-      if (!isMapping(child)) continue;
-      const mapping = innerSchema(child);
-      if (mapping === null) {
-        const isRequired = form.required?.includes(key) === true;
-        leaves.push({ key, schema: child, default: defaultOf(child, defaults[key]), isRequired });
-      } else {
-        const at = `${path === '' ? '' : `${path}.`}${key}${child.type === 'array' ? '[]' : ''}`;
-        nested.push(key);
-        inner.set(at, inner.get(at) ?? ({ description: child.description, ...mapping } as JsonSchema));
-      }
-    }
-    const isOne = forms.length === 1;
-    return { name: isOne ? '' : formName(form), about: isOne ? '' : formAbout(form), leaves, nested };
-  });
-  const named = shown.map((form) => {
-    const same = shown.filter(({ name }) => name === form.name);
-    return same.length === 1 ? form : { ...form, name: `${form.name} (${same.indexOf(form) + 1})` };
-  });
-  const isEmpty = path === '' || (shown.every(({ leaves }) => leaves.length === 0) && about === '');
-  const sections = [...inner].flatMap(([at, child]) => sectionsOf(child, at, described));
-  return isEmpty ? sections : [{ path, about, forms: named, sameAs: null }, ...sections];
-}
-
-/**
- * If an earlier union has all the forms of a later one, links the later union to the earlier one, and drops the
- * sections of the later union's mappings.
- */
-function withoutRepeatedForms(sections: readonly Section[]): Section[] {
-  const repeated = new Set<string>();
-  return sections.flatMap((section, index): Section[] => {
-    if ([...repeated].some((path) => section.path.startsWith(`${path}.`))) return [];
-    if (section.forms.length < 2) return [section];
-    const wanted = section.forms.map((form) => JSON.stringify(form));
-    const source = sections.slice(0, index).find(({ forms }) => {
-      const offered = new Set(forms.map((form) => JSON.stringify(form)));
-      return wanted.every((signature) => offered.has(signature));
-    });
-    if (source === undefined) return [section];
-    repeated.add(section.path);
-    return [{ ...section, sameAs: source.path }];
-  });
-}
-
-/** The description of a form, or of the key that identifies it. */
-function formAbout(form: JsonSchema): string {
-  const fixed = Object.values(form.properties ?? {}).find(
-    (child) => isMapping(child) && typeof child.const === 'string',
-  );
-  return (isMapping(fixed) ? fixed.description : undefined) ?? form.description ?? '';
-}
-
-/**
- * Returns the default of a key. If the key has none, returns the key's value in the default of its mapping, unless that
- * default has another form.
- */
-function defaultOf(schema: JsonSchema, ofMapping: unknown): unknown {
-  if (schema.default !== undefined) return schema.default;
-  return schema.const === undefined || schema.const === ofMapping ? ofMapping : undefined;
-}
-
-/** `backend: redis`, or the keys that a form requires. */
-function formName(form: JsonSchema): string {
-  const fixed = Object.entries(form.properties ?? {}).find(
-    ([, child]) => isMapping(child) && typeof child.const === 'string',
-  );
-  if (fixed !== undefined && isMapping(fixed[1])) return code(`${fixed[0]}: ${String(fixed[1].const)}`);
-  return (form.required ?? []).map(code).join(' and ');
-}
-
-/** The mapping under a key, or the mapping of the list elements; null for a leaf. */
-function innerSchema(schema: JsonSchema): JsonSchema | null {
-  const [item] = schema.type === 'array' ? childSchemas([schema], 0) : [schema];
-  return item !== undefined && branches(item).some((form) => form.properties !== undefined) ? item : null;
+function fallbackOf({ default: value, isRequired }: Leaf, inWords: string): string {
+  if (inWords !== '') return `default: ${inWords}`;
+  if (value !== undefined) return `default ${code(JSON.stringify(value))}`;
+  return isRequired ? 'required' : '';
 }
 
 function typeOf(schema: JsonSchema): string {
+  if (typeof schema['notation'] === 'string') return schema['notation'];
+  if (schema['secret'] === 'url') return 'URL';
   if (schema.const !== undefined) return code(String(schema.const));
   if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ');
-  if (schema.anyOf !== undefined) return branches(schema).map(typeOf).join(' or ');
+  if (schema.anyOf !== undefined)
+    return branches(schema)
+      .filter(({ type }) => type !== 'null')
+      .map(typeOf)
+      .join(' or ');
   if (schema.$ref !== undefined) return 'JSON';
+  if (Array.isArray(schema.type)) return schema.type.filter((type) => type !== 'null').join(' or ');
   if (schema.type === 'integer') return `integer${boundsOf(schema)}`;
   if (schema.type === 'number') return `number${boundsOf(schema)}`;
+  if (schema.prefixItems !== undefined) return `list of ${schema.prefixItems.length} numbers`;
   if (schema.type === 'array') return ['list', ...childSchemas([schema], 0).map(typeOf)].join(' of ');
   if (schema.type === 'object') return ['mapping', ...childSchemas([schema], 'any').map(typeOf)].join(' to ');
   return schema.type === 'string' ? 'text' : String(schema.type);

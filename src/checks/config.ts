@@ -18,7 +18,7 @@ import { isolationCheckName } from './rules/isolation-check.ts';
 const severity = z
   .enum(severities)
   .default('critical')
-  .describe('`critical`: a failure pages. `warning`: a failure opens a ticket.');
+  .describe('A `critical` failure pages; a `warning` opens a ticket.');
 
 const name = z
   .string()
@@ -27,7 +27,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name of the check in metrics, alerts and history. Set a name if it should stay the same when the threshold changes. For a check on golden runs, ` on SET` is appended. Default: measure and threshold.',
+    'Name of the check in metrics, alerts and history. Set it to keep the name when the threshold changes. recalld appends ` on SET` for a check on golden runs. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -66,10 +66,8 @@ const below = z.number().gt(0).lte(1).describe('Minimum score, such as 0.8.');
 const floorCheck = z
   .strictObject({
     name,
-    measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
-    below: below.describe(
-      'Minimum score, such as 0.8. The verdict is `critical` if the upper 95 % bound is below the minimum, and `warning` if only the mean is.',
-    ),
+    measure: goldenMeasure.describe('Golden measure with a cut-off, such as `ndcg@10`.'),
+    below,
     severity,
   })
   .describe('A minimum for a golden measure, on every golden set of the pipeline.');
@@ -99,13 +97,13 @@ const thresholdShape = {
   segments: z
     .enum(['all', 'each'])
     .default('all')
-    .describe('`all`: evaluates all traffic together. `each`: evaluates every segment, and the worst segment decides.'),
+    .describe('`all` evaluates all traffic together. `each` evaluates every segment, and the worst segment decides.'),
   min_n: z
     .int()
     .min(1)
     .optional()
     .describe(
-      'Minimum number of queries, feedback items or sessions behind a value; with fewer, the check has no data. The default depends on the measure.',
+      'Minimum number of queries, feedback items or sessions behind a value. With fewer, the check has no data. Default: depends on the measure.',
     ),
   confirm: z
     .int()
@@ -113,23 +111,20 @@ const thresholdShape = {
     .max(100)
     .optional()
     .describe(
-      'Number of consecutive measurements that must show another verdict before the verdict of the check changes. The default depends on the measure.',
+      'Number of consecutive measurements with another verdict after which the verdict of the check changes. Default: depends on the measure.',
     ),
   no_data: z
     .enum(['alert', 'silent'])
     .default('silent')
     .describe(
-      '`alert`: an alert fires if there is too little traffic to evaluate the check. `silent`: no alert fires for that reason. If recalld cannot measure the value at all, an alert always fires.',
+      'With `alert`, an alert fires if there is too little traffic to evaluate the check. If recalld cannot measure the value at all, an alert always fires.',
     ),
 };
 
 const belowCheck = z
   .strictObject({
-    measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('A measure for which lower values are worse.'),
-    below: z
-      .number()
-      .gt(-1)
-      .describe('The check fails below this value, such as 0.6. Must be above 0, except for `rewrite_gain`.'),
+    measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('Measure for which lower values are worse.'),
+    below: z.number().gt(-1).describe('Minimum value, such as 0.6. It must be above 0, except for `rewrite_gain`.'),
     ...thresholdShape,
   })
   .describe('A minimum for a measure of live traffic, of query density, of the index or of golden judgments.');
@@ -142,7 +137,7 @@ const scoreAtCutoffCheck = z
         error: `must be a judged live score or rbo (${thresholdMeasureNames.filter(hasCutoff).join(', ')}), followed by @ and a cut-off, such as live_ndcg@5 or rbo@10`,
       })
       .describe(
-        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Alternatively rbo@k, the similarity of golden run results to those of the pinned run; k is the largest cut-off of the golden sets.',
+        'Judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k, the similarity of golden run results to those of the pinned run, at the largest cut-off k of the golden sets.',
       ),
     below,
     ...thresholdShape,
@@ -151,8 +146,8 @@ const scoreAtCutoffCheck = z
 
 const aboveCheck = z
   .strictObject({
-    measure: z.enum(aboveMeasures as [ThresholdMeasureName]).describe('A measure for which higher values are worse.'),
-    above: z.number().min(0).describe('The check fails above this value: a share such as 0.05, or a time in seconds.'),
+    measure: z.enum(aboveMeasures as [ThresholdMeasureName]).describe('Measure for which higher values are worse.'),
+    above: z.number().min(0).describe('Maximum value: a share such as 0.05, or a time in seconds.'),
     ...thresholdShape,
   })
   .describe('A maximum for an age, or for a measure of live traffic, of the retriever or of coverage.');
@@ -160,7 +155,7 @@ const aboveCheck = z
 const regressionCheck = z
   .strictObject({
     name,
-    regression: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
+    regression: goldenMeasure.describe('Golden measure with a cut-off, such as `ndcg@10`.'),
     drop: z.number().positive().describe('Smallest relevant drop from the baseline, such as 0.02.'),
     alpha: z
       .number()
@@ -168,7 +163,7 @@ const regressionCheck = z
       .lt(1)
       .default(0.005)
       .describe(
-        'Significance level of the one-sided test: the probability that a single run shows a drop by chance alone.',
+        'Significance level of the one-sided test: the probability that a run without a drop shows one by chance.',
       ),
     severity,
     runs: z
@@ -176,7 +171,7 @@ const regressionCheck = z
       .min(1)
       .default(2)
       .describe(
-        'The check fails after this number of consecutive runs with the drop, and passes again after as many consecutive runs without it.',
+        'The check fails after this many consecutive runs with the drop, and passes again after as many without it.',
       ),
   })
   .describe('A drop in a golden measure relative to its baseline.');
@@ -184,16 +179,20 @@ const regressionCheck = z
 const densityCheck = z
   .strictObject({ name, density_drift: z.literal(true).describe('Monitors query density for drift.'), severity })
   .describe(
-    'Fails if the documents in the store cover live queries less well than they covered the baseline queries. A smaller drift is a warning.',
+    'Fails if the documents in the store cover live queries less well than baseline queries. A smaller drift is a warning.',
   );
 
 const staleLabelsCheck = z
   .strictObject({
     name,
-    stale_labels_above: z.number().min(0).max(1).describe('Maximum share of judged documents that may be superseded.'),
+    stale_labels_above: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe('Maximum share of superseded judged documents, such as 0.02.'),
     severity,
   })
-  .describe('A maximum for the share of superseded judged documents.');
+  .describe('A maximum for the share of judged documents that other documents replaced in the store.');
 
 const forbiddenCheck = z
   .strictObject({

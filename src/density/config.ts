@@ -5,37 +5,26 @@ export const densitySchema = z
   .strictObject({
     window: durationSchema('5m', '1d')
       .default('1h')
-      .describe('Length of each window of live traffic that is tested for drift.'),
+      .describe('Length of each window of live traffic to test for drift.'),
     grace: durationSchema('5m', '1d')
       .default('10m')
-      .describe(
-        'How long a window stays open after its end. Queries that arrive later are not used for drift detection.',
-      ),
+      .describe('How long a window stays open after its end. Drift detection ignores queries that arrive later.'),
     max_per_second: z
       .number()
       .positive()
       .max(10_000)
       .default(20)
       .describe(
-        'Maximum number of vector store searches per second. If more live queries arrive, recalld measures a random share of them.',
+        'Maximum number of vector store searches per second. If there are more live queries, recalld measures a random share of them.',
       ),
     baseline: z
       .strictObject({
-        days: z
-          .int()
-          .min(2)
-          .max(90)
-          .default(14)
-          .describe('Minimum number of days that a baseline must cover before its alerts can page.'),
-        sessions: z
-          .int()
-          .min(500)
-          .default(2000)
-          .describe('Minimum number of sampled sessions in a baseline before its alerts can page.'),
+        days: z.int().min(2).max(90).default(14).describe('Minimum number of days that the baseline must cover.'),
+        sessions: z.int().min(500).default(2000).describe('Minimum number of sampled sessions in the baseline.'),
       })
       .prefault({})
       .describe(
-        'Minimum traffic in a baseline before an alert can page. Ticket alerts never require more than 3 days and 500 sessions.',
+        'Minimum traffic in a baseline before a drift alert can page. For a ticket, 3 days and 500 sessions are enough.',
       ),
   })
-  .describe('Settings for query density monitoring, which requires a vector store.');
+  .describe('Monitoring of query density, which requires a vector store.');

@@ -8,21 +8,17 @@ import { nameSchema } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
   name: nameSchema.describe(
-    'Name of the shadow. Results are stored under this name, so do not rename a shadow while you compare it.',
+    'Name of the shadow. recalld stores results under this name, so do not change it during a comparison.',
   ),
-  retriever: retrieverSchema.describe(
-    'Candidate retriever for the pipeline. The candidate receives query texts and returns documents.',
-  ),
-  vector_store: vectorStoreSchema
-    .optional()
-    .describe("Store for a shadow of kind vector_store. Default: the pipeline's store."),
-  embedder: embedderSchema.optional().describe("Embedder for the shadow. Default: the pipeline's embedder."),
+  retriever: retrieverSchema.describe('Candidate retriever.'),
+  vector_store: vectorStoreSchema.optional().describe("Vector store of the shadow. Default: the pipeline's store."),
+  embedder: embedderSchema.optional().describe("Embedder of the shadow. Default: the pipeline's embedder."),
   live_rate: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Share of the sampled live queries that is sent to the shadow; 0 sends none.'),
+    .describe('Share of the sampled live queries to send to the shadow.'),
   max_calls_per_day: z
     .int()
     .min(1)
@@ -39,9 +35,7 @@ const shadow = z.strictObject({
     .min(0.02)
     .max(1)
     .default(0.03)
-    .describe(
-      'nDCG difference to detect. The report states when there will be enough evidence to detect this difference.',
-    ),
+    .describe('nDCG difference to detect. The report estimates when there will be enough queries to detect it.'),
   chunk_separator: z
     .string()
     .min(1)
@@ -49,7 +43,7 @@ const shadow = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". If set, results and judgments are compared by document, because re-chunking an index changes its chunk ids. If null, ids are compared unchanged.',
+      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". With it, recalld compares documents instead of chunks, because re-chunking changes the ids of chunks.',
     ),
 });
 
@@ -95,19 +89,19 @@ export const variantsSchema = z
       .min(1)
       .max(64)
       .default('variant')
-      .describe('Name of a tag on live queries. The value of the tag identifies the arm.'),
+      .describe('Name of the tag whose value on a live query identifies the arm.'),
     arms: z
       .array(arm)
       .min(2)
       .max(10)
       .superRefine(refuseRepeatsOf('name'))
-      .describe('Arms to compare. The first arm is the baseline with which all other arms are compared.'),
+      .describe('Arms to compare. The first arm is the baseline of the others.'),
     since: z.iso
       .date()
       .nullable()
       .default(null)
       .describe(
-        'First day (UTC) of the comparison. Null: the comparison begins with the oldest stored live query. Changing the day starts a new comparison.',
+        'First day (UTC) of the comparison. If null, the comparison begins with the oldest stored live query. Changing the day starts a new comparison.',
       ),
     difference: z
       .number()
@@ -115,7 +109,7 @@ export const variantsSchema = z
       .max(0.5)
       .default(0.02)
       .describe(
-        'Smallest difference between two arms that matters, in a share or a mean score from 0 to 1. If the whole confidence interval is closer to zero than this difference, the verdict is `no_change`.',
+        'Smallest difference between two arms that matters, in a share or a mean score from 0 to 1. If the whole confidence interval is closer to zero, the verdict is `no_change`.',
       ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

@@ -6,10 +6,8 @@ const time = z
 
 export const quietHoursSchema = z
   .strictObject({
-    from: time.describe('First minute of the quiet hours.'),
-    to: time.describe(
-      'First minute after the quiet hours; if it is earlier than `from`, the quiet hours end on the next day.',
-    ),
+    from: time.describe('First minute of the quiet hours, such as "22:00".'),
+    to: time.describe('First minute after the quiet hours. If it is earlier than `from`, they end on the next day.'),
   })
   .refine(({ from, to }) => from !== to, {
     error: 'covers the whole day, so the set would never run; to run it only manually, remove `cron` instead',

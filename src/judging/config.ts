@@ -13,7 +13,7 @@ const llm = z.strictObject({
 
 const reranker = z.strictObject({
   kind: z.literal('reranker').describe('A cross-encoder; recalld maps its scores to grades.'),
-  reranker: rerankerSchema.describe('The reranking service, configured as in a retriever of kind rerank.'),
+  reranker: rerankerSchema.describe('The reranking service.'),
   grades_from: z
     .tuple([z.number(), z.number(), z.number()])
     .default([0.1, 0.4, 0.8])
@@ -41,9 +41,7 @@ export const judgedSchema = z
       ),
     window: durationSchema('1h', LONGEST_WINDOW)
       .default('7d')
-      .describe(
-        'Length of the trailing window for scores. Drops in relevance are detected from daily means, regardless of this length.',
-      ),
+      .describe('Length of the trailing window for scores. The detection of drops uses daily means instead.'),
     depth: z
       .int()
       .min(1)
@@ -57,19 +55,17 @@ export const judgedSchema = z
           .min(0)
           .max(1)
           .default(0.05)
-          .describe('Share of selected queries with a judgment pool; 0 disables pooling.'),
+          .describe('Share of the selected queries that get a judgment pool; 0 disables pooling.'),
         documents: z
           .int()
           .min(1)
           .max(100)
           .default(20)
-          .describe(
-            'Number of nearest chunks in the vector store to grade in addition to the documents that users got.',
-          ),
+          .describe('Number of nearest chunks to grade in addition to the documents that users got.'),
       })
       .prefault({})
       .describe(
-        'Judgment pools: the nearest chunks in the vector store are graded too, so that the ideal order of nDCG includes better documents that users did not get. Requires a model judge and a vector store with chunk contents.',
+        'Judgment pools: the judge also grades the nearest chunks in the vector store, so that the ideal order of nDCG includes better documents that users did not get. Requires a model judge and a vector store with `content`.',
       ),
     episode_share: z
       .number()
@@ -77,7 +73,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.5)
       .describe(
-        'Share of the selected agent turns (episodes) that are graded as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. 0 disables the grading of episodes. Requires a model judge and queries with `episode.original_text`.',
+        'Share of the selected agent turns (episodes) to grade as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. Requires a model judge and queries with `episode.original_text`; 0 disables it.',
       ),
     max_cost_per_day: z
       .number()
@@ -85,7 +81,7 @@ export const judgedSchema = z
       .max(1_000_000)
       .default(2)
       .describe(
-        'Maximum judge cost per day (UTC), in US dollars. Queries that would exceed this limit are counted but not selected.',
+        'Maximum cost of the judge per day (UTC), in US dollars. recalld counts queries beyond this limit, but does not select them.',
       ),
     human_share: z
       .number()
@@ -93,21 +89,21 @@ export const judgedSchema = z
       .max(1)
       .default(0.1)
       .describe(
-        'Share of selected queries that are also graded by people. If there is no model judge, all selected queries are graded by people.',
+        'Share of the selected queries that also need human judgments. Without a model judge, all selected queries need them.',
       ),
     second_reviewer_share: z
       .number()
       .min(0)
       .max(1)
       .default(0.2)
-      .describe('Share of human-graded queries that a second person grades independently.'),
+      .describe('Share of the human-graded queries that a second person grades independently.'),
     min_agreement: z
       .number()
       .min(0)
       .max(1)
       .default(0.4)
       .describe(
-        'Minimum for the lower bound of the weighted kappa between the judge and people. An alert fires if the bound is below this value and at least 40 sessions in the window have been graded by both the judge and people, or if the whole 95 % CI of kappa is below this value.',
+        'Minimum for the lower bound of the weighted kappa between the judge and people. An alert fires if the bound is lower and both graded at least 40 sessions in the window, or if the whole 95 % CI of kappa is below this value.',
       ),
   })
   .describe(

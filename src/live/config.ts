@@ -12,7 +12,7 @@ const rate = z.number().min(0).max(1);
 
 export const samplingSchema = z
   .strictObject({
-    rate: rate.default(0.1).describe('Share of live sessions that is sampled.'),
+    rate: rate.default(0.1).describe('Share of live sessions to sample.'),
     segments: z
       .record(z.string().regex(/^[^=]+=./, { error: 'must be written key=value' }), rate)
       .default({})
@@ -22,12 +22,12 @@ export const samplingSchema = z
       .min(1)
       .default(600)
       .describe(
-        'Maximum number of queries sampled per minute. If more would be sampled, recalld halves the sampling rate as often as needed.',
+        'Maximum number of queries to sample per minute. If there are more, recalld halves the rate as often as needed.',
       ),
     always_keep: z
       .array(z.enum(['zero_results', 'error', 'negative_feedback']))
       .default(['zero_results', 'error', 'negative_feedback'])
-      .describe('Queries that are always sampled, regardless of the rate.'),
+      .describe('Queries to sample regardless of `rate` and `max_per_minute`.'),
     low_similarity_below: z
       .number()
       .min(-1)
@@ -35,11 +35,11 @@ export const samplingSchema = z
       .nullable()
       .default(null)
       .describe(
-        'Always samples queries whose best document scores below this value. Requires scores that are cosine similarities. Null disables the rule.',
+        'If the best document of a query scores below this value, recalld always samples the query. Requires scores that are cosine similarities.',
       ),
   })
   .prefault({})
-  .describe('Which live queries are sampled.');
+  .describe('Sampling of live queries.');
 
 const presidioSchema = z
   .strictObject({
@@ -49,13 +49,8 @@ const presidioSchema = z
       .describe('Base URL of the Presidio analyzer, without `/analyze`.')
       .meta({ secret: 'url' }),
     headers: headersSchema,
-    language: z.string().min(2).max(16).default('en').describe('Language of the texts that are sent to the analyzer.'),
-    score_threshold: z
-      .number()
-      .min(0)
-      .max(1)
-      .default(0.5)
-      .describe('Minimum confidence score of an entity; entities with a lower score are ignored.'),
+    language: z.string().min(2).max(16).default('en').describe('Language of the texts to analyze.'),
+    score_threshold: z.number().min(0).max(1).default(0.5).describe('Minimum confidence score of a detected entity.'),
     entities: z
       .array(
         z.string().regex(/^[A-Z][A-Z0-9_]*$/, {
@@ -64,16 +59,18 @@ const presidioSchema = z
       )
       .min(1)
       .optional()
-      .describe('Entity types to detect; default: all types that the service supports.'),
+      .describe('Entity types to detect. Default: all types that the service supports.'),
     timeout_ms: z
       .int()
       .min(10)
       .max(10_000)
       .default(500)
-      .describe('Timeout per analysis. Texts that are not analyzed in time are not stored.'),
+      .describe(
+        'Timeout per analysis, in milliseconds. If a text is not analyzed in time, recalld stores only its hash.',
+      ),
     concurrency: z.int().min(1).max(256).default(8).describe('Maximum number of concurrent analyses.'),
   })
-  .describe('A Presidio analyzer, run after the built-in rules, that detects names and other entities.');
+  .describe('A Presidio analyzer, which detects names and other entities after the built-in rules.');
 
 export const privacySchema = z
   .strictObject({
@@ -88,17 +85,15 @@ export const privacySchema = z
       .min(1)
       .max(3650)
       .default(30)
-      .describe('Days after which live queries and feedback are deleted.'),
+      .describe('Number of days for which live queries and feedback are retained.'),
     patterns: z
       .array(
         z.strictObject({
           name: z
             .string()
             .regex(/^[a-z][a-z0-9_]{0,31}$/, { error: 'must consist of lower-case letters, digits and underscores' })
-            .describe(
-              'Name of the pattern and its placeholder: text that matches `employee_id` is replaced by [EMPLOYEE_ID].',
-            ),
-          regex: z.string().min(1).max(500).describe('JavaScript regular expression that matches the text to redact.'),
+            .describe('Name of the pattern. recalld replaces a match of the pattern `employee_id` with [EMPLOYEE_ID].'),
+          regex: z.string().min(1).max(500).describe('JavaScript regular expression for the text to redact.'),
         }),
       )
       .max(50)
@@ -110,7 +105,7 @@ export const privacySchema = z
         }
       })
       .describe(
-        'Patterns to redact, in addition to emails, phone numbers, cards, IBANs, IP addresses, keys and tokens.',
+        'Patterns to redact, in addition to e-mail addresses, phone numbers, cards, IBANs, IP addresses, keys and tokens.',
       ),
     presidio: presidioSchema.optional(),
   })
@@ -135,7 +130,7 @@ const isolationRule = z
       .min(1)
       .max(64)
       .describe(
-        'Segment of live queries, such as `tenant`. Queries that lack the segment cannot be checked and are counted separately.',
+        'Segment of live queries, such as `tenant`. recalld cannot check queries without this segment, and counts them separately.',
       ),
     field: z
       .string()
@@ -144,14 +139,14 @@ const isolationRule = z
       .nullable()
       .default(null)
       .describe(
-        'Document field whose value is compared with `allow`. recalld reads the field from `results[].fields`, or from the document metadata in OpenTelemetry spans. If null, document ids are compared.',
+        'Document field to compare with `allow`, from `results[].fields` or from the document metadata in OpenTelemetry spans. If null, recalld compares document ids.',
       ),
     allow: z
       .array(z.string().max(1024))
       .min(1)
       .max(50)
       .describe(
-        'Document ids or field values that a query may return. `{{tenant}}` is replaced by the `tenant` segment of the query; a `*` at the end matches any suffix.',
+        'Document ids or field values that a query may return. recalld replaces `{{tenant}}` with the `tenant` segment of the query. A `*` at the end matches any suffix.',
       ),
   })
   .superRefine(({ segment, allow }, context) => {
@@ -173,7 +168,7 @@ export const isolationSchema = z
   })
   .default([])
   .describe(
-    'Rules that restrict which documents the queries of a segment may return, for example only documents of their own tenant. recalld evaluates the rules on the results of every live query, sampled or not. A single violation fires a paging alert.',
+    'Rules that restrict which documents the queries of a segment may return, such as only those of their own tenant. recalld checks the results of every live query, sampled or not. A single violation pages.',
   );
 
 export const episodesSchema = z
@@ -181,7 +176,7 @@ export const episodesSchema = z
     idle: durationSchema('1m', '24h')
       .default('10m')
       .describe(
-        'Time without a retrieval after which an episode is closed and measured. Later retrievals start a new episode.',
+        'Time without a retrieval after which recalld closes and measures an episode. Later retrievals start a new episode.',
       ),
   })
   .prefault({})
@@ -209,30 +204,25 @@ export const retrievalToolsSchema = z
         .nullable()
         .default(null)
         .describe(
-          'JMESPath expression that returns the query text from the arguments of the call; if null, recalld uses the usual names, such as `query`.',
+          'JMESPath expression for the query text in the arguments of the call. If null, recalld tries the usual names, such as `query`.',
         ),
       results: z
         .strictObject({
-          list: jmespath.describe(
-            'JMESPath expression that returns the list of documents from the result of the call.',
-          ),
-          id: jmespath.default('id').describe('JMESPath expression that returns the document id from a list element.'),
-          score: jmespath
-            .nullable()
-            .default('score')
-            .describe('JMESPath expression that returns the score from a list element.'),
+          list: jmespath.describe('JMESPath expression for the list of documents in the result of the call.'),
+          id: jmespath.default('id').describe('JMESPath expression for the document id in a list element.'),
+          score: jmespath.nullable().default('score').describe('JMESPath expression for the score in a list element.'),
         })
         .nullable()
         .default(null)
         .describe(
-          'Location of the documents in the result; if null, recalld uses the usual places, such as `documents`.',
+          'Where to find the documents in the result of the call. If null, recalld tries the usual places, such as `documents`.',
         ),
     }),
   )
   .max(50)
   .default([])
   .describe(
-    'Tools that an agent uses for retrieval. recalld reads their OpenTelemetry spans as live queries, although the instrumentation marks the spans as tool calls.',
+    'Tools that an agent uses for retrieval. recalld reads the OpenTelemetry spans of their calls as live queries.',
   );
 
 export type RetrievalToolConfig = z.infer<typeof retrievalToolsSchema>[number];
@@ -241,11 +231,11 @@ export const liveSchema = z
   .strictObject({
     window: durationSchema('5m', '31d')
       .default('24h')
-      .describe('Length of the trailing window of live measures, which are computed every 5 minutes.'),
+      .describe('Length of the trailing window of live measures, which recalld computes every 5 minutes.'),
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the baseline before the window. Once a day, recalld uses the baseline to learn the click-through rate at each rank and the share of positive feedback.',
+        'Length of the baseline before the window. Once a day, recalld derives the expected click-through rate at each rank and the usual share of positive feedback from it.',
       ),
   })
   .prefault({})
@@ -256,9 +246,9 @@ const sentiment = z.enum(sentiments);
 const scale = z
   .strictObject({
     min: z.number().describe('Lowest value of the scale.'),
-    max: z.number().optional().describe('Highest value of the scale; default: unlimited.'),
-    positive_from: z.number().describe('Ratings at or above this value are positive.'),
-    negative_to: z.number().describe('Ratings at or below this value are negative.'),
+    max: z.number().optional().describe('Highest value of the scale. Default: unlimited.'),
+    positive_from: z.number().describe('Lowest positive value.'),
+    negative_to: z.number().describe('Highest negative value.'),
   })
   .superRefine((value, context) => {
     const problem = scaleProblem(value);
@@ -268,8 +258,8 @@ const scale = z
 function capsSchema(group: KindGroup) {
   return z
     .strictObject({
-      per_hour: z.int().min(1).describe('Maximum number of feedback items counted per hour (UTC).'),
-      per_day: z.int().min(1).describe('Maximum number of feedback items counted per day (UTC).'),
+      per_hour: z.int().min(1).describe('Maximum number of feedback items to count per hour (UTC).'),
+      per_day: z.int().min(1).describe('Maximum number of feedback items to count per day (UTC).'),
     })
     .prefault(defaultFeedbackCaps[group]);
 }
@@ -282,27 +272,23 @@ export const feedbackPolicySchema = z
       .enum(['negative', 'neutral'])
       .default('negative')
       .describe(
-        'Meaning of a thumb value of 0. Set `negative` if the service sends 1 and 0; set `neutral` if it sends 1, 0 and -1.',
+        'Meaning of a thumb value of 0: `negative` if the service sends 1 and 0, `neutral` if it sends 1, 0 and -1.',
       ),
     rating: scale.prefault({ min: 1, max: 5, positive_from: 4, negative_to: 2 }).describe('Scale of ratings.'),
     relevance: scale.prefault({ min: 0, positive_from: 1, negative_to: 0 }).describe('Scale of relevance grades.'),
-    click: sentiment.default('positive').describe('Sentiment to record when a user clicks a document.'),
-    copy: sentiment.default('positive').describe('Sentiment to record when a user copies an answer.'),
-    reformulation: sentiment.default('negative').describe('Sentiment to record when a user rephrases the query.'),
-    abandonment: sentiment.default('negative').describe('Sentiment to record when a user leaves without an answer.'),
-    no_answer: sentiment
-      .default('negative')
-      .describe('Sentiment to record when a user marks the result as "no answer".'),
+    click: sentiment.default('positive').describe('Meaning of a click on a document.'),
+    copy: sentiment.default('positive').describe('Meaning of a copied answer.'),
+    reformulation: sentiment.default('negative').describe('Meaning of a rephrased query.'),
+    abandonment: sentiment.default('negative').describe('Meaning of a user who leaves without an answer.'),
+    no_answer: sentiment.default('negative').describe('Meaning of a result that a user marks as "no answer".'),
     caps: z
       .strictObject({
-        explicit: capsSchema('explicit').describe('Limit on feedback of the kinds thumb, rating and relevance.'),
-        engagement: capsSchema('engagement').describe('Limit on feedback of the kinds click and copy.'),
-        struggle: capsSchema('struggle').describe(
-          'Limit on feedback of the kinds reformulation, abandonment and no_answer.',
-        ),
+        explicit: capsSchema('explicit').describe('Limit for thumb, rating and relevance.'),
+        engagement: capsSchema('engagement').describe('Limit for click and copy.'),
+        struggle: capsSchema('struggle').describe('Limit for reformulation, abandonment and no_answer.'),
       })
       .prefault({})
-      .describe('Limits on the feedback of one user. Feedback beyond a limit is stored but not counted.'),
+      .describe('Limits on the feedback of one user. recalld stores feedback beyond a limit, but does not count it.'),
   })
   .prefault({})
   .describe('How feedback is interpreted.');

@@ -31,7 +31,7 @@ const url = (text: string) =>
 export const alertsSchema = z
   .strictObject({
     runbook_base_url: url(
-      'Base URL at which docs/runbooks is published. By default, alerts link to the runbooks that the console serves.',
+      'Base URL at which you publish docs/runbooks. If null, alerts link to the runbooks in the console.',
     ),
     dashboard_base_url: url('Base URL of Grafana, for links from alerts to dashboards.'),
     console_base_url: url('Base URL at which browsers reach recalld, for links from alerts and dashboards.'),
@@ -50,17 +50,17 @@ export const alertsSchema = z
       })
       .default(['job'])
       .describe(
-        'Target labels that distinguish recalld deployments monitored by the same Prometheus; rules and dashboards keep these deployments separate.',
+        'Target labels that distinguish several recalld deployments in one Prometheus. Rules and dashboards keep these deployments separate.',
       ),
     false_pages: z
       .strictObject({
         drift: periodBudgetSchema
           .default('1 per 365d')
-          .describe('Accepted total rate of false pages from density drift checks, over all pipelines.'),
+          .describe('Accepted rate of false pages from the density drift checks of all pipelines together.'),
         per_pipeline: periodBudgetSchema
           .default('1 per 90d')
           .describe(
-            'Accepted rate of false pages from the checks of one pipeline; `recalld config check` warns if it expects more false pages.',
+            'Accepted rate of false pages from the checks of one pipeline. `recalld config check` warns if it expects more.',
           ),
       })
       .prefault({})
@@ -73,18 +73,15 @@ const share = z.number().gt(0).lt(1);
 
 export const objectivesSchema = z
   .strictObject({
-    success: share.optional().describe('Target share of live queries that complete without an error or a timeout.'),
+    success: share.optional().describe('Target share of live queries without an error or a timeout.'),
     results: share.optional().describe('Target share of live queries that return a document.'),
     latency: z
       .strictObject({
-        within_seconds: z
-          .number()
-          .positive()
-          .describe('Latency limit in seconds; must be one of `metrics.latency_buckets`.'),
+        within_seconds: z.number().positive().describe('Latency limit, in seconds; one of `metrics.latency_buckets`.'),
         target: share.describe('Target share of live queries within the latency limit.'),
       })
       .optional()
-      .describe('Objective for live query latency.'),
-    window_days: z.int().min(7).max(90).default(30).describe('Length of the objective window in days.'),
+      .describe('Objective for the latency of live queries.'),
+    window_days: z.int().min(7).max(90).default(30).describe('Length of the window of the objectives, in days.'),
   })
   .describe('Objectives for live traffic, used by burn-rate alerts.');

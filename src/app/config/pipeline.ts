@@ -34,19 +34,19 @@ const goldenSchema = z.strictObject({
   cron: cronSchema
     .optional()
     .describe(
-      'Schedule for full runs. By default, the set is only run manually. A run scheduled for a time of day starts once a day, even when clocks change (docs/how-to/golden-runs.md).',
+      'Schedule of full runs. A run at a time of day starts once a day, even when clocks change (docs/how-to/golden-runs.md). Default: manual runs only.',
     ),
   timezone: timezoneSchema
     .default('UTC')
     .describe('Time zone for `cron`, `quiet_hours` and the day in `max_queries_per_day`.'),
   sentinel: z
     .strictObject({
-      cron: cronSchema.describe('Schedule for the sentinel.'),
+      cron: cronSchema.describe('Schedule of the sentinel.'),
       queries: z.int().min(1).max(10_000).default(50).describe('Number of queries in the sentinel.'),
     })
     .optional()
     .describe(
-      'The sentinel: a small sample of the golden set that runs often; if its scores drop, a full run starts immediately.',
+      'The sentinel: a small sample of the golden set that runs often. If its scores drop, a full run starts immediately.',
     ),
   quiet_hours: z
     .array(quietHoursSchema)
@@ -60,11 +60,13 @@ const goldenSchema = z.strictObject({
     .min(1)
     .nullable()
     .default(null)
-    .describe('Maximum queries per day for this set, counted from midnight in `timezone`; further runs are skipped.'),
+    .describe(
+      'Maximum number of queries per day for this set, counted from midnight in `timezone`. recalld skips further runs.',
+    ),
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'How long golden run results are retained. Scores are always retained, as are the results of baselines, of runs during incidents, and of the first and last run of each day.',
+      'How long the results of golden runs are retained. Scores are always retained, as are the results of baselines, of runs during incidents, and of the first and last run of each day.',
     ),
   rotation_runs: z
     .int()
@@ -72,21 +74,19 @@ const goldenSchema = z.strictObject({
     .max(50)
     .default(3)
     .describe(
-      'Number of scheduled times at which both the old and the new version must complete a run before the new version replaces the old one; 0 replaces the old version immediately.',
+      'Number of scheduled times at which both the old and the new version of the set must complete a run before the new version replaces the old one. 0 replaces it immediately.',
     ),
   cutoffs: z
     .array(z.int().min(1).max(1000))
     .min(1)
     .default([...defaultCutoffs])
-    .describe(
-      'Cut-offs k for every measure; the largest cut-off is the number of documents requested from the retriever.',
-    ),
+    .describe('Cut-offs k for every measure. recalld requests as many documents as the largest cut-off.'),
   gains: z
     .array(z.enum(gainMeasures))
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Sums of gains (`cg`, `dcg`) to compute and export in addition to the default measures. These sums depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
+      'Sums of gains to compute and export too. They depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z
@@ -95,19 +95,17 @@ const goldenSchema = z.strictObject({
         .number()
         .nullable()
         .default(null)
-        .describe(
-          'Only documents with a higher score than this, or without a score, are counted; null counts all documents.',
-        ),
+        .describe('Only documents with a higher score, or without a score, count. If null, all documents count.'),
       max_results: z
         .int()
         .min(0)
         .max(1000)
         .default(0)
-        .describe('A result list is correct if it has at most this many counted documents (see `max_score`).'),
+        .describe('Maximum number of documents that count in a correct result list.'),
     })
     .prefault({})
     .describe(
-      'Defines which result lists are correct for a query marked `no_answer`. If a list has more than `max_results` counted documents, the query counts as a false answer.',
+      'Defines which result lists are correct for a query marked `no_answer`. Any other list is a false answer.',
     ),
   concurrency: z.int().min(1).max(256).default(4).describe('Maximum number of concurrent queries to the retriever.'),
   max_per_second: z
@@ -115,12 +113,12 @@ const goldenSchema = z.strictObject({
     .positive()
     .max(100_000)
     .default(20)
-    .describe('Maximum queries per second to the retriever.'),
+    .describe('Maximum number of queries per second to the retriever.'),
   on_error: z
     .enum(['score_zero', 'void'])
     .default('score_zero')
     .describe(
-      '`score_zero`: a failed query scores 0. `void`: a run is void if its share of failed queries exceeds `error_budget`.',
+      '`score_zero` gives a failed query the score 0. `void` makes a run void if its share of failed queries exceeds `error_budget`.',
     ),
   error_budget: z
     .number()
@@ -136,10 +134,14 @@ export const pipelineSchema = z
   .strictObject({
     name: nameSchema.describe('Name of the pipeline, used as a metric label.'),
     retriever: retrieverSchema.describe(
-      'The monitored retriever, which receives query text and returns ranked documents.',
+      'The monitored retriever, which receives the text of a query and returns ranked documents.',
     ),
-    vector_store: vectorStoreSchema.optional().describe("The retriever's vector store."),
-    embedder: embedderSchema.optional().describe('The embedder, which converts text into vectors.'),
+    vector_store: vectorStoreSchema
+      .optional()
+      .describe(
+        'The vector store behind the retriever. A field of the store is a column, a property, an attribute, or a payload or metadata key.',
+      ),
+    embedder: embedderSchema.optional().describe('The embedding model, which converts texts into vectors.'),
     ann_recall: z
       .strictObject({
         queries: z
@@ -148,7 +150,7 @@ export const pipelineSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'Number of live queries per hour for which recalld also runs an exact search of the store. Exact searches are expensive; 0 disables them.',
+            'Number of live queries per hour for which recalld also runs an exact search. Exact searches are expensive; 0 disables them.',
           ),
         k: z.int().min(1).max(100).default(10).describe('Number of neighbors per search.'),
       })
@@ -160,7 +162,7 @@ export const pipelineSchema = z
       .max(16_384)
       .nullable()
       .default(null)
-      .describe('Dimensions of live query vectors; null uses the dimensions of the first vector.'),
+      .describe('Number of dimensions of live query vectors. If null, recalld uses that of the first vector.'),
     sampling: samplingSchema,
     service_names: z
       .array(z.string().min(1).max(256))
@@ -199,7 +201,12 @@ export const pipelineSchema = z
       .default([])
       .superRefine(refuseRepeatsOf('set'))
       .describe('Golden sets to run against the retriever.'),
-    checks: z.array(checkSchema).default([]).describe('Checks on measures; a failing check fires an alert.'),
+    checks: z
+      .array(checkSchema)
+      .default([])
+      .describe(
+        'Checks; a failing check fires an alert. If the 95 % CI of a measure includes the threshold, the failure is only a warning.',
+      ),
     slo: objectivesSchema.optional(),
   })
   .superRefine(refuseImpossibleChecks)

@@ -34,7 +34,7 @@ const serverSchema = z.strictObject({
     .min(1)
     .default(60_000)
     .describe(
-      'Maximum requests per minute for each API key, or for each address without a valid key; further requests get 429 and Retry-After. Health and metrics requests do not count.',
+      'Maximum number of requests per minute for each API key, or for each address without a valid key. Further requests get 429 and Retry-After. Requests for health and metrics do not count.',
     ),
   max_under_way_mb: z
     .int()
@@ -42,7 +42,7 @@ const serverSchema = z.strictObject({
     .max(16_384)
     .default(128)
     .describe(
-      'Maximum estimated memory for all in-flight requests, in megabytes: bodies, parsed values, and rows waiting to be stored. Requests without a valid key can use at most half of this memory, up to 64 MB. Further requests get 503 and Retry-After.',
+      'Maximum estimated memory of in-flight requests, in megabytes: bodies, parsed values, and rows waiting to be stored. Requests without a valid key can use half of it, but at most 64 MB. Further requests get 503 and Retry-After.',
     ),
   trusted_proxies: z
     .array(
@@ -66,7 +66,7 @@ const serverSchema = z.strictObject({
     .max(3600)
     .default(30)
     .describe(
-      'Maximum duration of a shutdown. A process that takes longer exits with code 3, and its work continues on another replica or after the next start.',
+      'Maximum duration of a shutdown, in seconds. A process that takes longer exits with code 3, and its work continues on another replica or after the next start.',
     ),
   metrics_port: port
     .nullable()
@@ -76,7 +76,7 @@ const serverSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'True if /metrics requires an API key with the read scope. Set it to true if clients whose keys are restricted to specific pipelines can reach the port that serves /metrics.',
+      'If true, /metrics requires an API key with the read scope. Set it to true if clients whose keys are restricted to some pipelines can reach /metrics.',
     ),
 });
 
@@ -93,15 +93,15 @@ const storageSchema = z.strictObject({
       if (/^postgres(ql)?:\/\//.test(url)) refuseUrl(url, context);
     })
     .default('embedded')
-    .describe('`embedded` runs PostgreSQL from npm in `data_dir`; a postgres:// URL uses an existing server.')
+    .describe('A postgres:// URL uses an existing server; `embedded` runs PostgreSQL from npm in `data_dir`.')
     .meta({ secret: 'url' }),
-  data_dir: z.string().min(1).default('.recalld').describe("The embedded database's folder."),
+  data_dir: z.string().min(1).default('.recalld').describe('Folder of the embedded database.'),
   pool_size: z
     .int()
     .min(2)
     .max(200)
     .default(10)
-    .describe('Maximum number of database connections that a process opens for its queries.'),
+    .describe('Maximum number of connections that each process opens for its queries.'),
   statement_seconds: z.int().min(1).max(3600).default(60).describe('Statement timeout in seconds.'),
   read_url: z
     .string()
@@ -110,7 +110,7 @@ const storageSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'URL of a replica that serves reads for pages and reports; the replica may lag. While it is unreachable, recalld reads from `url` instead. If null, recalld always reads from `url`.',
+      'URL of a replica that serves reads for pages and reports; the replica may lag. If it is unreachable, or if this key is null, recalld reads from `url`.',
     )
     .meta({ secret: 'url' }),
   measurement_retention_days: z
@@ -119,7 +119,7 @@ const storageSchema = z.strictObject({
     .max(36_500)
     .default(400)
     .describe(
-      'Number of days for which measured values are retained. recalld deletes them one whole month at a time. Measured values contain no texts and no ids.',
+      'Number of days for which measured values, which contain no texts or ids, are retained. recalld deletes whole months at a time.',
     ),
   audit_retention_days: z
     .int()
@@ -132,7 +132,7 @@ const storageSchema = z.strictObject({
     .min(16)
     .nullable()
     .default(null)
-    .describe('Key for hashing user and session ids; null generates a key and stores it in the database.')
+    .describe('Key for hashing user and session ids. If null, recalld generates a key and stores it in the database.')
     .meta({ secret: 'all' }),
 });
 
@@ -154,7 +154,7 @@ const metricsSchema = z
       })
       .default([...metricCatalogue.recalld_query_latency_seconds.buckets])
       .describe(
-        'Upper bounds of the `recalld_query_latency_seconds` buckets, in seconds; the limit of a latency objective must be one of these bounds. All processes need the same bounds, because different bounds produce different series.',
+        'Upper bounds of the `recalld_query_latency_seconds` buckets, in seconds. The limit of a latency objective must be one of them. All processes need the same bounds.',
       ),
     otlp: z
       .strictObject({
@@ -168,9 +168,14 @@ const metricsSchema = z
           .superRefine(refuseRepeats)
           .default(['metrics'])
           .describe(
-            '`metrics`: the metrics in /metrics, from every process. `evaluations`: the scores of judged live queries, as `gen_ai.evaluation.result` events on their spans, sent to `/v1/logs` (docs/explanation/judging.md).',
+            'What to send. `metrics`: the metrics in /metrics, from every process. `evaluations`: the scores of judged live queries, as `gen_ai.evaluation.result` events on their spans, to `/v1/logs` (docs/explanation/judging.md).',
           ),
-        interval_seconds: z.number().min(1).max(3600).default(60).describe('Interval at which metrics are sent.'),
+        interval_seconds: z
+          .number()
+          .min(1)
+          .max(3600)
+          .default(60)
+          .describe('Interval at which metrics are sent, in seconds.'),
       })
       .optional()
       .describe('Sends metrics and live query scores via OTLP over HTTP. By default, recalld sends nothing.'),
@@ -211,7 +216,7 @@ function refuseSharedPort(
 export const configSchema = z
   .strictObject({
     server: serverSchema.prefault({}).describe('Settings for the HTTP API and the daemon.'),
-    storage: storageSchema.prefault({}).describe('The database.'),
+    storage: storageSchema.prefault({}).describe('The PostgreSQL database.'),
     queue: queueSchema,
     log: logSchema.prefault({}).describe('The log.'),
     metrics: metricsSchema,

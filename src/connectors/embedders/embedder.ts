@@ -68,12 +68,12 @@ const openai = z.strictObject({
   ...service,
   api_key: keySchema,
   model: textSchema.describe('Name of the model.'),
-  dimensions: z.int().min(1).optional().describe('Number of dimensions, if the model supports several.'),
+  dimensions: z.int().min(1).optional().describe('Number of dimensions to request, if the model supports several.'),
   batch_size: batch,
 });
 
 const tei = z.strictObject({
-  kind: z.literal('tei').describe('Text Embeddings Inference, called through its native API.'),
+  kind: z.literal('tei').describe('Text Embeddings Inference, through its native API.'),
   base_url: base.describe('Base URL of the service.'),
   ...service,
   api_key: keySchema,

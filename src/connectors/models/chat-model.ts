@@ -12,9 +12,7 @@ const price = z.number().min(0).max(1_000_000);
 
 export const llmSchema = z
   .strictObject({
-    base_url: textSchema
-      .describe('Base URL of the API, up to `/v1`: OpenAI, Azure, vLLM, Ollama and other OpenAI-compatible services.')
-      .meta({ secret: 'url' }),
+    base_url: textSchema.describe('Base URL of the API, up to `/v1`.').meta({ secret: 'url' }),
     ...service,
     timeout_ms: service.timeout_ms.default(60_000),
     max_per_second: service.max_per_second.default(5),
@@ -26,11 +24,11 @@ export const llmSchema = z
         output: price.describe('Price of output tokens.'),
       })
       .optional()
-      .describe('Model prices in US dollars; a cost limit requires them.'),
+      .describe('Prices of the model, in US dollars. A cost limit requires them.'),
   })
   .optional()
   .describe(
-    'The chat model that generates queries for `golden generate` and grades documents for pipelines with a `judged` section.',
+    'The chat model that generates queries for `golden generate` and grades documents for pipelines with a `judged` section: OpenAI, Azure, vLLM, Ollama or another OpenAI-compatible service.',
   );
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;

@@ -18,12 +18,12 @@ export const emailSchema = z
         abort: true,
       })
       .refine((text) => URL.canParse(text), { error: 'is not a valid URL; check its host and port' })
-      .describe('Address of the SMTP server: smtp://host:587 (STARTTLS) or smtps://host:465 (TLS).')
+      .describe('URL of the SMTP server: smtp://host:587 (STARTTLS) or smtps://host:465 (TLS).')
       .meta({ secret: 'url' }),
     username: textSchema.optional().describe('User name for the SMTP server. By default, recalld does not sign in.'),
     password: textSchema
       .optional()
-      .describe('Password for the SMTP server; keep it in the environment as ${VAR}. recalld sends it only over TLS.')
+      .describe('Password for the SMTP server. recalld sends it only over TLS.')
       .meta({ secret: 'all' }),
     from: address.describe('Address of the sender.'),
     to: z.array(address).min(1).describe('Addresses of the recipients.'),

@@ -6,14 +6,14 @@ import { clipped, commonKeys, linksOf, urlSchema } from './receiver.ts';
 
 export const pagerdutySchema = z
   .strictObject({
-    kind: z.literal('pagerduty').describe('The Events API v2 of PagerDuty.'),
+    kind: z.literal('pagerduty').describe('PagerDuty, through the Events API v2.'),
     url: urlSchema
       .default('https://events.pagerduty.com/v2/enqueue')
-      .describe('URL to which events are posted.')
+      .describe('URL of the Events API.')
       .meta({ secret: 'url' }),
     routing_key: textSchema
       .optional()
-      .describe('Integration key of the service; keep it in the environment as ${VAR}. PagerDuty requires it.')
+      .describe('Integration key of the service. PagerDuty requires it.')
       .meta({ secret: 'all' }),
     ...commonKeys,
   })

@@ -27,7 +27,7 @@ export interface Receiver {
 export const minSeverity = z
   .enum(severities)
   .default('critical')
-  .describe('Minimum severity of the incidents that this receiver gets: `critical`, or `warning` for both severities.');
+  .describe('Minimum severity of the incidents to report to this receiver.');
 
 /** Config keys that all HTTP receivers have in common. */
 export const commonKeys = { proxy: proxySchema, min_severity: minSeverity };

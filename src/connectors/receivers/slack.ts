@@ -5,10 +5,8 @@ import { clipped, commonKeys, linksOf, titleOf, urlSchema } from './receiver.ts'
 
 export const slackSchema = z
   .strictObject({
-    kind: z
-      .literal('slack')
-      .describe('A Slack incoming webhook, or a webhook of another service that accepts the same format.'),
-    url: urlSchema.describe('URL of the incoming webhook.').meta({ secret: 'all' }),
+    kind: z.literal('slack').describe('Slack, or another service with the same webhook format.'),
+    url: urlSchema.describe('URL of the webhook.').meta({ secret: 'all' }),
     ...commonKeys,
   })
   .describe('A Slack channel.');

@@ -6,9 +6,7 @@ import { clipped, commonKeys, linksOf, titleOf, urlSchema } from './receiver.ts'
 export const teamsSchema = z
   .strictObject({
     kind: z.literal('teams').describe('Microsoft Teams.'),
-    url: urlSchema
-      .describe('URL of a workflow that posts to a channel when a webhook request is received.')
-      .meta({ secret: 'all' }),
+    url: urlSchema.describe('URL of a workflow that posts each webhook request to a channel.').meta({ secret: 'all' }),
     ...commonKeys,
   })
   .describe('A Microsoft Teams channel.');

@@ -1,16 +1,14 @@
 /** A user's own service that accepts JSON messages. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
+import { headersSchema } from '../../platform/config/connection.ts';
 import { commonKeys, urlSchema } from './receiver.ts';
 
 export const webhookSchema = z
   .strictObject({
     kind: z.literal('webhook').describe('Your own service, which receives JSON.'),
-    url: urlSchema.describe('URL to which messages are posted.').meta({ secret: 'all' }),
-    headers: z
-      .record(z.string(), z.string().meta({ secret: 'all' }))
-      .default({})
-      .describe('Request headers; keep tokens in the environment as ${VAR}.'),
+    url: urlSchema.describe('URL of the webhook.').meta({ secret: 'all' }),
+    headers: headersSchema,
     ...commonKeys,
   })
   .describe('A webhook.');

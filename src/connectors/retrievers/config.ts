@@ -15,11 +15,11 @@ import { engineShape } from '../stores/config.ts';
 
 const templatedBody = z.json().meta({ secret: 'body' });
 
-const list = textSchema.describe('JMESPath expression that returns the list of documents, best first.');
-const id = textSchema.describe('JMESPath expression that returns the document id from a list element.');
+const list = textSchema.describe('JMESPath expression for the list of documents, best first.');
+const id = textSchema.describe('JMESPath expression for the document id in a list element.');
 const score = textSchema
   .nullable()
-  .describe('JMESPath expression that returns the score from a list element; null if the response has no scores.');
+  .describe('JMESPath expression for the score in a list element; null if there are no scores.');
 
 const http = z.strictObject({
   kind: z.literal('http').describe('Any HTTP service, described by a request template and JMESPath expressions.'),
@@ -31,7 +31,7 @@ const http = z.strictObject({
   body: templatedBody
     .optional()
     .describe(
-      'JSON body with {{text}}, {{k}} and {{tags.NAME}}; a value that is a single placeholder keeps its type. Default: {query: "{{text}}", k: "{{k}}"}, or no body for GET.',
+      'JSON body with {{text}}, {{k}} and {{tags.NAME}}; a value that is a single placeholder keeps its type. Default: `{query: "{{text}}", k: "{{k}}"}`, or no body for GET.',
     ),
   results: z
     .strictObject({
@@ -40,14 +40,12 @@ const http = z.strictObject({
         .nullable()
         .default('id')
         .describe(
-          'JMESPath expression that returns the document id from a list element; if null, ids are derived from the texts.',
+          'JMESPath expression for the document id in a list element. If null, recalld derives ids from the texts.',
         ),
       score: score.default('score'),
       text: textSchema
         .optional()
-        .describe(
-          'JMESPath expression that returns the text from a list element; required for a reranker, and if `id` is null.',
-        ),
+        .describe('JMESPath expression for the text in a list element. Required for a reranker, and if `id` is null.'),
       stages: z
         .record(
           z.string().regex(/^(?!(?:answer|failed)$)[a-z][a-z0-9_]{0,31}$/, {
@@ -59,14 +57,12 @@ const http = z.strictObject({
             score: score.default('score'),
             latency: textSchema
               .optional()
-              .describe(
-                'JMESPath expression, evaluated on the whole response, that returns the duration of the stage in milliseconds.',
-              ),
+              .describe('JMESPath expression for the duration of the stage in the response, in milliseconds.'),
           }),
         )
         .default({})
         .describe(
-          'Paths to the results of earlier stages, such as `candidates`, in stage order. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
+          'Results of earlier stages, in stage order, under names such as `candidates`. Golden runs report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
         ),
     })
     .prefault({})
@@ -84,7 +80,7 @@ const vectorStore = z.strictObject({
   filter: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Field values that a chunk must have: `{course: "{{tags.course}}"}`; empty values are ignored.'),
+    .describe('Field values that a result must have, such as `{course: "{{tags.course}}"}`. Empty values are ignored.'),
   timeout_ms: timeoutSchema.describe('Timeout for embedding and search together.'),
 });
 
@@ -101,20 +97,21 @@ const searchEngineShape = {
   query: templatedBody
     .optional()
     .describe(
-      "Query in the search engine's query language, used instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.",
+      "Query in the search engine's query language, instead of a match on `fields`. May contain {{text}} and {{tags.NAME}}.",
     ),
-  embedding: textSchema.default('embedding').describe('Name of the vector field.'),
+  embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
   num_candidates: z
     .int()
     .min(1)
     .max(10_000)
     .default(100)
-    .describe(
-      'Number of vector candidates per shard. In `hybrid` mode, also the number of results to combine from each search.',
-    ),
-  filter: z.record(z.string(), z.string()).default({}).describe('Field values that a document must have.'),
+    .describe('Number of vector candidates per shard and, in `hybrid` mode, of results to combine from each search.'),
+  filter: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Field values that a result must have, such as `{course: "{{tags.course}}"}`. Empty values are ignored.'),
   id: textSchema.default('_id').describe('Field that contains the document id.'),
-  content: textSchema.optional().describe('Field that contains the text; only a reranker needs it.'),
+  content: textSchema.optional().describe('Field that contains the text, which only a reranker needs.'),
   rank_constant: z.int().min(1).default(60).describe('Rank constant of reciprocal rank fusion.'),
 };
 
@@ -149,13 +146,13 @@ const rerankerShape = {
 const teiReranker = z.strictObject({
   kind: z.literal('tei').describe('Text Embeddings Inference.'),
   ...rerankerShape,
-  path: z.string().startsWith('/').default('/rerank').describe('Path of the endpoint.'),
+  path: z.string().startsWith('/').default('/rerank').describe('Path of the endpoint; Jina requires /v1/rerank.'),
 });
 
 const cohereReranker = z.strictObject({
   kind: z.literal('cohere').describe('Cohere, or a compatible service such as Jina or vLLM.'),
   ...rerankerShape,
-  path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the endpoint; for Jina, use /v1/rerank.'),
+  path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the endpoint; Jina requires /v1/rerank.'),
   model: textSchema.describe('Name of the model.'),
 });
 
@@ -163,7 +160,7 @@ export const rerankerSchema = z.discriminatedUnion('kind', [teiReranker, cohereR
 
 const rerank = z.strictObject({
   kind: z.literal('rerank').describe('Gets candidates from another retriever and orders them with a reranker.'),
-  candidates: z.int().min(1).max(1000).default(50).describe('Number of documents from the first stage.'),
+  candidates: z.int().min(1).max(1000).default(50).describe('Number of documents to request from the first stage.'),
   of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must contain document texts.'),
   reranker: rerankerSchema.describe('The service that orders the candidates.'),
   timeout_ms: timeoutSchema.describe('Timeout for both stages together.'),

@@ -2,29 +2,36 @@
 import { z } from 'zod';
 import { httpServiceShape, keySchema, textSchema, timeoutSchema } from '../../platform/config/connection.ts';
 
-const content = textSchema.optional().describe("Field that contains a chunk's text, if it is stored.");
+const content = textSchema.optional().describe('Field that contains the text of a chunk, if it is stored.');
 
 const version = textSchema
   .optional()
   .describe("Field that contains the version, hash or time of a chunk's document, if it is stored.");
 
+const id = textSchema.describe('Field that contains the document id.');
+
+const optionalId = (fallback: string) =>
+  textSchema.optional().describe(`Field that contains the document id. Default: ${fallback}.`);
+
+const embedding = textSchema.describe('Field that contains the vector.');
+
 /** Config fields for a search engine and one of its indexes. */
 export const engineShape = {
   ...httpServiceShape,
   username: textSchema.optional().describe('User name for basic authentication.'),
-  password: keySchema.describe('Password for basic authentication; keep it in the environment as ${VAR}.'),
+  password: keySchema.describe('Password for basic authentication.'),
   api_key: keySchema,
-  index: textSchema.describe('Index or alias.'),
+  index: textSchema.describe('Index or alias to search.'),
 };
 
 const pgvector = z.strictObject({
   kind: z.literal('pgvector').describe('PostgreSQL with pgvector.'),
-  url: textSchema.describe('postgres:// address.').meta({ secret: 'url' }),
+  url: textSchema.describe('postgres:// URL of the database.').meta({ secret: 'url' }),
   table: textSchema.describe('Table that contains the chunks; the name may include the schema, as in `rag.chunks`.'),
-  id: textSchema.default('id').describe('Column that contains the document id.'),
-  embedding: textSchema.default('embedding').describe('Column that contains the vector.'),
-  content: content.describe("Column that contains a chunk's text, if it is stored."),
-  version: version.describe("Column that contains the version, hash or time of a chunk's document."),
+  id: id.default('id'),
+  embedding: embedding.default('embedding'),
+  content,
+  version,
   metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance metric of the index.'),
   timeout_ms: timeoutSchema,
 });
@@ -34,8 +41,10 @@ const qdrant = z.strictObject({
   ...httpServiceShape,
   api_key: keySchema,
   collection: textSchema.describe('Collection that contains the chunks.'),
-  vector_name: textSchema.optional().describe('Named vector; default: the unnamed vector.'),
-  id: textSchema.optional().describe('Payload key that contains the document id; default: the point id.'),
+  vector_name: textSchema
+    .optional()
+    .describe('Name of the vector, if the collection has named vectors. Default: the unnamed vector.'),
+  id: optionalId('the point id'),
   content,
   version,
 });
@@ -44,17 +53,17 @@ const chroma = z.strictObject({
   kind: z.literal('chroma').describe('Chroma.'),
   ...httpServiceShape,
   api_key: keySchema,
-  tenant: textSchema.default('default_tenant').describe('Tenant.'),
-  database: textSchema.default('default_database').describe('Database.'),
-  collection: textSchema.describe('Name of the collection.'),
-  id: textSchema.optional().describe('Metadata key that contains the document id; default: the record id.'),
+  tenant: textSchema.default('default_tenant').describe('Tenant to which the collection belongs.'),
+  database: textSchema.default('default_database').describe('Database that contains the collection.'),
+  collection: textSchema.describe('Collection that contains the chunks.'),
+  id: optionalId('the record id'),
   version,
 });
 
 const searchEngineShape = {
   ...engineShape,
-  embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
-  id: textSchema.default('_id').describe('Field that contains the document id.'),
+  embedding: embedding.default('embedding'),
+  id: id.default('_id'),
   content,
   version,
 };
@@ -67,9 +76,7 @@ const elasticsearch = z.strictObject({
     .min(1)
     .max(10_000)
     .optional()
-    .describe(
-      'Number of candidates per shard in a search; use the same value as in your service. Default: twice k, but at least 100.',
-    ),
+    .describe('Number of candidates per shard; use the value of your service. Default: twice k, but at least 100.'),
 });
 
 const opensearch = z.strictObject({
@@ -83,8 +90,10 @@ const weaviate = z.strictObject({
   api_key: keySchema,
   collection: textSchema.describe('Collection that contains the chunks.'),
   tenant: textSchema.optional().describe('Tenant in a multi-tenant collection.'),
-  vector_name: textSchema.optional().describe('Named vector; default: the only vector.'),
-  id: textSchema.optional().describe('Property that contains the document id; default: the UUID of the object.'),
+  vector_name: textSchema
+    .optional()
+    .describe('Name of the vector, if the collection has named vectors. Default: the only vector.'),
+  id: optionalId('the object UUID'),
   content,
   version,
 });
@@ -92,11 +101,11 @@ const weaviate = z.strictObject({
 const milvus = z.strictObject({
   kind: z.literal('milvus').describe('Milvus or Zilliz Cloud.'),
   ...httpServiceShape,
-  token: keySchema,
-  database: textSchema.optional().describe('Database; default: the default database.'),
+  token: keySchema.describe('Token: an API key, or `user:password`.'),
+  database: textSchema.optional().describe('Database that contains the collection. Default: the default database.'),
   collection: textSchema.describe('Collection that contains the chunks.'),
-  embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
-  id: textSchema.default('id').describe('Field that contains the document id.'),
+  embedding: embedding.default('embedding'),
+  id: id.default('id'),
   content,
   version,
 });
@@ -104,11 +113,11 @@ const milvus = z.strictObject({
 const pinecone = z.strictObject({
   kind: z.literal('pinecone').describe('Pinecone.'),
   ...httpServiceShape,
-  url: httpServiceShape.url.describe('Host of the index, `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
+  url: httpServiceShape.url.describe('URL of the index: `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
   api_key: keySchema,
-  namespace: z.string().default('').describe('Namespace.'),
-  id: textSchema.optional().describe('Metadata key that contains the document id; default: the vector id.'),
-  content: content.describe("Metadata key that contains a chunk's text, if it is stored."),
+  namespace: z.string().default('').describe('Namespace that contains the chunks.'),
+  id: optionalId('the vector id'),
+  content,
   version,
 });
 
@@ -125,16 +134,16 @@ const redisVectorSet = z.strictObject({
   kind: z.literal('redis_vector_set').describe('A Redis 8 vector set.'),
   ...redisShape,
   key: textSchema.describe('Key of the vector set.'),
-  content: content.describe("Attribute that contains a chunk's text, if it is stored."),
+  content,
   version,
 });
 
 const redisSearch = z.strictObject({
   kind: z.literal('redis_search').describe('A Redis query engine index.'),
   ...redisShape,
-  index: textSchema.describe('Name of the index.'),
-  embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
-  id: textSchema.optional().describe('Field that contains the document id; default: the key without the prefix.'),
+  index: textSchema.describe('Index to search.'),
+  embedding: embedding.default('embedding'),
+  id: optionalId('the key without prefix'),
   content,
   version,
 });
@@ -143,23 +152,21 @@ const lancedb = z.strictObject({
   kind: z
     .literal('lancedb')
     .describe('LanceDB, which runs in the recalld process; install its npm package next to recalld.'),
-  uri: textSchema.describe('Folder of the database, or the s3://, gs:// or az:// address of a bucket.'),
+  uri: textSchema.describe('Folder of the database, or its s3://, gs:// or az:// URL.'),
   storage_options: z
     .record(z.string(), z.string())
     .default({})
-    .describe(
-      'Credentials and settings for the object store, such as `aws_region`; keep credentials in the environment as ${VAR}.',
-    )
+    .describe('Credentials and settings for the object store, such as `aws_region`.')
     .meta({ secret: 'all' }),
   table: textSchema.describe('Table that contains the chunks.'),
-  id: textSchema.default('id').describe('Column that contains the document id.'),
-  embedding: textSchema.default('vector').describe('Column that contains the vector.'),
-  content: content.describe("Column that contains a chunk's text, if it is stored."),
-  version: version.describe("Column that contains the version, hash or time of a chunk's document."),
+  id: id.default('id'),
+  embedding: embedding.default('vector'),
+  content,
+  version,
   metric: z
     .enum(['cosine', 'l2', 'dot'])
     .default('cosine')
-    .describe('Distance metric that your own queries use, if the column has no index that defines it.'),
+    .describe('Distance metric of your own queries. If the column has an index, recalld uses the metric of the index.'),
   timeout_ms: timeoutSchema,
 });
 

@@ -7,11 +7,11 @@ const readTimeout = z
   .min(1000)
   .max(3_600_000)
   .default(600_000)
-  .describe('Timeout for reading the whole manifest.');
+  .describe('Timeout for reading the whole manifest, in milliseconds.');
 
 const file = z.strictObject({
   kind: z.literal('file').describe('A JSON Lines file.'),
-  path: z.string().min(1).describe('File path.'),
+  path: z.string().min(1).describe('Path of the file.'),
 });
 
 const command = z.strictObject({
@@ -28,13 +28,11 @@ const http = z.strictObject({
 
 const sql = z.strictObject({
   kind: z.literal('sql').describe('A PostgreSQL query.'),
-  url: z.string().min(1).describe('postgres:// address.').meta({ secret: 'url' }),
+  url: z.string().min(1).describe('postgres:// URL of the database.').meta({ secret: 'url' }),
   query: z
     .string()
     .min(1)
-    .describe(
-      'Query that returns the column id and, optionally, the columns updated_at, hash, deleted, chunks and segment.',
-    ),
+    .describe('Query that returns the column id and, optionally, updated_at, hash, deleted, chunks and segment.'),
   timeout_ms: readTimeout,
 });
 
@@ -49,19 +47,19 @@ export type ManifestConfig = z.infer<typeof manifestSchema>;
 export const indexSchema = z
   .strictObject({
     manifest: manifestSchema,
-    cron: cronSchema.default('*/15 * * * *').describe('Schedule of the index checks (UTC).'),
+    cron: cronSchema.default('*/15 * * * *').describe('Schedule of the index checks, in UTC.'),
     probe: z
       .int()
       .min(20)
       .max(10_000)
       .default(200)
       .describe(
-        'Number of random documents checked per round. If the store can list its ids, all documents are checked instead.',
+        'Number of random documents to check per round. If the store can list its ids, recalld checks all documents instead.',
       ),
     late_after: durationSchema('1m', '30d')
       .default('1h')
       .describe(
-        'Maximum time for a document change to reach the store. If a change takes longer, the document counts as missing or orphaned.',
+        'Maximum time for a document change to reach the store. After this time, a new document that is absent counts as missing, and a deleted one that is present as orphaned.',
       ),
     calls_per_second: z.number().positive().max(1000).default(10).describe('Maximum number of store calls per second.'),
     retrieve: z
@@ -70,7 +68,7 @@ export const indexSchema = z
       .max(1000)
       .default(20)
       .describe(
-        'Number of documents that recalld looks up with the retriever in each round. It sends the beginning of each document as a query, and the retriever must return that document. 0 disables this check.',
+        'Number of documents per round for which recalld sends the beginning of the text as a query. The retriever must return the document. 0 disables this check.',
       ),
     embed: z
       .int()
@@ -78,7 +76,7 @@ export const indexSchema = z
       .max(1000)
       .default(8)
       .describe(
-        'Number of stored chunks embedded again per hour, to detect vectors from another model. After recalld finds such a vector, it embeds five times as many chunks. 0 disables this check.',
+        'Number of stored chunks to embed again per hour, to detect vectors from another model. After such a vector, recalld embeds five times as many. 0 disables this check.',
       ),
     embed_prefix: z
       .string()
@@ -91,7 +89,7 @@ export const indexSchema = z
       .max(1)
       .default(0.98)
       .describe(
-        'Minimum cosine between a stored vector and a new embedding of its text. If the cosine is lower, another model produced the stored vector.',
+        'Minimum cosine between a stored vector and a new embedding of its text. Below it, the stored vector counts as one from another model.',
       ),
   })
   .describe(

@@ -13,7 +13,7 @@ const rolesSchema = z
     error: 'names no group, so no user could sign in; add groups under `admin` or `read`',
   })
   .describe(
-    'Groups that grant a role. A user with several roles gets the highest one; a user without a role is rejected.',
+    'Groups that grant a role. A user with several roles gets the highest one; recalld rejects a user without a role.',
   );
 
 /** Scopes of a user; the same as those of an API key. */
@@ -38,7 +38,7 @@ export const oidcSchema = z
       .describe('Issuer of the provider, exactly as in its discovery document.')
       .meta({ secret: 'url' }),
     client_id: textSchema.describe('Client id of recalld at the provider.'),
-    client_secret: textSchema.describe('Client secret; keep it in the environment as ${VAR}.').meta({ secret: 'all' }),
+    client_secret: textSchema.describe('Client secret of recalld at the provider.').meta({ secret: 'all' }),
     scopes: z
       .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: 'must be a scope name without blanks' }))
       .min(1)
@@ -49,7 +49,7 @@ export const oidcSchema = z
     groups_claim: textSchema
       .default('groups')
       .describe(
-        "Claim that contains the user's groups, as a list or a single name. recalld reads it from the ID token, or from the userinfo endpoint if the token does not contain it. A path with dots reads a nested claim, such as `realm_access.roles`.",
+        "Claim that contains the user's groups, as a list or a single name. recalld reads it from the ID token or, if it is missing there, from the userinfo endpoint. A path with dots selects a nested claim, such as `realm_access.roles`.",
       ),
     roles: rolesSchema,
     session_minutes: z
@@ -58,7 +58,7 @@ export const oidcSchema = z
       .max(1440)
       .default(60)
       .describe(
-        'Duration of a session. When a session ends, the browser signs in at the provider again, usually without a prompt. A user who left a group therefore loses access within this time.',
+        'Duration of a session, in minutes. At its end, the browser signs in again, usually without a prompt, so a user who left a group loses access within this time.',
       ),
     tls: tlsSchema,
     proxy: proxySchema,
@@ -66,7 +66,7 @@ export const oidcSchema = z
   })
   .optional()
   .describe(
-    'Sign-in to the console at an OpenID Connect provider, with authorization code, PKCE, state and nonce. Needs `alerts.console_base_url`. If this section is present, API keys are required even if recalld listens only on a loopback address.',
+    'Sign-in to the console through an OpenID Connect provider (authorization code flow with PKCE, state and nonce). Requires `alerts.console_base_url`. With this section, recalld requires API keys even on a loopback address.',
   );
 
 export type OidcConfig = NonNullable<z.infer<typeof oidcSchema>>;
@@ -82,7 +82,7 @@ export const authProxySchema = z
   })
   .optional()
   .describe(
-    'Sign-in to the console through headers that a proxy in `trusted_proxies` sets. The proxy must remove these headers from the requests of its clients. recalld ignores the headers from other addresses.',
+    'Sign-in to the console through headers that a proxy in `trusted_proxies` sets. The proxy must remove these headers from the requests of its clients. recalld ignores them if they come from another address.',
   );
 
 export type AuthProxyConfig = NonNullable<z.infer<typeof authProxySchema>>;

@@ -12,37 +12,36 @@ export const textSchema = z.string().min(1);
 export const headersSchema = z
   .record(z.string(), z.string().meta({ secret: 'all' }))
   .default({})
-  .describe('Request headers. To use a token from the environment, write ${VAR}.');
+  .describe('Headers to send with each request.');
 
 export const timeoutSchema = z
   .int()
   .min(1)
   .max(600_000)
   .default(2000)
-  .describe('Timeout of one attempt, in milliseconds.');
+  .describe('Timeout per attempt, in milliseconds.');
 
 export const retriesSchema = z
   .int()
   .min(0)
   .max(10)
   .default(2)
-  .describe('Maximum number of retries after a connection error, 429 or 5xx.');
+  .describe('Maximum number of retries after a failed connection, a status 429 or 5xx. Timeouts are not retried.');
 
 export const tlsShape = {
-  ca_file: textSchema.optional().describe('PEM file with the trusted certificate authorities.'),
+  ca_file: textSchema
+    .optional()
+    .describe('PEM file with certificate authorities to trust in addition to those of Node.js.'),
   client: z
     .strictObject({
-      cert_file: textSchema.describe("PEM file with recalld's client certificate."),
+      cert_file: textSchema.describe('PEM file with the client certificate, for services that require one.'),
       key_file: textSchema.describe('PEM file with the private key of the client certificate.'),
     })
     .optional()
-    .describe('Client certificate, for services that require one.'),
+    .describe('Client certificate.'),
 };
 
-export const tlsSchema = z
-  .strictObject(tlsShape)
-  .optional()
-  .describe('TLS settings. Certificate authorities that Node.js trusts remain trusted.');
+export const tlsSchema = z.strictObject(tlsShape).optional().describe('TLS settings.');
 
 export type TlsConfig = z.infer<typeof tlsSchema>;
 
@@ -56,13 +55,10 @@ export const proxySchema = z
     error: 'is not a valid URL; check its host and port',
   })
   .optional()
-  .describe('URL of a proxy, or `environment` to use HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Default: no proxy.')
+  .describe('Proxy URL, or `environment` to use HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Default: no proxy.')
   .meta({ secret: 'url' });
 
-export const keySchema = textSchema
-  .optional()
-  .describe('API key for the service; keep it in the environment as ${VAR}.')
-  .meta({ secret: 'all' });
+export const keySchema = textSchema.optional().describe('API key for the service.').meta({ secret: 'all' });
 
 const address = textSchema.meta({ secret: 'url' });
 
@@ -77,7 +73,7 @@ export const programShape = {
   environment: z
     .record(z.string(), z.string().meta({ secret: 'all' }))
     .default({})
-    .describe('Environment variables to add.'),
+    .describe('Environment variables to add for the program.'),
 };
 
 /** Config fields for a service with a JSON API over HTTP. */
@@ -88,7 +84,7 @@ export const httpServiceShape = {
   proxy: proxySchema,
   timeout_ms: timeoutSchema,
   retries: retriesSchema,
-  max_per_second: z.number().positive().max(100_000).default(20).describe('Maximum calls per second.'),
+  max_per_second: z.number().positive().max(100_000).default(20).describe('Maximum number of calls per second.'),
 };
 
 type HttpService = z.infer<z.ZodObject<typeof httpServiceShape>>;

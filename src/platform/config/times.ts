@@ -6,10 +6,14 @@ import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { readCronExpression } from '../../math/schedule/occurrences.ts';
 
-export const cronSchema = z.string().superRefine((expression, context) => {
-  const problem = cronProblem(expression);
-  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-});
+/** The documentation shows `notation` as the type of a text. */
+export const cronSchema = z
+  .string()
+  .superRefine((expression, context) => {
+    const problem = cronProblem(expression);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  })
+  .meta({ notation: 'cron expression' });
 
 function cronProblem(expression: string): string | null {
   if (isNeverDue(expression)) return 'never occurs: none of its months has that day; use a day from 1 to 28';
@@ -59,7 +63,8 @@ export function durationSchema(minimum: string, maximum: string) {
     .regex(/^[1-9]\d{0,5}[mhd]$/, { error: DURATION_RULE, abort: true })
     .refine((text) => durationMs(text) >= durationMs(minimum) && durationMs(text) <= durationMs(maximum), {
       error: `must be from ${minimum} to ${maximum}`,
-    });
+    })
+    .meta({ notation: `duration, ${minimum} to ${maximum}` });
 }
 
 /** @param text a duration that durationSchema accepts */

@@ -7,19 +7,19 @@ const node = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/@]+):\d{1,5}$/, { error
 const sentinel = z.strictObject({
   kind: z.literal('sentinel').describe('Redis with Sentinel; `queue.url` is one of the sentinels.'),
   name: textSchema.describe('Name of the master, as configured in the sentinels.'),
-  others: z.array(node).default([]).describe('Addresses of further sentinels, each as host:port.'),
+  others: z.array(node).default([]).describe('Addresses of further sentinels or cluster nodes, as host:port.'),
   username: textSchema.optional().describe('User name for the sentinels.'),
   password: textSchema.optional().describe('Password for the sentinels.').meta({ secret: 'all' }),
 });
 
 const cluster = z.strictObject({
   kind: z.literal('cluster').describe('Redis Cluster; `queue.url` is one of its nodes.'),
-  others: z.array(node).default([]).describe('Addresses of further cluster nodes, each as host:port.'),
+  others: z.array(node).default([]).describe('Addresses of further sentinels or cluster nodes, as host:port.'),
 });
 
 const redis = z
   .strictObject({
-    backend: z.literal('redis').describe('Store jobs in Redis.'),
+    backend: z.literal('redis').describe('Stores jobs in Redis.'),
     url: z
       .string()
       .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
@@ -27,7 +27,7 @@ const redis = z
         error: 'must have the form redis://host:port or redis://host:port/database, with a database number',
       })
       .describe(
-        'URL of Redis. If `topology` is set, this is the URL of one node; its user and password are used for all Redis servers.',
+        'URL of Redis or, with `topology`, of one node. recalld uses the user and password in it for all Redis servers.',
       )
       .meta({ secret: 'url' }),
     prefix: z
@@ -43,13 +43,11 @@ const redis = z
           .describe('Name in the server certificate, if it differs from the host in the URL.'),
       })
       .optional()
-      .describe(
-        'TLS settings, which require a rediss:// URL. The certificate authorities that Node.js trusts remain trusted.',
-      ),
+      .describe('TLS settings, which require a rediss:// URL.'),
     topology: z
       .discriminatedUnion('kind', [sentinel, cluster])
       .optional()
-      .describe('Default: a single server at `url`.'),
+      .describe('Topology of the Redis servers. Without this section, recalld uses the single server at `url`.'),
   })
   .superRefine(({ url, tls, topology }, context) => {
     const refuse = (path: string, message: string, input: unknown): void =>
@@ -63,10 +61,11 @@ const redis = z
 export const queueSchema = z
   .discriminatedUnion('backend', [
     z.strictObject({
-      backend: z.literal('postgres').describe('Store jobs in the PostgreSQL database configured in `storage`.'),
+      backend: z.literal('postgres').describe('Stores jobs in the PostgreSQL database of `storage`.'),
     }),
     redis,
   ])
-  .prefault({ backend: 'postgres' });
+  .prefault({ backend: 'postgres' })
+  .describe('Where recalld stores jobs.');
 
 export type RedisQueueConfig = z.infer<typeof redis>;

@@ -5,13 +5,11 @@ import { exportTables } from './rules/export-tables.ts';
 
 export const exportSchema = z
   .strictObject({
-    cron: cronSchema.describe('Schedule of the export (UTC), such as `30 2 * * *`.'),
+    cron: cronSchema.describe('Schedule of the export, in UTC.'),
     to: z
       .string()
       .min(1)
-      .describe(
-        'Folder to which data is exported. If several hosts run workers, they must share this folder, for example on a mounted volume.',
-      ),
+      .describe('Folder for the exported files. If workers run on several hosts, they must share this folder.'),
     format: z.enum(exportFormats).default('parquet').describe('File format.'),
     tables: z
       .array(z.enum(exportTables.map(({ name }) => name)))
