@@ -55,6 +55,18 @@ describe('the generated documentation', () => {
     expect(names.filter((name) => !new RegExp(`[\`.]${name}(\\[\\])?[\`.:]`).test(text))).toEqual([]);
   });
 
+  it('describes the config keys of earlier stages and of TLS, which have names that other keys have too', () => {
+    const { text } = configPage();
+    const stages = text.split('#### `pipelines[].retriever.results.stages.NAME`')[1]?.split('\n#')[0] ?? '';
+    expect(stages.match(/^- `\w+`/gm)).toEqual(['- `list`', '- `id`', '- `score`', '- `latency`']);
+    const connection = text.split('### Connections to other services')[1]?.split('\n#')[0] ?? '';
+    expect(connection.match(/`tls\.[\w.]+`/g)).toEqual([
+      '`tls.ca_file`',
+      '`tls.client.cert_file`',
+      '`tls.client.key_file`',
+    ]);
+  });
+
   it('names every error code and every job', () => {
     expect(Object.keys(errorTable).filter((name) => !errorsPage().text.includes(`\`${name}\``))).toEqual([]);
     expect(jobCatalogue.filter(({ name }) => !jobsPage().text.includes(`\`${name}\``))).toEqual([]);
