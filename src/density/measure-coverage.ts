@@ -5,12 +5,11 @@ import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { ClaimedQuery, CoverageOutcome, QueryKey } from './coverage-table.ts';
 import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
-import { searchCoverage, searchRateLimit } from './search-store.ts';
+import { CONCURRENCY, openSearch, searchCoverage, searchRateLimit } from './search-store.ts';
 
 /** Duration of a round; a round starts every minute and continues where the previous one ended. */
 export const ROUND_MS = 50_000;
 const BATCH = 64;
-const CONCURRENCY = 8;
 const LEASE_MS = 120_000;
 /**
  * Maximum number of search attempts. The delay doubles after each attempt until it reaches ten minutes, so the attempts
@@ -130,6 +129,7 @@ async function measureBatch(
 ): Promise<void> {
   const claimed = queries.map((query) => asAsked(query, plan));
   const embedded = await embedMissing(context, plan, claimed, signal);
+  const search = openSearch(plan.store, signal);
   const failures: string[] = [];
   const measureOne = async (query: ClaimedQuery): Promise<CoverageOutcome> => {
     const { receivedOn, id } = query;
@@ -144,7 +144,7 @@ async function measureBatch(
     const vector = query.vector ?? embedding;
     if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
     await turn(signal);
-    const found = await searchCoverage(plan.store, vector, signal);
+    const found = await searchCoverage(search, vector);
     if (found.kind === 'measured') {
       const { kind, reason, nearest } = found;
       return { receivedOn, id, kind, reason, nearest, embedding };
@@ -158,7 +158,8 @@ async function measureBatch(
     for (const query of remaining) outcomes.push(await measureOne(query));
   };
   // Waits until all searches in progress have ended, so that their results are recorded too.
-  const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
+  const lanes = plan.store.nearestOfEach === undefined ? CONCURRENCY : BATCH;
+  const ended = await Promise.allSettled(Array.from({ length: lanes }, work));
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
   if (failures.length > 0) {
     context.logger.warn('searching live queries in the vector store failed', {

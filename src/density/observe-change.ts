@@ -22,7 +22,7 @@ import { coverageScore } from './rules/query-score.ts';
 import { equalChance } from './rules/sessions.ts';
 import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, WatchObservation } from './rules/watch-state.ts';
-import { KEPT_CHUNKS, searchCoverage, searchRateLimit } from './search-store.ts';
+import { KEPT_CHUNKS, openSearch, searchCoverage, searchRateLimit } from './search-store.ts';
 
 /** Fingerprint fields whose change makes earlier query vectors unusable. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set(['embeddingModel', 'embeddingRevision', 'dimension']);
@@ -112,13 +112,14 @@ async function searchRetained(
   if (stored === null) return null;
   const { storeMean } = stored;
   const turn = searchRateLimit(context, plan);
+  const search = openSearch(plan.store, signal);
   const searches: Parameters<typeof searchCanary>[0][number][] = [];
   for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
     const query = retained.queries[row];
     if (query === undefined) continue;
     await turn(signal);
     const vector = rowOf(retained.vectors, row);
-    const found = await searchCoverage(plan.store, vector, signal);
+    const found = await searchCoverage(search, vector);
     if (found.kind === 'failed') return 'failed';
     if (found.kind === 'not_measurable') continue;
     searches.push({

@@ -1,6 +1,8 @@
 /** Store access: nearest chunks, replays of baseline queries, the mean direction, and lost chunks. */
 
-import type { Neighbour, VectorStore } from '../connectors/stores/vector-store.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inPortions } from '../connectors/stores/store-rows.ts';
+import type { Nearest, Neighbour, StoreOutcome, VectorStore } from '../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
 import type { Context } from '../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
@@ -29,14 +31,13 @@ const SECOND_SEARCH = 16 * KEPT_CHUNKS;
  *
  * @returns `failed` if the store did not respond; recalld retries later
  */
-export async function searchCoverage(store: VectorStore, vector: Float32Array, signal: AbortSignal) {
+export async function searchCoverage(search: Search, vector: Float32Array) {
   const length = lengthOf(vector);
   if (length === 0) return notMeasurable('zero_vector');
   if (!Number.isFinite(length)) return notMeasurable('not_finite_vector');
   let distinct: Neighbour[] = [];
   for (const k of [FIRST_SEARCH, SECOND_SEARCH]) {
-    const request = { vector, k, filter: {}, exact: false, withContent: 'digest' } as const;
-    const answer = await store.nearest(request, signal);
+    const answer = await search(vector, k);
     if (answer.kind === 'unsupported') return notMeasurable('unsupported');
     if (answer.kind === 'failed') {
       if (answer.code === 'dimension_mismatch') return notMeasurable(answer.code);
@@ -54,6 +55,55 @@ export async function searchCoverage(store: VectorStore, vector: Float32Array, s
     similarity,
     reason: distinct.length < KEPT_CHUNKS ? ('short' as const) : null,
     nearest: distinct.slice(0, KEPT_CHUNKS).map((chunk) => [chunk.id, chunk.similarity] as const),
+  };
+}
+
+type Search = (vector: Float32Array, k: number) => Promise<StoreOutcome<Nearest>>;
+
+const REQUEST = { filter: {}, exact: false, withContent: 'digest' } as const;
+
+/** Number of concurrent searches in a store that searches for one vector at a time. */
+export const CONCURRENCY = 8;
+
+/**
+ * Returns a search for `searchCoverage`. If the store can search for several vectors with one request, searches that
+ * start while another one is running share the next request. If such a request fails, its vectors are searched
+ * separately, so that one vector cannot make the others fail.
+ */
+export function openSearch(store: VectorStore, signal: AbortSignal): Search {
+  const searchOne: Search = (vector, k) => store.nearest({ ...REQUEST, vector, k }, signal);
+  if (store.nearestOfEach === undefined) return searchOne;
+  const searchAll = async (vectors: readonly Float32Array[], k: number) => {
+    const found = vectors.length > 1 ? await store.nearestOfEach?.(vectors, { ...REQUEST, k }, signal) : undefined;
+    if (found?.kind === 'ok') return found.value.map((value) => ({ ...found, value }));
+    const outcomes: StoreOutcome<Nearest>[] = [];
+    for (const some of inPortions(vectors, CONCURRENCY))
+      outcomes.push(...(await Promise.all(some.map((vector) => searchOne(vector, k)))));
+    return outcomes;
+  };
+  type Batch = { readonly vectors: Float32Array[]; readonly outcomes: ReturnType<typeof searchAll> };
+  /** Batches that have not been sent, by their number of neighbors. */
+  const open = new Map<number, Batch>();
+  let last: Promise<unknown> = Promise.resolve();
+  const openBatch = (k: number): Batch => {
+    const vectors: Float32Array[] = [];
+    const outcomes = last
+      .then(() => nextTurn())
+      .then(() => {
+        open.delete(k);
+        return searchAll(vectors, k);
+      });
+    last = outcomes.catch(() => undefined);
+    const batch = { vectors, outcomes };
+    open.set(k, batch);
+    return batch;
+  };
+  return async (vector, k) => {
+    const { vectors, outcomes } = open.get(k) ?? openBatch(k);
+    const at = vectors.push(vector) - 1;
+    const outcome = (await outcomes)[at];
+    if (outcome === undefined) throw new Error('The store returned fewer answers than vectors.');
+    return outcome;
   };
 }
 
@@ -162,19 +212,22 @@ export async function replayBaselineQueries(context: Context, plan: DensityPlan,
   const stored = await db.density.baselines.find(pipeline, version);
   if (stored === null) return;
   const { storeMean } = stored;
-  const found: { id: string; score: number | null }[] = [];
-  for (const [row, { id }] of due.queries.entries()) {
-    await turn(signal);
-    const vector = rowOf(due.vectors, row);
-    const searched = await searchCoverage(plan.store, vector, signal);
-    if (searched.kind === 'failed') {
-      const { message } = searched;
-      logger.warn('replaying baseline queries failed', { pipeline, reason: message });
-      await db.measurements.record([gapNow(pipeline, MEASURE, now, 'store_failed', { message })]);
-      return;
-    }
-    const isMeasured = searched.kind === 'measured';
-    found.push({ id, score: isMeasured ? coverageScore(searched.similarity, vector, storeMean) : null });
+  const search = openSearch(plan.store, signal);
+  const found = await Promise.all(
+    due.queries.map(async ({ id }, row) => {
+      await turn(signal);
+      const vector = rowOf(due.vectors, row);
+      const searched = await searchCoverage(search, vector);
+      const isMeasured = searched.kind === 'measured';
+      const score = isMeasured ? coverageScore(searched.similarity, vector, storeMean) : null;
+      return { id, score, failure: searched.kind === 'failed' ? searched.message : null };
+    }),
+  );
+  const message = found.find(({ failure }) => failure !== null)?.failure ?? null;
+  if (message !== null) {
+    logger.warn('replaying baseline queries failed', { pipeline, reason: message });
+    await db.measurements.record([gapNow(pipeline, MEASURE, now, 'store_failed', { message })]);
+    return;
   }
   if (found.length === 0) return;
   await db.density.baselines.recordReplays(pipeline, version, found, now);

@@ -61,6 +61,17 @@ export function describeSearch(bench: Bench): void {
     expect(new Set(two.map(({ id }) => id)).size).toBe(2);
   });
 
+  it('finds the same for several vectors at once as for each alone, if it can search for several', async ({ skip }) => {
+    const store = bench.open(await bench.makeIndex(documents, shape.dimensions));
+    if (store.nearestOfEach === undefined) return skip('The store searches for one vector at a time.');
+    const request = { k: 5, filter: { language: 'en' }, exact: false, withContent: true } as const;
+    const vectors = queriesLike(shape, 3);
+    const alone = await Promise.all(vectors.map((vector) => store.nearest({ ...request, vector }, never)));
+    expect(valueOf(await store.nearestOfEach(vectors, request, never))).toEqual(alone.map(valueOf));
+    const wrong = [...vectors, Float32Array.of(1)];
+    expect(await store.nearestOfEach(wrong, request, never)).toMatchObject({ code: 'dimension_mismatch' });
+  });
+
   it('finds nothing in an empty store, which is not a failure', async () => {
     const index = await bench.makeIndex([], shape.dimensions);
     const store = bench.open(index);

@@ -40,8 +40,11 @@ export interface Neighbour {
   readonly content: string | null;
 }
 
-export interface NearestRequest {
+export interface NearestRequest extends NearestOfEachRequest {
   readonly vector: Float32Array;
+}
+
+export interface NearestOfEachRequest {
   readonly k: number;
   /** Required field values of a chunk. */
   readonly filter: Readonly<Record<string, string>>;
@@ -154,6 +157,15 @@ export interface VectorStore {
    * `dimension_mismatch`.
    */
   nearest(request: NearestRequest, signal: AbortSignal): Promise<StoreOutcome<Nearest>>;
+  /**
+   * Returns the k nearest neighbors of each vector, in order, with one request. Missing if recalld cannot send such a
+   * request to this product.
+   */
+  nearestOfEach?(
+    vectors: readonly Float32Array[],
+    request: NearestOfEachRequest,
+    signal: AbortSignal,
+  ): Promise<StoreOutcome<readonly Nearest[]>>;
   /**
    * Returns min(n, count) vectors, sampled uniformly without replacement. Each stored vector is equally likely,
    * regardless of insertion order.

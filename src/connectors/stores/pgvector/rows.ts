@@ -1,11 +1,12 @@
 /** Queries for rows: nearest neighbors, uniform samples, existing ids, lists of ids, and the chunks of documents. */
+import { groupBy } from '../../../core/group-by.ts';
 import { cosineOfScore, cosineSimilarity } from '../../../math/vector/matrix.ts';
 import { dimensionMismatch, inPortions, toSample } from '../store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,
   type Nearest,
-  type NearestRequest,
+  type NearestOfEachRequest,
   type Neighbour,
   type SampledVectors,
   type SampleRequest,
@@ -178,30 +179,38 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 
 interface FoundRow {
+  /** Position of the query vector, from 1. */
+  readonly position: number;
   readonly id: string;
   readonly distance: number;
   readonly content?: string | null;
   readonly vector?: string;
 }
 
-export async function searchNearest(query: Query, table: Table, request: NearestRequest): Promise<Nearest> {
+/** Searches for all vectors with one statement, which finds the nearest rows of each. */
+export async function searchNearest(
+  query: Query,
+  table: Table,
+  vectors: readonly Float32Array[],
+  request: NearestOfEachRequest,
+): Promise<readonly Nearest[]> {
   const { settings } = table;
   const { metric } = settings;
-  const { length } = request.vector;
-  if (table.dimensions !== null && table.dimensions !== length) {
-    throw dimensionMismatch('pgvector', table.dimensions, length);
+  for (const { length } of vectors) {
+    if (table.dimensions !== null && table.dimensions !== length)
+      throw dimensionMismatch('pgvector', table.dimensions, length);
   }
   const { vectorSchema: schema, vectorType } = table;
   // A distance in another metric does not determine the angle, so the cosine is computed from the vectors.
   const readsVectors = metric !== 'cosine';
-  const asked = `$1::${schema}.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
+  const asked = `recalld_query.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
   const distance = `${quoted(settings.embedding)} operator(${schema}.${distanceOperators[metric]}) ${asked}`;
   const content = request.withContent === 'digest' ? contentDigest : 'content::text';
-  const filter = conditionsOf(request.filter, 3);
+  const filter = conditionsOf(request.filter, vectors.length + 2);
   const columns = [
     { name: 'id', of: quoted(settings.id), shown: 'id::text' },
     { name: 'distance', of: distance, shown: 'distance' },
-    ...(readsVectors ? [{ name: 'vector', of: quoted(settings.embedding), shown: 'vector::text' }] : []),
+    ...(readsVectors ? [{ name: 'vector', of: quoted(settings.embedding), shown: 'nearest.vector::text' }] : []),
     ...(settings.content === undefined || request.withContent === false
       ? []
       : [{ name: 'content', of: quoted(settings.content), shown: content }]),
@@ -210,17 +219,21 @@ export async function searchNearest(query: Query, table: Table, request: Nearest
   // The outer query reads texts and vectors and computes hashes, so that this is done for the nearest rows only, not
   // for every compared row.
   const rows = await query<FoundRow>(
-    `select ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}
-     from (
+    `select position, ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}
+     from (values ${vectors.map((_, at) => `(${at + 1}, $${at + 2}::${schema}.vector)`).join(', ')}) as recalld_query (position, vector)
+     cross join lateral (
        select ${columns.map(({ name, of }) => `${of} as ${name}`).join(', ')} from ${table.name}
        where ${[`${quoted(settings.embedding)} is not null`, ...filter.conditions].join(' and ')}
-       order by ${distance} limit $2::int
+       order by ${distance} limit $1::int
      ) as nearest
-     order by distance`,
-    [vectorBytes(request.vector), request.k, ...filter.values],
+     order by position, distance`,
+    [request.k, ...vectors.map(vectorBytes), ...filter.values],
   );
-  const neighbours = rows.map((row) => toNeighbour(row, request.vector, metric));
-  return { neighbours, isShort: neighbours.length < request.k };
+  const found = groupBy(rows, ({ position }) => position);
+  return vectors.map((vector, at) => {
+    const neighbours = (found.get(at + 1) ?? []).map((row) => toNeighbour(row, vector, metric));
+    return { neighbours, isShort: neighbours.length < request.k };
+  });
 }
 
 /** Hashes the bytes, so that a collation cannot make different texts equal. */

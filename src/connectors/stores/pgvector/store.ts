@@ -4,7 +4,7 @@ import { RecalldError } from '../../../core/errors.ts';
 import { readDatabaseUrl } from '../../../platform/postgres/database-url.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../store-rows.ts';
-import type { StoreOutcome, VectorStore } from '../vector-store.ts';
+import type { Nearest, StoreOutcome, VectorStore } from '../vector-store.ts';
 import { chunksOf, existingIds, listIds, sampleRows, searchNearest } from './rows.ts';
 import { classifyFailure, createSession, type Place, type Query } from './session.ts';
 import { describeTable, lookUpTable, type Table } from './table.ts';
@@ -60,15 +60,23 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
     return call(purpose, work, scanMs, signal);
   };
 
+  const nearestOfEach: NonNullable<VectorStore['nearestOfEach']> = (vectors, request, signal) =>
+    call(
+      'search',
+      (query, table) => searchNearest(query, table, vectors, request),
+      request.exact ? scanMs : config.timeout_ms,
+      signal,
+    );
+
   return {
     kind: 'pgvector',
-    nearest: (request, signal) =>
-      call(
-        'search',
-        (query, table) => searchNearest(query, table, request),
-        request.exact ? scanMs : config.timeout_ms,
-        signal,
-      ),
+    async nearest(request, signal) {
+      const outcome = await nearestOfEach([request.vector], request, signal);
+      if (outcome.kind !== 'ok') return outcome;
+      const [value = NOTHING_FOUND] = outcome.value;
+      return { ...outcome, value };
+    },
+    nearestOfEach,
     sample: (request, signal) => scan('sample', (query, table) => sampleRows(query, table, request), signal),
     describe: (signal) => scan('description', describeTable, signal),
     existing: (ids, signal) =>
@@ -79,6 +87,8 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
     close: () => session.close(),
   };
 }
+
+const NOTHING_FOUND: Nearest = { neighbours: [], isShort: true };
 
 function placeOf({ url, table, timeout_ms: timeoutMs }: StoreConfigOf<'pgvector'>, configField: string): Place {
   if (!/^postgres(ql)?:\/\//.test(url)) {
