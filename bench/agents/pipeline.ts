@@ -147,6 +147,7 @@ export function observationsOf({ firing, golden, live, hasStore, isLost, failing
     annRecall: null,
     storeAgreement: null,
     missedVectors: null,
+    returnedAbsent: null,
     canary: null,
     index: [],
     arrivals: null,

@@ -122,6 +122,7 @@ function lookAt(
     annRecall: shape.hasEmbedder ? observeRecall(asked.live, corpus.chunks, held, shape, broken, random) : null,
     storeAgreement: null,
     missedVectors: null,
+    returnedAbsent: null,
     canary,
     deployments: deploymentsOf(shape, broken),
     ...coverage,

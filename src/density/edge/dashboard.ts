@@ -52,6 +52,7 @@ const replayed: readonly MeasurePanel[] = [
 ];
 
 const content: readonly MeasurePanel[] = [
+  'recalld_query_characters',
   'recalld_store_query_divergence',
   'recalld_store_queries_apart_ratio',
   'recalld_store_chunks_unqueried_ratio',

@@ -29,10 +29,10 @@ import {
   observeCanary,
   observeDensity,
   observeIsolation,
-  observeMissed,
   observeOwnWork,
   observeRecall,
   observeSamples,
+  observeShareOfRun,
   observeStore,
   observeTopics,
 } from './observe.ts';
@@ -250,7 +250,8 @@ async function observe(
     store: observeStore(around),
     annRecall: observeRecall(around),
     storeAgreement: observeAgreement(around, run?.id ?? null),
-    missedVectors: observeMissed(around, run?.id ?? null),
+    missedVectors: observeShareOfRun(around, 'missed_foreign_ratio', run?.id ?? null),
+    returnedAbsent: observeShareOfRun(around, 'returned_absent_ratio', run?.id ?? null),
     canary: observeCanary(around),
     deployments: db.live.deployments.list({
       pipeline: name,

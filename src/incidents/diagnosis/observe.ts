@@ -78,6 +78,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   ann_recall: ['ann_recall'],
   store_agreement: ['store_agreement'],
   missed_vectors: ['missed_foreign_ratio'],
+  returned_documents: ['returned_absent_ratio'],
   canary: ['embedding_canary_median'],
   density: ['query_density'],
   index_documents: ['index_missing_ratio'],
@@ -155,8 +156,13 @@ export async function observeAgreement(around: Around, runId: string | null): Pr
   };
 }
 
-export async function observeMissed(around: Around, runId: string | null): Promise<ObservedShare | null> {
-  const { newest, earlier } = await ofRun(around, 'missed_foreign_ratio', runId);
+/** Returns a share that compareWithStore measured for a golden run, and its last value before the onset. */
+export async function observeShareOfRun(
+  around: Around,
+  measure: 'missed_foreign_ratio' | 'returned_absent_ratio',
+  runId: string | null,
+): Promise<ObservedShare | null> {
+  const { newest, earlier } = await ofRun(around, measure, runId);
   return newest && { ...estimateOf(newest), before: earlier.at(-1)?.value ?? null };
 }
 

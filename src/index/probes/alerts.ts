@@ -9,7 +9,7 @@ const name = '{{ $labels.pipeline }}';
  * a golden run.
  */
 const rareMeasures =
-  'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
+  'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|returned_absent_ratio|repeat_density';
 
 /** An alert fires if the index returns less than this share of the exact nearest neighbors. */
 export const MIN_ANN_RECALL = 0.9;

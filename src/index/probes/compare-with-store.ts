@@ -41,6 +41,8 @@ const MIN_QUERIES = 5;
  */
 const DEEPER = 4;
 const MAX_MISSED = 16;
+/** Maximum number of returned documents that are looked up in the store. */
+const MAX_RETURNED = 200;
 /** Number of nearest chunks among which a search for a document's text must find the document. */
 const FOUND_AMONG = 10;
 /** Default minimum cosine between a stored vector and the vector of its text. */
@@ -50,8 +52,9 @@ const PATIENCE_MS = 30_000;
 /**
  * Measures `store_agreement`: the mean share of the n returned documents that are also among the n nearest chunks in
  * the store. Measures `missed_foreign_ratio`: the share of missed documents whose stored vector does not match a new
- * embedding of the document text. A missed document is relevant and in the store, but was not returned. If a measure
- * has no value, records the reason. Rejects with the reason of `signal`, or with a database error.
+ * embedding of the document text. A missed document is relevant and in the store, but was not returned. Measures
+ * `returned_absent_ratio`: the share of returned documents that the store does not have. If a measure has no value,
+ * records the reason. Rejects with the reason of `signal`, or with a database error.
  */
 export async function compareWithStore(
   context: Context,
@@ -59,7 +62,7 @@ export async function compareWithStore(
   run: AnsweredRun,
   signal: AbortSignal,
 ): Promise<void> {
-  if (store === null || embedder === null) return;
+  if (store === null) return;
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
   const measured = async (measure: string, work: () => Promise<MeasuredValue>): Promise<MeasurementOutcome> => {
     const about = { measure, windowStart: run.finishedAt, windowEnd: run.finishedAt };
@@ -74,10 +77,13 @@ export async function compareWithStore(
       return { ...gapNow(name, measure, context.clock.now(), reason, { message, run_id: run.id }), ...about };
     }
   };
+  const absent = await measured('returned_absent_ratio', () => absentAmongReturned(store, run.answered, bounded));
+  if (embedder === null) return context.db.measurements.record([absent]);
   const plan = context.indexPlans.find(({ pipeline }) => pipeline === name);
   const embed = (texts: readonly string[]) => vectorsOf(embedder, texts, bounded);
   const reader = { store, embed, signal: bounded };
   await context.db.measurements.record([
+    absent,
     await measured('store_agreement', () => agreementWith(reader, run.answered)),
     await measured('missed_foreign_ratio', () =>
       foreignAmongMissed(reader, run.answered, plan?.embedPrefix ?? '', plan?.minCosine ?? MIN_COSINE),
@@ -139,6 +145,22 @@ async function foreignAmongMissed(
   const value = foreign / texts.length;
   const { low, high } = wilsonInterval(value, texts.length, 0.95);
   return { value, n: texts.length, ciLow: low, ciHigh: high, ciMethod: 'wilson' };
+}
+
+/** @throws NoValueError */
+async function absentAmongReturned(
+  store: VectorStore,
+  answered: readonly AnsweredQuery[],
+  signal: AbortSignal,
+): Promise<MeasuredValue> {
+  const returned = [...new Set(inFixedOrder(answered).flatMap(({ documents }) => documents))].slice(0, MAX_RETURNED);
+  if (returned.length < MIN_QUERIES)
+    throw new NoValueError('too_few_answers', `The golden queries returned fewer than ${MIN_QUERIES} documents.`);
+  const stored = new Set(valueOf(await store.chunks(returned, signal)).map(({ id }) => id));
+  const n = returned.length;
+  const value = returned.filter((id) => !stored.has(id)).length / n;
+  const { low, high } = wilsonInterval(value, n, 0.95);
+  return { value, n, ciLow: low, ciHigh: high, ciMethod: 'wilson' };
 }
 
 /** @throws NoValueError */

@@ -102,7 +102,6 @@ const measures: readonly MeasurePanel[] = [
   'recalld_query_context_repeated_ratio',
   { metric: 'recalld_query_top_ratio', max: 1 },
   { metric: 'recalld_query_main_language_ratio', max: 1 },
-  'recalld_query_characters',
 ];
 
 const share = { unit: 'percentunit', min: 0, max: 1 } as const;

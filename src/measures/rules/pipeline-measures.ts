@@ -53,6 +53,17 @@ export const pipelineMeasures = {
       'Among up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
     ),
   },
+  returned_absent_ratio: {
+    title: 'Returned documents missing from the store',
+    subject: 'the share of returned documents that the store does not have',
+    note: 'Share of the documents in golden results whose id is not in the store. A rise shows that the retriever searches another index, or returns cached results.',
+    scale: 'share',
+    every: 86_400,
+    gauge: wilsonGauge(
+      'recalld_returned_documents_absent_ratio',
+      'Among up to 200 distinct documents that the latest golden run returned, the share whose id is not in the store.',
+    ),
+  },
   repeat_density: {
     title: 'Replayed query density',
     subject: 'the density of replayed baseline queries',

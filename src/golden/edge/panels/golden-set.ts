@@ -1,5 +1,6 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { measureGraphs } from '../../../measures/edge/panels.ts';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../platform/dashboards/frame.ts';
 import { graph, metricTable, stat } from '../../../platform/dashboards/panels.ts';
 import { type DashboardSettings, maxBy } from '../../../platform/dashboards/promql.ts';
@@ -228,6 +229,7 @@ function labelsAndRuns(): Builder<Panel>[] {
         },
       ],
     }),
+    ...measureGraphs([{ metric: 'recalld_returned_documents_absent_ratio', width: 8, max: 1 }]),
     graph({
       title: 'Forbidden documents',
       description:

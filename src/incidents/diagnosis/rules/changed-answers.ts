@@ -65,6 +65,13 @@ export function changedAnswers(
     firstMoved: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
     ),
+    /**
+     * Share of the result lists that lost the earlier top document, among the lists whose earlier top document is still
+     * returned for some query.
+     */
+    firstGone: meanOf(
+      full.flatMap(({ old: [first = ''], now: is }) => (pool.has(first) ? (is.includes(first) ? 0 : 1) : [])),
+    ),
     /** Mean number of documents per result list, over queries with results in both runs. */
     length:
       full.length === 0

@@ -48,6 +48,8 @@ export interface Observations {
   readonly storeAgreement: ObservedAgreement | null;
   /** Share of missed documents whose stored vector does not match their text. */
   readonly missedVectors: ObservedShare | null;
+  /** Share of the returned documents that the store does not have. */
+  readonly returnedAbsent: ObservedShare | null;
   readonly canary: ObservedCanary | null;
   /** Differences between index and manifest, by kind; empty if no index checks are configured. */
   readonly index: readonly WrongShare[];

@@ -99,16 +99,21 @@ const DISORDERED = 0.15;
  * because the share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
+/** The order also counts as changed if lists lost their top document this many times as often as other documents. */
+const TIMES_OTHERS = 2;
 /** Minimum share of earlier documents that are still returned; the order of fewer documents is not meaningful. */
 const ENOUGH_KEPT = 0.4;
 
-function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
+function readOrder({ disorder, firstMoved, firstGone, kept }: ChangedAnswers, usual: number): Sign[] {
   if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
   const isFirstMoved = firstMoved !== null && firstMoved >= FIRST_MOVED + (1 - usual) / 2;
-  const isChanged = isFirstMoved || disorder >= DISORDERED + (1 - usual) / 4;
+  const isFirstGone = firstGone !== null && firstGone >= FIRST_MOVED && firstGone >= TIMES_OTHERS * (1 - kept);
+  const isChanged = isFirstMoved || isFirstGone || disorder >= DISORDERED + (1 - usual) / 4;
   const first = isFirstMoved
     ? ` In ${percentage(firstMoved)} of the result lists, the earlier top document moved down.`
-    : '';
+    : isFirstGone
+      ? ` ${percentage(firstGone)} of the result lists no longer contain their earlier top document.`
+      : '';
   const sentence = `Among the documents that are still returned for a query, ${percentage(disorder)} of the pairs are in reversed order.${first}`;
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }

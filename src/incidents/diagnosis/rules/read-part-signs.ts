@@ -42,13 +42,14 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
 export function readPartSigns(observed: Observations): Sign[] {
-  const { store, annRecall, storeAgreement, missedVectors, canary, arrivals, deployments } = observed;
+  const { store, annRecall, storeAgreement, missedVectors, returnedAbsent, canary, arrivals, deployments } = observed;
   const { density, topics, sentinel, ownWork } = observed;
   return [
     ...readStore(store),
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
     ...(storeAgreement === null ? [] : readAgreement(storeAgreement)),
     ...(missedVectors === null ? [] : readMissedVectors(missedVectors)),
+    ...(returnedAbsent === null ? [] : readReturned(returnedAbsent)),
     ...(canary === null ? [] : [readCanary(canary)]),
     ...readIndex(observed.index),
     ...readArrivals(arrivals, observed.index),
@@ -128,6 +129,18 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
   const values = { before, now: value, unit: 'share' } as const;
   if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence, values)];
   return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];
+}
+
+/** Minimum rise in the share of returned documents that the store lacks; a few may be deleted before the look-up. */
+const MORE_ABSENT = 0.02;
+
+/** Without an earlier value, the service may always have returned ids that differ from those in the store. */
+function readReturned({ before, value, ciLow, n }: ObservedShare): Sign[] {
+  if (before === null) return [];
+  const sentence = `The store does not have ${percentage(value)} of ${n} documents that the run returned; previously, it did not have ${percentage(before)}.`;
+  const values = { before, now: value, unit: 'share' } as const;
+  if (value >= before + MORE_ABSENT && ciLow > before) return [sign('returned_documents', 'absent', sentence, values)];
+  return value <= before && before < 1 ? [sign('returned_documents', 'stored', sentence, values)] : [];
 }
 
 function readCanary({ median, least, verdict }: ObservedCanary): Sign {

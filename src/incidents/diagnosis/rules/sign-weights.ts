@@ -25,6 +25,7 @@ export const answersAsBefore: SignWeights = {
   variety: { collapsed: -4 },
   store_agreement: { fell_near: -2, fell_far: -2.5, rose: -2 },
   missed_vectors: { foreign: -3 },
+  returned_documents: { absent: -2 },
   ...textsAsBefore,
 };
 
@@ -32,6 +33,7 @@ export const answersAsBefore: SignWeights = {
 export const documentsAsBefore: SignWeights = {
   labels: { many_gone: -3, some_gone: -1, alive: 0.5 },
   store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
+  returned_documents: { absent: -2.5 },
 };
 
 /** Weights of signs that occur only when the retriever fails. A failing retriever hides other faults. */

@@ -101,6 +101,8 @@ export const signStates = {
    * texts.
    */
   missed_vectors: ['own', 'foreign'],
+  /** Whether the store has the documents that the run returned. */
+  returned_documents: ['stored', 'absent'],
   /** Documents in the store compared with the manifest, if one is configured. */
   index_documents: ['whole', 'missing'],
   /** Whether stored documents are returned for their own text. */

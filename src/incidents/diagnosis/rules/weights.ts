@@ -102,6 +102,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { filter: 4, candidates: 0.3, later: -2.5 },
     store_agreement: { as_before: -3, fell_near: 1.5, fell_far: -0.5, rose: -3 },
     missed_vectors: { own: 0.3, foreign: -3 },
+    returned_documents: { absent: -3 },
   },
   index_parameters: {
     ...answered,
@@ -127,6 +128,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: -3, fell_near: 3.5, fell_far: 0.5, rose: -3 },
     missed_vectors: { own: 0.3, foreign: -3 },
+    returned_documents: { absent: -3 },
     segment: { several: -1.5 },
   },
   index_lost_documents: {
@@ -154,6 +156,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: 0.7, fell_near: -2, fell_far: -3, rose: -1 },
     missed_vectors: { foreign: -1.5 },
+    returned_documents: { absent: -2.5 },
   },
   index_behind: {
     ...answersAsBefore,
@@ -184,6 +187,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.5, filter: -1.5, later: -2 },
     store_agreement: { as_before: 0.3, fell_near: -2, fell_far: -2.5, rose: -1 },
     missed_vectors: { foreign: -1 },
+    returned_documents: { absent: -1.5 },
   },
   ids_renamed: {
     ...answered,
@@ -206,6 +210,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.5, filter: -2, later: -2 },
     // Returned ids that do not exist in the store count as documents that are not among the nearest.
     store_agreement: { as_before: 0.3, rose: -2 },
+    returned_documents: { absent: 2.5 },
   },
   old_index: {
     ...answered,
@@ -228,6 +233,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: 0.3, fell_near: -0.5, rose: -1 },
     missed_vectors: { foreign: -1.5 },
+    returned_documents: { stored: -1, absent: 4.5 },
   },
   split_index: {
     ...answered,
@@ -242,6 +248,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { fell_near: 0.3, fell_far: 0.3, rose: -2 },
     missed_vectors: { foreign: -1.5 },
+    returned_documents: { absent: 1.5 },
     common_document: { rose: -2 },
   },
   one_segment: {
@@ -255,6 +262,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     canary: { changed: -3 },
     store_agreement: { as_before: -1, fell_far: 0.5, rose: -1.5 },
     missed_vectors: { foreign: -1.5 },
+    returned_documents: { absent: -1 },
     common_document: { rose: -1 },
   },
   random_answers: {

@@ -23,11 +23,13 @@ const embedder: Embedder = {
   }),
 };
 
+const aChunk = (id: string) => ({ id, version: null, content: id.split('-')[0] ?? null });
+
 /** Query n finds the documents n0 to n39; those with its number are the nearest. */
 const nearby: VectorStore = scriptedStore({
   nearest: ({ vector, k }) =>
     ok(neighbours(...Array.from({ length: k }, (_, rank) => [`${vector[0]}-${rank}`, 1 - rank / 100] as const))),
-  chunks: (ids) => ok(ids.map((id) => ({ id, version: null, content: id.split('-')[0] ?? null }))),
+  chunks: (ids) => ok(ids.map(aChunk)),
 });
 
 const answers = (ranks: readonly number[], missed: readonly string[] = []): AnsweredQuery[] =>
@@ -38,7 +40,10 @@ const answers = (ranks: readonly number[], missed: readonly string[] = []): Answ
     missed: query === 0 ? missed : [],
   }));
 
-async function compared(answered: readonly AnsweredQuery[], parts: { store?: VectorStore; embedder?: Embedder } = {}) {
+async function compared(
+  answered: readonly AnsweredQuery[],
+  parts: { store?: VectorStore; embedder?: Embedder | null } = {},
+) {
   const clock = new SteerableClock();
   const name = `docs-${(pipelines += 1)}`;
   const db = createDb(database.pool);
@@ -72,6 +77,18 @@ describe('golden results compared with the store', () => {
     expect(latest('missed_foreign_ratio')?.newest).toMatchObject({ value: 1, n: 3 });
     const own = await compared(answers([5, 6], ['0-0', '1-0', '2-0']));
     expect(own('missed_foreign_ratio')?.newest).toMatchObject({ value: 0, n: 3 });
+  });
+
+  it('counts returned documents that the store does not have, even without an embedder', async () => {
+    const store = {
+      ...nearby,
+      chunks: scriptedStore({ chunks: (ids) => ok(ids.filter((id) => !id.startsWith('3')).map(aChunk)) }).chunks,
+    };
+    const latest = await compared(answers([0, 1]), { store });
+    expect(latest('returned_absent_ratio')?.newest).toMatchObject({ value: 0.1, n: 20, details: { run_id: 'run-1' } });
+    const alone = await compared(answers([0, 1]), { embedder: null });
+    expect(alone('returned_absent_ratio')?.newest).toMatchObject({ value: 0, n: 20 });
+    expect(alone('store_agreement')).toBeUndefined();
   });
 
   it.each([

@@ -20,6 +20,7 @@ const unchanged: ChangedAnswers = {
   keptOfThere: 1,
   disorder: 0,
   firstMoved: 0,
+  firstGone: 0,
   length: { before: 10, now: 10 },
   cut: null,
   renamed: null,
@@ -88,6 +89,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     store: { before: 1000, now: 1000 },
     storeAgreement: null,
     missedVectors: null,
+    returnedAbsent: null,
     annRecall: { before: 0.98, value: 0.98, ciLow: 0.97, ciHigh: 0.99, n: 200, k: 10 },
     index: [],
     arrivals: null,
@@ -188,6 +190,24 @@ describe('a diagnosis', () => {
     ['ranking', { answers: { ...fallen, disorder: 0.5 } }],
     // Only the first document moved, to the fifth rank.
     ['ranking', { answers: { ...fallen, disorder: 0.09, firstMoved: 1 } }],
+    // For example, the list begins with the second result.
+    ['ranking', { answers: { ...fallen, kept: 0.9, keptOfThere: 0.9, firstGone: 0.98 } }],
+    // Some returned documents are not in the store, so the retriever does not search the store.
+    [
+      'old_index',
+      {
+        answers: { ...fallen, kept: 0.7, keptOfThere: 0.8, vanished: 30, appeared: 5 },
+        returnedAbsent: { before: 0, value: 0.06, ciLow: 0.03, ciHigh: 0.1, n: 150 },
+      },
+    ],
+    // The service always returned ids of its own.
+    [
+      'filter',
+      {
+        answers: { ...fallen, kept: 0.7, keptOfThere: 0.95, vanished: 60, appeared: 5 },
+        returnedAbsent: { before: 1, value: 1, ciLow: 0.98, ciHigh: 1, n: 150 },
+      },
+    ],
     [
       'one_segment',
       {
