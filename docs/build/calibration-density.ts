@@ -82,7 +82,7 @@ function densityParagraphs(result: DensityResult): string[] {
       '- If traffic consists of few distinct queries, density starts above 1, because queries with equal scores have tied ranks. With such traffic, recalld detects changes later, but false alerts do not become more frequent.',
       "- A moderate change in the mix of covered topics, which multiplies each topic's popularity by exp(0.5 z) with a standard normal z, almost never causes a page. A large change of the mix, with exp(z) as the factor, can cause a page.",
       '- If the embedding model changes, the embedding canary detects the change in the first hour, before any page.',
-      '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. Unless chunks are missing, recalld reports the cause of such an alert as a content gap with low confidence.',
+      '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. If the affected queries resemble known queries and no chunks are missing, recalld reports a content gap with low confidence.',
     ].join('\n'),
     measuredBy(result.provenance),
   ];
@@ -102,7 +102,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   return [
     '## Dense vectors',
     'The scenarios in this section use the same queries about Wikipedia articles, but embed them with a neural sentence encoder (512 dimensions). In *repeated questions* scenarios, each query is repeated many times unchanged; in the other scenarios, each query has four wordings. The store lacks six of the articles. Six other articles are in the store, but no query asks about them before the simulated change. The popularity of articles is log-normal; the standard deviation of its logarithm is 0.8.',
-    'The next table compares candidate scores of a query. It shows how well each score separates covered from uncovered queries: the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the score *nearest minus half of the mean to the store* ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
+    'The next table shows how well candidate scores of a query separate covered from uncovered queries. Its cells contain the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the score *nearest minus half of the mean to the store* ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['Scenario', 'Chunks', ...candidates],
       scores.map(({ world, chunks, auc }) => [
@@ -185,10 +185,10 @@ function strongParagraphs(results: readonly StrongResult[]): string[] {
   return [
     '## A strong encoder',
     'The scenarios in this section use vectors of all-MiniLM-L6-v2 (384 dimensions, stored as one byte per dimension) for two corpora: the Wikipedia articles and their queries in English, Spanish and German; and 92 English research papers on viruses, cut into passages, with queries that annotators wrote ([COVID-QA](https://github.com/deepset-ai/COVID-QA)). The encoder was trained on English; Spanish and German show what happens if an encoder does not fit the language. All papers are about one subject, so if the store lacks a paper, passages of other papers are still close to the queries about it.',
-    `Comparisons with \`recalld drift\` use ${looks[0]?.reference ?? 0} baseline queries, ${looks[0]?.current ?? 0} current queries and alpha ${looks[0]?.alpha ?? 0}. The goal is that recalld reports a change in at most ${percent(STRONG_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(STRONG_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(STRONG_BARS.calls[20])} if a fifth is uncovered. In the worst scenarios, the shares were ${percent(none)}, ${percent(tenth)} and ${percent(fifth)}, respectively, so the goal was ${met(areLooksMet)}.`,
+    `Comparisons with \`recalld drift\` use ${looks[0]?.reference ?? 0} baseline queries, ${looks[0]?.current ?? 0} current queries and alpha ${looks[0]?.alpha ?? 0}. The goal is that recalld reports a change in at most ${percent(STRONG_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(STRONG_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(STRONG_BARS.calls[20])} if a fifth is uncovered. In the worst scenarios, recalld reported a change in ${percent(none)} (nothing changed), ${percent(tenth)} (a tenth) and ${percent(fifth)} (a fifth) of the comparisons, so the goal was ${met(areLooksMet)}.`,
     lookTable(looks),
     results.map((result) => measuredBy(result.looks.provenance)).join('\n'),
-    `For the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. In the worst scenario, an alert fired in ${percent(soon)} of the streams, so the goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. In streams without a change, ${pages} pages occurred.`,
+    `For the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. In the worst scenario, an alert fired in ${percent(soon)} of the streams, so the goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. In streams without a change, ${pages} false pages occurred.`,
     table(
       ['Scenario', 'Change', 'Streams', 'Density', 'Alert within 3 days', 'Page within 14 days', 'Hours to the page'],
       changed.map(({ world, change, streams, density, alertedInThreeDays, levels }) => [
@@ -236,7 +236,7 @@ function lookParagraphs({ provenance, looks }: LookResult): string[] {
     (none ?? 1) <= DENSE_BARS.calls[0] && (tenth ?? 0) >= DENSE_BARS.calls[10] && (fifth ?? 0) >= DENSE_BARS.calls[20];
   const [first] = looks;
   return [
-    `Each run of \`recalld drift\` compares ${first?.reference ?? 0} baseline queries with ${first?.current ?? 0} current queries at alpha ${first?.alpha ?? 0}; a different article is missing in each comparison. The goal is that recalld reports a change in at most ${percent(DENSE_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(DENSE_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(DENSE_BARS.calls[20])} if a fifth is uncovered. In the worse of the two scenarios, the shares were ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}, respectively, so the goal was ${met(isMet)}.`,
+    `Each run of \`recalld drift\` compares ${first?.reference ?? 0} baseline queries with ${first?.current ?? 0} current queries at alpha ${first?.alpha ?? 0}; a different article is missing in each comparison. The goal is that recalld reports a change in at most ${percent(DENSE_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(DENSE_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(DENSE_BARS.calls[20])} if a fifth is uncovered. In the worse of the two scenarios, recalld reported a change in ${percent(none ?? Number.NaN)} (nothing changed), ${percent(tenth ?? Number.NaN)} (a tenth) and ${percent(fifth ?? Number.NaN)} (a fifth) of the comparisons, so the goal was ${met(isMet)}.`,
     lookTable(looks),
     measuredBy(provenance),
   ];

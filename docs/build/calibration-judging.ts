@@ -42,7 +42,7 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
   const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
   return [
     '## Intervals',
-    `The simulated live traffic has ${sessions} sessions, of which a fifth is sampled. Queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades. Each row of the table has another number of graded queries or another weighted kappa of the judge. The first number in a cell is the share of 95 % intervals that contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to the width without the judge. ${short.length === 0 ? `Each of the ${cells.length} simulated shares is at least ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any of the judges, intervals are at most ${MAX_WIDTH} times as wide as without a judge.` : `More than ${MAX_WIDTH} times as wide as without the judge: ${wide.map(inWords).join('; ')}.`}`,
+    `The simulated live traffic has ${sessions} sessions, of which a fifth is sampled. Queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades. The rows of the table differ in the number of graded queries and in the weighted kappa of the judge. The first number in a cell is the share of 95 % intervals that contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to the width without the judge. ${short.length === 0 ? `Each of the ${cells.length} simulated shares is at least ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any of the judges, intervals are at most ${MAX_WIDTH} times as wide as without a judge.` : `More than ${MAX_WIDTH} times as wide as without the judge: ${wide.map(inWords).join('; ')}.`}`,
     table(
       [
         'Queries graded by people',
@@ -138,7 +138,7 @@ function worstDrops({ quiet, changed }: DropsResult): string {
   const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
   const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
   const decided = Math.min(confirmed, takenBack);
-  return `${percent(called)} of the drops are detected (${goal(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${goal(decided >= MIN_CALLED)}). recalld opens ${decimal(calls)} false tickets a year. A false ticket leads to a page only if people confirm the drop: ${decimal(pages)} false pages a year (${goal(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a page within ten days, for a drop that did not occur (${goal(blamed === 0)})`;
+  return `${percent(called)} of the drops are detected in time (${goal(called >= MIN_CALLED)}), and people decide on ${percent(decided)} of the drops in time (${goal(decided >= MIN_CALLED)}). recalld opens ${decimal(calls)} false tickets a year. A false ticket leads to a page only if people confirm the drop: ${decimal(pages)} false pages a year (${goal(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a false page within ten days (${goal(blamed === 0)})`;
 }
 
 /** `unseen` has streams that the rule was not tuned on. */
@@ -184,7 +184,7 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
     ),
     'A stream counts in both *confirmed* and *rejected* if people first confirm a drop and then reject it after more grades.',
     measuredBy(provenance),
-    `The rule that detects drops was tuned on the streams in these tables. It was then tested on ${unseen.quiet[0]?.streams} other year-long streams and ${unseen.changed[0]?.streams} other streams for each change. In the worst of these other scenarios, ${worstDrops(unseen)}.`,
+    `The rule that detects drops was tuned on the streams in these tables. The rule was then tested on ${unseen.quiet[0]?.streams} other year-long streams and ${unseen.changed[0]?.streams} other streams for each change. In the worst of these other scenarios, ${worstDrops(unseen)}.`,
     measuredBy(unseen.provenance),
   ];
 }

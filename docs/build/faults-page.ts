@@ -69,7 +69,7 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     return [
       `## ${title}`,
       run,
-      `Nothing was wrong in these worlds, so no incident should open: there were ${opened}. Quiet worlds have the same combinations of corpora, retrievers and stores as the test split.`,
+      `Nothing is wrong in quiet worlds, so no incident should open. There were ${opened}. Quiet worlds have the same combinations of corpora, retrievers and stores as the test split.`,
     ];
   const rows: [string, string][] = [
     ['high-confidence diagnoses that were correct', percent(summary.byConfidence.high)],

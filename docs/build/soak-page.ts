@@ -34,7 +34,7 @@ function sectionOf(result: SoakResult): string[] {
   const sentAgain = Object.values(refusals).reduce((sum, count) => sum + count, 0);
   return [
     `## ${titles[queue]}`,
-    `Measured by ${code(provenance.command)} (seed ${provenance.seed}) on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}). Killed processes: ${killed.join(', ')}. Requests without a response, or with 503: ${sentAgain}.`,
+    `Measured by ${code(provenance.command)} (seed ${provenance.seed}) on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}). Number of kills: ${killed.join(', ')}. ${sentAgain} requests got no response, or a response with status 503.`,
     table(ledgerHead, ledgerRows(result)),
     table(['Request', 'Responses', 'p50, ms', 'p99, ms'], latencyRows(result)),
     table(['Resident set', 'After a quarter, MB', 'At the end, MB'], memoryRows(result)),
