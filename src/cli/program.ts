@@ -22,7 +22,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   migrate: {
-    does: "Migrate the database to this version's schema. An embedded database is migrated at each start.",
+    does: "Migrate the database to this version's schema. recalld migrates an embedded database at each start.",
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   config: {
@@ -70,7 +70,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../live/edge/isolation-command.ts')).isolationCommand,
   },
   judge: {
-    does: 'Review the judgments on live queries, both those of a model and those of people.',
+    does: 'Review the judgments of live queries by models and by people.',
     load: async () => (await import('../judging/edge/judge-commands.ts')).judgeCommand,
   },
   shadow: {
@@ -78,7 +78,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../experiments/edge/commands.ts')).shadowCommand,
   },
   variants: {
-    does: 'Compare service variants by user feedback.',
+    does: 'Compare variants of the service by user feedback.',
     load: async () => (await import('../experiments/edge/commands.ts')).variantsCommand,
   },
   keys: {
@@ -106,7 +106,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../golden/edge/commands/baselines.ts')).baselinesCommand,
   },
   checks: {
-    does: 'Show the status of every check; exit 1 if one is critical. With --history, show when check states changed and why.',
+    does: 'Show the status of every check; exit 1 if one is critical. With --history, show when verdicts changed and why.',
     load: async () => (await import('../checks/edge/checks-command.ts')).checksCommand,
   },
   report: {
@@ -142,7 +142,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../density/edge/drift-command.ts')).driftCommand,
   },
   topics: {
-    does: 'List live query topics that the store does not cover.',
+    does: 'List topics of live queries that the store does not cover.',
     load: async () => (await import('../density/edge/density-commands.ts')).topicsCommand,
   },
   eval: {
@@ -193,8 +193,9 @@ function applyToTree(command: CommandUnknownOpts): void {
   for (const child of command.commands) applyToTree(child);
 }
 
+/** Describes an option; shows no default that means that the option is not set. */
 function optionDescription(option: Option): string {
-  const shown =
-    option.defaultValue === false ? Object.assign(Object.create(option), { defaultValue: undefined }) : option;
+  const isUnset = ['false', 'null', '{}'].includes(JSON.stringify(option.defaultValue));
+  const shown = isUnset ? Object.assign(Object.create(option), { defaultValue: undefined }) : option;
   return new Help().optionDescription(shown as Option);
 }
