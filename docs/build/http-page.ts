@@ -9,18 +9,18 @@ const rules = `Requests and responses are JSON, names are in snake case, and tim
 same endpoints for machines, with every nested field.
 
 - **Keys.** Send \`Authorization: Bearer KEY\`; create a key with \`recalld keys create --scope SCOPE\`. The scope \`admin\`
-  allows everything. A daemon that has an embedded database and listens only on loopback accepts requests
-  without a key.
+  allows everything. A daemon that uses the embedded database and listens only on loopback accepts requests
+  without a key, unless \`server.oidc\` or \`server.trusted_proxies\` is set.
 - **Errors** are problem documents (RFC 9457) with a stable \`code\` and one sentence in \`detail\`; see
   [errors.md](errors.md). An unknown name or id returns 404.
 - **Lists** are paged: \`items\` contains one page of at most \`limit\` items. \`next_cursor\` is the \`cursor\` of the next page, and null on the last page.
 - **No stale values.** If a score or measurement is older than three intervals of its schedule, the response contains
-  null and a note that it is too old, and the check is never \`ok\`.
+  null and a note that it is too old. A check on such a value is never \`ok\`.
 - **Request ids.** Every response contains an \`X-Request-Id\`: the id from the request, or a new id.
 - **Limits.** A body may have up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. An address that sends
-  20 different wrong keys within a minute gets 429 for further unknown keys; previously valid keys still work.
+  20 different wrong keys within a minute gets 429 for further unknown keys; keys that were valid before still work.
   Responses with 429 or 503 include \`Retry-After\`.
-- **Repeated objects** are listed once. Later tables name the endpoint and field where they are listed.`;
+- **Repeated fields.** The fields of an object are listed once; later lists link to the first.`;
 
 const example = `\`\`\`sh
 recalld=http://127.0.0.1:8321
@@ -54,7 +54,14 @@ export function httpPage(): Page {
 }
 
 /** The first place that lists an object with several fields, or a long list of values. */
-type Listed = Map<string, { readonly endpoint: Endpoint; readonly path: string }>;
+interface ListedPlace {
+  readonly endpoint: Endpoint;
+  readonly path: string;
+  /** Signature of each field of the object; empty for a list of values. */
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+type Listed = Map<string, ListedPlace>;
 
 function endpointText(endpoint: Endpoint, listed: Listed): string[] {
   const { query, body } = endpoint;
@@ -97,8 +104,12 @@ function answersOf({ responses }: Endpoint, place: Place): string[] {
     const before = listedBefore(item ?? schema, '', 1, place);
     const head = item === null ? statuses : `${statuses} Each item:`;
     if (before !== '') return [`${head} ${before}`];
-    const answered = fieldsOf(item ?? schema, '', 1, place);
-    return answered.length === 0 ? [statuses] : [head, bullets(answered)];
+    const base = baseOf(item ?? schema, place);
+    const answered = fieldsOf(item ?? schema, '', 1, place).filter(
+      ({ path }) => base?.fields.has(path.split(/[.[]/)[0] ?? '') !== true,
+    );
+    if (answered.length === 0) return [base === null ? statuses : `${head} Same fields as ${linkTo(base, place)}.`];
+    return [base === null ? head : `${head} Same fields as ${linkTo(base, place)}, and:`, bullets(answered)];
   });
 }
 
@@ -128,6 +139,8 @@ const DEEPEST = 3;
 /** An object with fewer fields, or an enumeration with fewer values, is shorter than a link. */
 const FEW_FIELDS = 3;
 const FEW_VALUES = 4;
+/** An object with fewer fields is listed again with the additional fields of a larger object. */
+const FEW_BASE_FIELDS = 5;
 
 function fieldsOf(schema: JsonSchema, prefix: string, depth: number, place: Place): Field[] {
   const required = new Set(schema.required ?? []);
@@ -147,7 +160,8 @@ function fieldsOf(schema: JsonSchema, prefix: string, depth: number, place: Plac
  * them, if they are too deep, or if no place has listed them yet; in the last case, the function records `path` as the
  * first place.
  */
-function listedBefore(schema: JsonSchema, path: string, depth: number, { endpoint, listed }: Place): string {
+function listedBefore(schema: JsonSchema, path: string, depth: number, place: Place): string {
+  const { endpoint, listed } = place;
   const inner = innerOf(schema);
   const values = branches(schema).flatMap((branch) => [
     ...(branch.enum ?? []),
@@ -159,13 +173,30 @@ function listedBefore(schema: JsonSchema, path: string, depth: number, { endpoin
   const signature = JSON.stringify(inner === null ? values : { ...inner.schema, description: '' });
   const first = listed.get(signature);
   if (first === undefined) {
-    listed.set(signature, { endpoint, path: `${path}${inner?.mark ?? ''}` });
+    const fields = inner === null ? new Map<string, string>() : signaturesOf(inner.schema);
+    listed.set(signature, { endpoint, path: `${path}${inner?.mark ?? ''}`, fields });
     return '';
   }
-  const what = `Same ${inner === null ? 'values' : 'fields'} as`;
-  return first.endpoint === endpoint
-    ? `${what} ${code(first.path)} above.`
-    : `${what} ${first.path === '' ? '' : `${code(first.path)} in `}[${nameOf(first.endpoint)}](#${anchorOf(first.endpoint)}).`;
+  return `Same ${inner === null ? 'values' : 'fields'} as ${linkTo(first, place)}.`;
+}
+
+function linkTo({ endpoint, path }: ListedPlace, place: Place): string {
+  if (endpoint === place.endpoint) return `${code(path)} above`;
+  return `${path === '' ? '' : `${code(path)} in `}[${nameOf(endpoint)}](#${anchorOf(endpoint)})`;
+}
+
+function signaturesOf({ properties = {} }: JsonSchema): Map<string, string> {
+  return new Map(Object.entries(properties).map(([name, child]) => [name, JSON.stringify(child)]));
+}
+
+/** Returns the largest object of an earlier endpoint all of whose fields a response also has; null if there is none. */
+function baseOf(schema: JsonSchema, { endpoint, listed }: Place): ListedPlace | null {
+  const own = signaturesOf(schema);
+  const [base] = [...listed.values()]
+    .filter(({ endpoint: earlier, fields }) => earlier !== endpoint && fields.size >= FEW_BASE_FIELDS)
+    .filter(({ fields }) => [...fields].every(([name, signature]) => own.get(name) === signature))
+    .toSorted((a, b) => b.fields.size - a.fields.size);
+  return base ?? null;
 }
 
 /** The id that a browser gives the heading of an endpoint. */

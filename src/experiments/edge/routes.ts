@@ -21,7 +21,7 @@ export const experimentEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/shadows',
-    tag: 'golden',
+    tag: 'experiments',
     summary: 'Reports whether the shadows of a pipeline are better or worse, and when there will be enough evidence.',
     scope: 'read',
     pipelines: 'named',
@@ -34,7 +34,7 @@ export const experimentEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/variants',
-    tag: 'status',
+    tag: 'experiments',
     summary: 'Reports whether sessions are split between the variants as declared, and which variant users prefer.',
     scope: 'read',
     pipelines: 'named',

@@ -58,9 +58,11 @@ function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
 
 export const endpointTags = {
   ingest: 'Live queries and feedback.',
-  status: 'Status of pipelines, checks and feedback.',
+  status: 'Status of pipelines, checks, feedback and indexes.',
+  incidents: 'Incidents and silences.',
   golden: 'Golden sets, runs, comparisons and baselines.',
-  changes: 'Deployments, and the audit log.',
+  experiments: 'Shadows and variants.',
+  changes: 'Deployments and the audit log.',
   judging: 'Judgments of live queries.',
   density: 'Store coverage of live queries.',
   privacy: 'Erasure of queries and users.',

@@ -51,7 +51,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/incidents',
-    tag: 'status',
+    tag: 'incidents',
     summary: 'Incidents and their likely causes, newest first. An incident without `closed_at` is open.',
     scope: 'read',
     pipelines: 'list',
@@ -62,7 +62,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/incidents/{id}',
-    tag: 'status',
+    tag: 'incidents',
     summary: 'An incident with its notes.',
     scope: 'read',
     pipelines: 'id',
@@ -73,7 +73,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/v1/incidents/{id}/acknowledge',
-    tag: 'changes',
+    tag: 'incidents',
     summary: 'Acknowledge an incident.',
     scope: 'admin',
     pipelines: 'id',
@@ -84,7 +84,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/v1/incidents/{id}/notes',
-    tag: 'changes',
+    tag: 'incidents',
     summary: 'Add a note to an incident.',
     scope: 'admin',
     pipelines: 'id',
@@ -95,7 +95,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/v1/incidents/{id}/mark',
-    tag: 'changes',
+    tag: 'incidents',
     summary: 'Mark the diagnosed cause of an incident as right or wrong.',
     scope: 'admin',
     pipelines: 'id',
@@ -106,7 +106,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/incidents/reliability',
-    tag: 'status',
+    tag: 'incidents',
     summary: 'How often users marked the diagnosed cause as right, by confidence.',
     scope: 'read',
     pipelines: 'list',

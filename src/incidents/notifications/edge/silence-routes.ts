@@ -13,7 +13,7 @@ export const silenceSchema = z.object({
   id: z.string(),
   pipeline: z.string(),
   starts_at: z.iso.datetime(),
-  ends_at: z.iso.datetime().describe('Exclusive.'),
+  ends_at: z.iso.datetime().describe('End of the silence (exclusive).'),
   reason: z.string(),
   created_at: z.iso.datetime(),
   created_by: z.string().describe('The API key or the person who added the silence.'),
@@ -21,7 +21,7 @@ export const silenceSchema = z.object({
 
 const newSilence = z.strictObject({
   pipeline: identifier.describe('Name of a pipeline in the config.'),
-  starts_at: timestamp.optional().describe('Default: now.'),
+  starts_at: timestamp.optional().describe('Start of the silence; default: now.'),
   ends_at: timestamp.describe('End of the silence, at most 90 days after its start.'),
   reason: shortText.describe('Reason for the silence, shown to other users.'),
 });
@@ -38,7 +38,7 @@ export const silenceEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/silences',
-    tag: 'status',
+    tag: 'incidents',
     summary: 'Current and planned silences, sorted by start.',
     scope: 'read',
     pipelines: 'list',
@@ -49,7 +49,7 @@ export const silenceEndpoints: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/v1/silences',
-    tag: 'changes',
+    tag: 'incidents',
     summary: 'Silence a pipeline: suppress its messages and alerts.',
     scope: 'admin',
     pipelines: 'named',
@@ -59,7 +59,7 @@ export const silenceEndpoints: readonly Endpoint[] = [
   {
     method: 'delete',
     path: '/v1/silences/{id}',
-    tag: 'changes',
+    tag: 'incidents',
     summary: 'End a silence now. recalld then sends messages about incidents that are still open.',
     scope: 'admin',
     pipelines: 'id',
