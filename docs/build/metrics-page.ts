@@ -15,6 +15,8 @@ interface Group {
   readonly title: string;
   readonly about: string;
   readonly holds: RegExp;
+  /** A sentence that `about` states once for all metrics of the group. */
+  readonly omits?: string;
 }
 
 const scores = new RegExp(`^recalld_golden_(${[...goldenMeasures, ...gainMeasures].join('|')})(_ci_low|_ci_high)?$`);
@@ -24,8 +26,9 @@ const groups: readonly Group[] = [
   {
     title: 'Golden scores',
     about:
-      'Scores of the latest completed run of each golden set, by segment and cut-off, with 95 % confidence intervals of the mean.',
+      'Scores of the latest completed run of each golden set, by segment and cut-off, with 95 % confidence intervals of the mean. Scores cover all judged queries; queries that failed or returned no results count as 0.',
     holds: scores,
+    omits: ' Covers all judged queries; queries that failed or returned no results count as 0.',
   },
   {
     title: 'Golden runs',
@@ -36,13 +39,39 @@ const groups: readonly Group[] = [
   {
     title: 'Checks',
     about:
-      'Thresholds are exported as metrics, so alert rules compare series with series and only the config states the thresholds.',
+      'recalld exports thresholds as metrics, so that alert rules compare series with series, and only the config contains the thresholds.',
     holds: /^recalld_(check|threshold)/,
+  },
+  {
+    title: 'Query density',
+    about: 'How well the documents in the store cover live queries, compared with a baseline.',
+    holds: /^recalld_(query_(density|uncovered)|density|repeat_density|topics)/,
+  },
+  {
+    title: 'Judged live relevance',
+    about: 'Scores of live queries, from the grades of a judge and of people, and the quality of these grades.',
+    holds:
+      /^recalld_(live_(judged|ndcg|precision|hit_rate|mrr|drop)|episode_(judged|hit_rate)|rewrite_(judged|gain)|judge_|human_|evaluation_)/,
   },
   {
     title: 'Live traffic',
     about: 'Counters and histograms belong to the process that received the traffic: sum them over replicas.',
-    holds: /^recalld_(quer(y|ies)|feedback|ingest)_/,
+    holds: /^recalld_(quer(y|ies)|feedback|ingest|live|episode|rewrite|trace|redaction)_/,
+  },
+  {
+    title: 'Store, index and embedder',
+    about: 'Probes of the vector store, its index and the embedder, and the comparison of the store with its manifest.',
+    holds: /^recalld_(store|index|ann|embed|missed_documents|probe)/,
+  },
+  {
+    title: 'Shadows and variants',
+    about: 'Comparisons of shadows and variants with their baselines.',
+    holds: /^recalld_(experiment|shadow|variant)/,
+  },
+  {
+    title: 'Diagnosis and notifications',
+    about: 'Diagnoses, notifications, and the normal ranges of measures that have no alert of their own.',
+    holds: /^recalld_(diagnosis|notifications|silenced|normal_range|measure_)/,
   },
   {
     title: 'recalld itself',
@@ -54,16 +83,15 @@ const groups: readonly Group[] = [
 const reading = `How to read the metrics:
 
 - **n.** Every golden score is a mean over *all* judged queries of its segment. A query that failed, timed out or returned nothing counts as 0. \`recalld_golden_scored_queries\` is n.
-- **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check uses the upper bound, so sampling noise
-  does not cause pages.
+- **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check on a score pages only if the whole interval is below the threshold,
+  so sampling noise does not cause pages.
 - **Withholding.** recalld does not export scores older than three intervals of their schedule (three days for manual sets);
   \`recalld_golden_scores_withheld\` is then 1. No value is ever NaN.
 - **Snapshot.** Gauges marked *stored* come from the latest database rows. Each process reads them into memory every
   10 seconds, so a scrape never waits for the database. \`recalld_snapshot_age_seconds\` is their age.
 - **Replicas.** Every replica exports the same *stored* values: aggregate with
   \`max by (pipeline, golden_set, segment, k) (...)\`, never \`sum\`. For metrics marked *process*, use \`sum\` over \`rate\`.
-- **OTLP.** With \`metrics.otlp: {url: ...}\`, every process also sends metrics via OTLP over HTTP as JSON, every \`interval_seconds\` and before it exits. Names and labels are the same and units are omitted, so the rules also work in a Prometheus with \`--web.enable-otlp-receiver\`; \`job\` is the \`service.name\`, \`recalld\`. \`send\` selects metrics
-  and [scores of live queries](../how-to/judging.md#send-scores-to-your-tracing-platform).
+- **OTLP.** With \`metrics.otlp: {url: ...}\`, every process also sends metrics via OTLP over HTTP as JSON, every \`interval_seconds\` and before it exits. They have the same names and labels, and no units, so the rules also work in a Prometheus with \`--web.enable-otlp-receiver\`. The label \`job\` is the \`service.name\`, \`recalld\`. The key \`send\` selects metrics, [scores of live queries](../how-to/judging.md#send-scores-to-your-tracing-platform).
 - **Scraping.** No metric has a label that Prometheus assigns to targets (\`job\`, \`instance\`, \`namespace\`), so
   \`honor_labels\` is not needed.
 
@@ -80,7 +108,7 @@ export function metricsPage(): Page {
   }));
   const sections = groups.flatMap((group) => {
     const members = metrics.filter((metric) => groups.find(({ holds }) => holds.test(metric.name)) === group);
-    return members.length === 0 ? [] : [`## ${group.title}`, group.about, metricTable(members)];
+    return members.length === 0 ? [] : [`## ${group.title}`, group.about, metricTable(members, group.omits)];
   });
   const labels = [...new Set(metrics.flatMap((metric) => metric.labels))];
   return generatedPage(
@@ -101,7 +129,7 @@ export function metricsPage(): Page {
   );
 }
 
-function metricTable(metrics: readonly Metric[]): string {
+function metricTable(metrics: readonly Metric[], omitted = ''): string {
   const rows = metrics
     .filter(({ name }) => !isBound(name))
     .map(({ name, type, source, labels, help, buckets }) => {
@@ -109,7 +137,12 @@ function metricTable(metrics: readonly Metric[]): string {
         metrics.some((metric) => metric.name === each),
       );
       const limits = buckets === undefined ? '' : ` Buckets: ${buckets.join(', ')}.`;
-      return [names.map(code).join('<br>'), `${type}, ${source}`, labels.map(code).join(', '), `${help}${limits}`];
+      return [
+        names.map(code).join('<br>'),
+        `${type}, ${source}`,
+        labels.map(code).join(', '),
+        `${help.replace(omitted, '')}${limits}`,
+      ];
     });
   return table(['Name', 'Type', 'Labels', 'Meaning'], rows);
 }
