@@ -8,13 +8,14 @@ import { code, generatedPage, type Page, table } from './page.ts';
 
 const intro = `Every route declares which scope it needs, and what it returns to an API key that is
 restricted to specific pipelines (\`recalld keys create --pipelines a,b\`). The server does not start if a route
-declares nothing.
+lacks this declaration.
 
 - Without a key, routes return 401, and pages redirect to the sign-in. With a key that lacks the scope, they return
   403 \`key_lacks_scope\`.
-- A key that is restricted to specific pipelines cannot see or change anything else. Requests with the names or ids of
-  other pipelines get the same response as requests with unknown ones: 404. Shadows belong to their pipeline.
-- Console pages and forms need a session, which has the scopes and the pipelines of the key that signed in.
+- A key that is restricted to specific pipelines cannot see or change anything else. If a request names another pipeline,
+  or an id in it, the response is the same as for an unknown name or id: 404. A key for a pipeline also covers its shadows.
+- Console pages and forms need a session. A session has the scopes and pipelines of the API key with which the user signed
+  in, or the scopes that the user's groups grant.
 - \`recalld mcp\` and other commands use the database directly and are not limited by keys.`;
 
 export function accessPage(): Page {
@@ -43,8 +44,8 @@ export function accessPage(): Page {
       ),
       '## Metrics',
       `\`/metrics\` requires a key only if \`server.metrics_protected\` is true. With a key that is restricted to specific
-pipelines, it returns only the series whose label \`pipeline\` names one of these pipelines or one of their shadows, plus the
-following metrics, which do not depend on pipelines:
+pipelines, it returns only the series whose label \`pipeline\` names one of these pipelines or their shadows. It also returns
+the following metrics, which do not depend on pipelines:
 ${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as those of jobs and rejected items, cover all
 pipelines together and are omitted.`,
     ],

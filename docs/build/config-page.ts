@@ -11,9 +11,9 @@ const rules = `- **Unknown keys** are errors; the message names the key that you
   an embedded database and no pipelines.
 - **\`\${VAR}\`** in a text is replaced with the environment variable; an unset variable is an error. The value is always text; for numbers
   and booleans, use the environment variables listed below.
-- **Secrets.** Keep them out of the file: write \`\${VAR}\`, or set the environment variable of the key. With the suffix \`_FILE\`, that variable is
-  instead the path of a file with the value. \`recalld config print\` hides secrets: in URLs it hides credentials and query values, and in
-  request bodies it hides fields with names such as \`api_key\` or \`token\`.
+- **Secrets.** Keep them out of the file: write \`\${VAR}\`, or set the environment variable of the key. For secrets and URLs, you can instead set
+  that variable with the suffix \`_FILE\` to the path of a file that contains the value. \`recalld config print\` hides secrets, arguments of
+  programs, credentials and query values in URLs, and fields such as \`api_key\` or \`token\` in request bodies.
 - **Durations** are numbers of minutes, hours or days: \`30m\`, \`24h\`, \`7d\`. A cron expression has five fields, or six if the first is seconds.`;
 
 export function configPage(): Page {
@@ -315,7 +315,10 @@ function typeOf(schema: JsonSchema): string {
   if (schema.type === 'integer') return `integer${boundsOf(schema)}`;
   if (schema.type === 'number') return `number${boundsOf(schema)}`;
   if (schema.prefixItems !== undefined) return `list of ${schema.prefixItems.length} numbers`;
-  if (schema.type === 'array') return ['list', ...childSchemas([schema], 0).map(typeOf)].join(' of ');
+  if (schema.type === 'array') {
+    const elements = childSchemas([schema], 0).map((one) => typeOf(one).replace(/^(?:integer|number)\b/, '$&s'));
+    return ['list', ...elements].join(' of ');
+  }
   if (schema.type === 'object') return ['mapping', ...childSchemas([schema], 'any').map(typeOf)].join(' to ');
   return schema.type === 'string' ? 'text' : String(schema.type);
 }

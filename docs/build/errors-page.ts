@@ -22,7 +22,7 @@ export function errorsPage(): Page {
     ['src/core/errors.ts'],
     [
       '# Errors',
-      'Commands print one sentence with the field, file or service and the fix, and exit with the code below. The HTTP API returns a problem document (RFC 9457) with the same sentence as `detail` and the code as `code`. A failed job is retried only if a retry may help.',
+      'A command prints one sentence that names the field, file or service and the fix, and exits with the exit code of the error. The HTTP API returns a problem document (RFC 9457) with the same sentence as `detail` and the code of the error as `code`. recalld retries a failed job only if a retry may help.',
       'Exit code 0 is success, 1 means that a check failed, and 70 is a bug in recalld.',
       table(['Code', 'Meaning', 'HTTP status', 'Exit code', 'Retried'], rows),
     ],

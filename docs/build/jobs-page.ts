@@ -19,17 +19,17 @@ export function jobsPage(): Page {
     [
       '# Jobs',
       'Each job has a BullMQ queue with the same name, in PostgreSQL or Redis. Delivery is at least once: if a worker dies, another worker runs the job again, so jobs are idempotent. Payloads contain ids, never query text.',
-      'If a scheduled start cannot be enqueued, recalld retries until the next start is due, then counts the missed start in `recalld_ticks_given_up_total`. After an outage, each job starts once.',
-      'Golden sets are scheduled by `cron` in the config: each tick creates a golden run and a `run-golden-set` job.',
+      'If recalld cannot enqueue a scheduled start, it retries until the next start is due, and then counts the missed start in `recalld_ticks_given_up_total`. After an outage, each job starts once, however many starts it missed.',
+      'The config sets the schedule of each golden set (`cron`). At each scheduled time, recalld creates a golden run and a `run-golden-set` job.',
       table(
         [
           'Job',
           'What it does',
           'Starts (UTC)',
-          'At a time, per process',
+          'Concurrent jobs per process',
           'Attempts',
-          'Longest run',
-          'Kept after its end',
+          'Time limit',
+          'Kept after the end',
         ],
         rows,
       ),
@@ -38,9 +38,7 @@ export function jobsPage(): Page {
 }
 
 function attemptsOf({ attempts, backoffMs }: JobDefinition<never>): string {
-  return attempts === 1
-    ? '1'
-    : `${attempts}, the first retry after ${duration(backoffMs / 1000)}, then twice as long each time`;
+  return attempts === 1 ? '1' : `${attempts}, after ${duration(backoffMs / 1000)}, then twice as long each time`;
 }
 
 function duration(seconds: number): string {

@@ -49,12 +49,12 @@ export function storesPage(): Page {
     ['test/fixtures/interop'],
     [
       '# Tested vector stores',
-      'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The suite passed against the stores in this table, which were installed and run. For stores with an HTTP API, `npm test` replays their responses.',
+      'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The suite passed against a running installation of each store in this table. For stores with an HTTP API, `npm test` replays the recorded responses.',
       table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
-      'For rows marked *monitoring*, the tests change documents in the store, and then check the reports of `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary.',
+      'In rows marked *monitoring*, the tests change documents in the store, and then check the reports of `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary. Rows marked *retriever* test the retriever of the same kind, and rows marked *collections* test collections in several forms.',
       ...courseParagraphs(),
       '## Not yet tested',
-      'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. The store itself has not been run. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
+      'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. We have not run the store itself. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
       table(
         ['store', 'official client', 'reason'],
         unmet.map((kind) => {
@@ -80,10 +80,10 @@ function courseParagraphs(): string[] {
     '## A published result',
     `The course [llm-zoomcamp](https://github.com/DataTalksClub/llm-zoomcamp/tree/main/cohorts/2025/03-evaluation/search_evaluation) published a hit rate@5 of ${hitRate} and an MRR@5 of ${mrr} for a search in Elasticsearch 8.4. recalld's retrievers send the same query:`,
     table(
-      ['retriever of', 'date', 'queries', 'hit rate@5', 'MRR@5', "the course's MRR@5", 'queries with ties', 'range'],
+      ['engine', 'date', 'queries', 'hit rate@5', 'MRR@5', "the course's MRR@5", 'queries with ties', 'range'],
       rows,
     ),
-    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, and the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over all their orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To measure it again, download two course files:",
+    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, and the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over all possible orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To repeat the measurement, download two files of the course:",
     `\`\`\`sh\n${courseVariable}=FOLDER npx vitest run --project interop test/interop/stores/course.test.ts  # FOLDER contains ${Object.values(courseFiles).join(' and ')}\n\`\`\``,
   ];
 }

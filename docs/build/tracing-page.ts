@@ -25,15 +25,15 @@ export function tracingPage(): Page {
           ({ framework, instrumentation }) =>
             `${instrumentation} does not export failed retrievals of ${framework}, so recalld cannot count them.`,
         ),
-      "LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order, but recalld stores the retriever's scores.",
-      `On ${collector.date}, each recording${without(collector, recordings)} was also sent through OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector); every other recording was sent over gRPC, and the rest over HTTP. recalld stored the same data as without the Collector.`,
+      "LangChain retrievers return documents without scores, unless they put a score into the metadata. If a reranker outside the retriever changes the order, recalld still stores the retriever's scores.",
+      `On ${collector.date}, each recording${without(collector, recordings)} was also sent through OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector); half of the recordings went over gRPC, and half over HTTP. recalld stored the same data as without the Collector.`,
       '## Tested cases',
       table(
         ['framework', 'instrumentation', 'cases'],
         recordings.map(({ framework, instrumentation, retrievals }) => [
           framework,
           instrumentation,
-          [...new Set(retrievals.map((retrieval) => retrieval.case))].join(', '),
+          [...new Set(retrievals.map((retrieval) => retrieval.case))].join('; '),
         ]),
       ),
       '## Combinations that cannot work',
@@ -48,7 +48,7 @@ export function tracingPage(): Page {
         }),
       ),
       '## Spans without documents',
-      "`recalld doctor` reports the last day's spans that produced no live query, with the reason and the fix. A search without a retriever span is reported only for a pipeline without live queries.",
+      "`recalld doctor` reports the last day's spans that produced no live query, with the reason and the fix. It reports a search without a retriever span only if the pipeline has no live queries.",
       table(
         ['reason', 'fix'],
         [...Object.values(spanReasons).map(({ problem, fix }) => [problem, fix]), ['an exporter uses gRPC', GRPC_FIX]],

@@ -60,8 +60,8 @@ export const errorTable = {
   ),
   golden_set_changed: conflict('Another process added a new version of the golden set first.'),
   golden_set_unknown: notFound('No golden set with that name has been imported.'),
-  text_not_stored: conflict('The command requires live query texts, but the pipeline has none.'),
-  generation_impossible: conflict("Queries cannot be generated from the pipeline's store."),
+  text_not_stored: conflict('The command requires the texts of live queries, but the pipeline stores none.'),
+  generation_impossible: conflict("recalld cannot generate queries from the pipeline's store."),
   store_unreachable: unreachable('The vector store of a pipeline does not respond.'),
   llm_unreachable: unreachable('The chat model, or the retriever used with it, failed repeatedly.'),
   runbook_unknown: notFound('No alert has a runbook with that name.'),
@@ -115,7 +115,7 @@ export const errorTable = {
   role_missing: forbidden("None of the signed-in user's groups grants a role."),
   origin_refused: forbidden('A page or form was requested from another site.'),
   form_expired: forbidden('A form is older than the session that submitted it.'),
-  query_unknown: notFound('The golden set has no such query, or the run did not include it.'),
+  query_unknown: notFound('The golden set has no query with that id, or the run did not include it.'),
   deployment_unknown: notFound('No deployment has that id.'),
   port_in_use: conflict('Another process is already listening on the configured address.'),
   database_denied: conflict(
@@ -123,7 +123,7 @@ export const errorTable = {
   ),
   schema_too_new: conflict('A newer recalld migrated the database to a schema that this version does not support.'),
   schema_too_old: conflict('The database requires `recalld migrate`.'),
-  migration_changed: conflict('An applied migration file was changed.'),
+  migration_changed: conflict('A migration file was changed after it had been applied.'),
   database_unreachable: unreachable('PostgreSQL does not respond.'),
   database_full: unreachable("PostgreSQL's disk is full."),
   database_busy: unreachable(

@@ -79,7 +79,7 @@ export const densityAnswer = z.object({
   outgrew_baseline: z
     .boolean()
     .describe(
-      'True if density was above 1.1 times the baseline for 14 days. If so, create a new baseline, because the current one would hide the loss of this gain.',
+      'True if density was above 1.1 times the baseline for 14 days. If so, create a new baseline: with the current one, density could drop to its earlier level unnoticed.',
     ),
   measures: z
     .record(
@@ -99,9 +99,9 @@ export type DensityAnswer = z.infer<typeof densityAnswer>;
 const topicWindowSchema = z.object({
   window_end: z.iso.datetime(),
   sessions: z.int(),
-  traffic_share: z.number(),
-  excess_points: z.number(),
-  density: z.number(),
+  traffic_share: z.number().describe('Share of live traffic in the topic.'),
+  excess_points: z.number().describe('Traffic share minus the share in the baseline, in percentage points.'),
+  density: z.number().describe('Query density of the topic; 1 is as in the baseline.'),
 });
 
 const topicSchema = topicWindowSchema.extend({
@@ -129,7 +129,7 @@ const topicSchema = topicWindowSchema.extend({
     .describe('Segments overrepresented in the topic, each with its share of the queries in the topic.'),
   lost_chunks: z
     .array(z.string())
-    .describe('Ids of chunks found by similar baseline queries but now missing from the store.'),
+    .describe('Ids of chunks that similar baseline queries found, and that are now missing from the store.'),
   judged: z
     .object({ relevant_share: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
     .nullable()

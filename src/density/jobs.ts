@@ -12,7 +12,7 @@ const MAX_LANES = 64;
 
 export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
   name: 'measure-query-coverage',
-  does: 'Searches the vector store with sampled live queries, and stores the similarity of their nearest chunks. Admits only a random share of the queries if there are more than the search budget allows, and requests more workers while there is work.',
+  does: 'Searches the vector store with sampled live queries, and stores the similarity of their nearest chunks. If there are more queries than the search budget allows, measures only a random share of them. Enqueues jobs for further workers while queries are waiting.',
   payload: z.strictObject({
     /** Number of the worker within this minute; absent for the first worker. */
     lane: z.int().min(1).optional(),

@@ -79,10 +79,7 @@ const candidateShape = {
   comparisons: z.array(comparisonSchema),
 };
 
-const share = z
-  .object({ value: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
-  .nullable()
-  .describe('Mean weighted by inverse sampling probability, with 95 % bounds; null before the first query.');
+const share = z.object({ value: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() }).nullable();
 
 export const shadowReportSchema = z.object({
   pipeline: z.string(),
@@ -92,8 +89,12 @@ export const shadowReportSchema = z.object({
     days: z.int(),
     asked: z.int(),
     failed: z.int(),
-    overlap: share,
-    changed: share,
+    overlap: share.describe(
+      'Mean rank-biased overlap with the results that users got, weighted by inverse sampling probability; null before the first query.',
+    ),
+    changed: share.describe(
+      'Share of live queries with different results, weighted by inverse sampling probability; null before the first query.',
+    ),
     latency_ms: z.object({ median: z.number(), p95: z.number() }).nullable(),
   }),
   calls: z.object({
@@ -121,7 +122,7 @@ export const variantsReportSchema = z.object({
     unnamed_sessions: z.int().describe('Number of sessions whose tag value is not an arm in the config.'),
   }),
   difference: z.number().describe('Smallest relevant difference.'),
-  confidence: z.number().describe('Confidence that all bounds are valid at all interim analyses.'),
+  confidence: z.number().describe('Confidence level at which all bounds hold at every interim analysis.'),
   arms: z.array(z.object(candidateShape)),
 });
 

@@ -19,7 +19,7 @@ const MAX_LANES = 16;
 
 export const runGoldenSetJob = defineJob({
   name: 'run-golden-set',
-  does: 'Divides the remaining queries of a golden run among workers, or runs them itself and then scores and ends the run.',
+  does: 'Divides the remaining queries of a golden run among workers. If one worker is enough, runs the queries itself, scores the run and ends it.',
   // `round` distinguishes the jobs of a resumed run from its earlier jobs.
   payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
   concurrency: 4,

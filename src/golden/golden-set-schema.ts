@@ -75,7 +75,7 @@ const goldenLineSchema = z
       .array(documentIdSchema, { error: 'must be a list of document ids' })
       .optional()
       .describe(
-        'Documents that must never be returned: ids, or id prefixes followed by `*`. A query with forbidden documents needs no judgments.',
+        'Ids of documents that the retriever must never return, or id prefixes followed by `*`. A query with forbidden documents needs no judgments.',
       ),
     no_answer: z
       .boolean({ error: 'must be true or false' })
@@ -176,7 +176,9 @@ export const goldenQuerySchema = z.object({
   judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
   forbidden: z
     .array(z.string())
-    .describe('Documents that must never be returned; a `*` at the end matches any remainder of an id.'),
+    .describe(
+      'Ids of documents that the retriever must never return; a `*` at the end matches any remainder of an id.',
+    ),
   no_answer: z.boolean().describe('True if no document answers the query, so an empty result is correct.'),
 });
 

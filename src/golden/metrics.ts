@@ -37,7 +37,7 @@ const scoreHelp = Object.fromEntries(
 export const goldenMetrics = {
   ...boundedGauges(scoreHelp, scored),
   recalld_golden_judged_ratio: storedGauge(
-    'Mean share of the top k documents that are judged. A drop means that new, unjudged documents are returned; they are not necessarily worse.',
+    'Mean share of the top k documents that are judged. A drop means that the retriever returns new, unjudged documents, which are not necessarily worse.',
     scored,
   ),
   recalld_golden_stale_labels_ratio: ofSet(
@@ -47,7 +47,7 @@ export const goldenMetrics = {
     'Share of judged documents that are missing from the vector store without a replacement. Absent if the store could not be probed.',
   ),
   recalld_golden_forbidden_results: ofSet(
-    'Forbidden documents returned by the latest finished run, confirmed by a second request. Absent if the set forbids no documents, or if the run did not test for them.',
+    'Number of forbidden documents that the retriever returned in the latest finished run, and again in a second request. Absent if the set forbids no documents, or if the run did not test for them.',
   ),
   ...boundedGauges(
     {

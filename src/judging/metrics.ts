@@ -29,7 +29,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
-    'State of the latest drop in judged live nDCG: 1 for the current state, 0 for all other states. A drop is detected by the model, and confirmed or rejected by human judgments.',
+    'State of the latest drop in judged live nDCG: 1 for the current state, 0 for all other states. The model detects a drop, and human judgments confirm or reject it.',
     ['pipeline', 'state'],
   ),
   recalld_live_ndcg_pool_gap_queries: storedGauge(
@@ -82,7 +82,7 @@ export const judgingMetrics = {
   },
   recalld_judge_flagged_total: {
     type: 'counter',
-    help: 'Graded documents whose text addresses the judge (possible prompt injection). Review these grades.',
+    help: 'Graded documents for which the text of the query or the document addresses the judge (possible prompt injection). Review these grades.',
     labels: pipeline,
     source: 'process',
   },

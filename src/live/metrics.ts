@@ -56,7 +56,7 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live queries that returned a document not allowed by an isolation rule. Every query is evaluated, sampled or not. A retry is not counted again.',
+    help: 'Live queries that returned a document that an isolation rule does not allow. Every query is evaluated, sampled or not. A retry is not counted again.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },
@@ -67,7 +67,7 @@ export const isolationMetrics = {
     source: 'process',
   },
   recalld_live_isolation_violations: storedGauge(
-    'Live queries in the last hour that returned a document not allowed by an isolation rule.',
+    'Live queries in the last hour that returned a document that an isolation rule does not allow.',
     ['pipeline', 'rule'],
   ),
 } as const satisfies Record<string, MetricDefinition>;
@@ -112,7 +112,7 @@ export const liveMixMetrics = {
   ...boundedGauges(
     {
       recalld_golden_live_mix_score:
-        'Score of the latest completed run. Each topic is weighted by its share of live traffic.',
+        'Score of the latest completed run, with each topic weighted by its share of live traffic.',
     },
     scored,
   ),

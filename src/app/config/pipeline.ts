@@ -86,7 +86,7 @@ const goldenSchema = z.strictObject({
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Sums of gains to compute and export too. They depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
+      'Sums of gains to compute and export in addition to the other measures. They depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z

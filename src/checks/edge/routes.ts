@@ -26,7 +26,7 @@ export const checkStateSchema = z.object({
   ...detectableShape,
   explanation: z.string().nullable().describe('Explanation of the last evaluation.'),
   evaluated_at: z.iso.datetime().nullable(),
-  age_seconds: z.number().describe('Age in seconds.').nullable(),
+  age_seconds: z.number().describe('Seconds since the last evaluation.').nullable(),
   too_old: z.boolean().describe('True if the last evaluation is too old to trust.'),
   quiet: z
     .boolean()

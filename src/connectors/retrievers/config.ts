@@ -92,7 +92,7 @@ const searchEngineShape = {
   mode: z
     .enum(['bm25', 'knn', 'hybrid'])
     .default('bm25')
-    .describe('Searches by keywords, by vectors, or by both with reciprocal rank fusion.'),
+    .describe('`bm25` searches by keywords, `knn` by vectors, and `hybrid` by both with reciprocal rank fusion.'),
   fields: z.array(textSchema).min(1).default(['text']).describe('Fields for keyword search.'),
   query: templatedBody
     .optional()

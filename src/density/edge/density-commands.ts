@@ -55,7 +55,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
   command.addCommand(
     configuredCommand(
       'show',
-      'Show the baseline, the latest values and the events.',
+      'Show the density baseline, the latest values and the recorded events.',
       'recalld density show --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')

@@ -37,7 +37,7 @@ export function variantsCommand(command: Command, signal: AbortSignal): CommandU
   command.addCommand(
     configuredCommand(
       'report',
-      'Report whether sessions are split as declared, and whether an arm is better or worse than the first arm. Exits with 1 if an arm is worse or if the split differs from the config.',
+      'Report whether sessions are split as configured, and whether an arm is better or worse than the first arm. Exits with 1 if an arm is worse or if the split differs from the config.',
       'recalld variants report --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `variants`')

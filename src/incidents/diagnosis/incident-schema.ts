@@ -56,7 +56,7 @@ const findingsShape = {
     .describe('Causes of those firing alerts that the first cause does not explain.'),
   summary,
   action: z.string().describe('What to do first.'),
-  alerts: z.array(z.string()).describe('Names of the alerts that fired at this time.'),
+  alerts: z.array(z.string()).describe('Names of the alerts that were firing at the time of the diagnosis.'),
   run_id: z.string().nullable().describe('The golden run that was diagnosed.'),
   reference_run_id: z.string().nullable().describe('The good run with which the diagnosed run was compared.'),
   causes: z

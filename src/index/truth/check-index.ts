@@ -300,7 +300,7 @@ async function checkArrivals(run: PhaseRun): Promise<void> {
 
 export const checkIndexJob = defineJob({
   name: 'check-index',
-  does: 'Compares the store of a pipeline with its manifest; continues a deferred round.',
+  does: 'Compares the store of a pipeline with its manifest, or continues a deferred round.',
   payload: z.strictObject({ pipeline: z.string().min(1) }),
   concurrency: 2,
   attempts: 1,

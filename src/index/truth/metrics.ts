@@ -7,7 +7,7 @@ export const indexMetrics = {
     ['pipeline'],
   ),
   recalld_index_findings: storedGauge(
-    'Number of documents found to be missing, not retrievable, orphaned, superseded or embedded by another model. If only a sample is checked, the actual number is higher.',
+    'Number of documents found to be missing, not retrievable, orphaned, superseded or embedded by another model. If recalld checks only a sample, the actual number is higher.',
     ['pipeline', 'kind'],
   ),
   recalld_index_late_after_seconds: storedGauge(

@@ -15,7 +15,7 @@ export const isolationEndpoints: readonly Endpoint[] = [
     path: '/v1/isolation-violations',
     tag: 'status',
     summary:
-      'Live queries that returned documents not allowed by an isolation rule, newest first. The response contains no texts.',
+      'Live queries that returned documents that an isolation rule does not allow, newest first. The response contains no texts.',
     scope: 'read',
     pipelines: 'list',
     query: violationListQuery,

@@ -72,7 +72,7 @@ export const pipelineMeasures = {
     every: 300,
     gauge: boundedGauge(
       'recalld_repeat_density',
-      'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-d), where d is the mean change in their surprise; 1 if the store covers them as well as in the baseline.',
+      'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-d), where d is the mean change in their surprise (see recalld_query_density); 1 if the store covers them as well as in the baseline.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 30, confirm: 2, scope: 'pipeline' },
   },

@@ -139,7 +139,7 @@ export const trafficMeasures = {
     scale: 'share',
     ...live(
       'recalld_feedback_click_through_ratio',
-      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inverse inclusion probability. The value depends on the ranks at which documents are shown.',
+      'Among documents shown at ranks 1 to 10 in the trailing window, the share that users clicked, weighted by inverse inclusion probability. The value depends on the ranks at which documents are shown.',
     ),
   },
   clicked_query_ratio: {
@@ -253,7 +253,7 @@ export const trafficMeasures = {
     scale: 'score',
     gauge: trafficGauge(
       'recalld_query_density',
-      'How well the store covers live queries: at 1, it covers them as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) from the latest windows that together have 200 sessions.',
+      'How well the store covers live queries: at 1, it covers them as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) from the latest windows that together have 200 sessions; the surprise of a query says how poorly the store covers it compared with baseline queries.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, scope: 'traffic' },
   },
@@ -264,7 +264,7 @@ export const trafficMeasures = {
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',
-      'Share of sessions whose queries the store covers less well than it covers 95 % of the baseline queries in the same region; 0.05 matches the baseline.',
+      'Share of sessions whose queries the store covers less well than 95 % of similar baseline queries; 0.05 matches the baseline.',
     ),
   },
   query_uncovered_excess_ratio: {

@@ -26,7 +26,9 @@ export const retriesSchema = z
   .min(0)
   .max(10)
   .default(2)
-  .describe('Maximum number of retries after a failed connection, a status 429 or 5xx. Timeouts are not retried.');
+  .describe(
+    'Maximum number of retries after a failed connection or a response with status 429 or 5xx. recalld does not retry timeouts.',
+  );
 
 export const tlsShape = {
   ca_file: textSchema

@@ -185,7 +185,7 @@ export const metricCatalogue = {
     ['pipeline', 'outcome'],
   ),
   recalld_trace_spans_total: counter(
-    'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span without a live query), without_documents (a retriever span without documents), without_pipeline, or fragment_dropped (too many fragments were waiting for their query).',
+    'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span without a live query), without_documents (a retriever span without documents), without_pipeline, or fragment_dropped (too many spans were waiting for their live query).',
     ['outcome'],
   ),
   recalld_feedback_total: counter('Feedback that this process received, by kind and sentiment.', [

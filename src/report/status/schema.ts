@@ -8,7 +8,7 @@ import { feedbackKinds } from '../../live/rules/live-query.ts';
 import { nameSchema } from '../../platform/config/connection.ts';
 import { numberedPageShape } from '../../platform/http/fields.ts';
 
-const age = z.number().describe('Seconds.');
+const age = z.number();
 const count = z.int().min(0);
 
 export const pipelineParams = z.strictObject({ pipeline: nameSchema });
@@ -22,7 +22,7 @@ const stateShape = {
   reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
   unknowns: z
     .array(z.string())
-    .describe('Missing data that does not change the state, such as missing data for checks with too little traffic.'),
+    .describe('Missing data that does not change the state, such as that of a check with too little traffic.'),
 };
 
 export const pipelineStateSchema = z.object({
@@ -54,7 +54,7 @@ const goldenSetStatusSchema = z.object({
     .object({
       run_id: z.string().nullable(),
       finished_at: z.iso.datetime(),
-      age_seconds: age,
+      age_seconds: age.describe('Seconds since the run ended.'),
       too_old: z
         .boolean()
         .describe(
@@ -78,7 +78,7 @@ const measurementSchema = z.object({
   ci_method: z.string().nullable(),
   n: count.nullable(),
   measured_at: z.iso.datetime().nullable().describe('When the last measurement was attempted.'),
-  age_seconds: age,
+  age_seconds: age.describe('Seconds since the measurement.'),
   too_old: z.boolean(),
   gap: z.string().nullable().describe('Why the last measurement produced no value; null if it produced one.'),
 });

@@ -76,7 +76,7 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
 function unpinCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'unpin',
-    'Unpin the baseline; runs are then no longer compared.',
+    'Unpin the baseline, so that later runs are not compared.',
     'recalld baselines unpin --pipeline support-docs --set support-faq',
   )
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')

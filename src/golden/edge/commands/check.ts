@@ -220,12 +220,12 @@ function parseAcceptedProposals(value: unknown): Acceptance[] | null {
 export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'check',
-    'Check a golden set: stale labels, duplicates, contradictions, size, coverage of live traffic.',
+    'Check a golden set for stale labels, duplicates and contradictions, and show its size and its coverage of live traffic.',
     'recalld golden check --pipeline support-docs --set support-faq\n  recalld golden check --pipeline support-docs --set support-faq --fix --accept all',
   )
     .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the judged documents')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
-    .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
+    .option('--fix', 'create a version of the set with the accepted proposals for stale labels', false)
     .option('--accept <which>', '`all`, or a file that contains the --json output without the rejected proposals')
     .addHelpText('after', '\nExit code 1: the judgments, queries or result ids have problems.')
     .action(async ({ pipeline: name, set, fix, accept, json, config }) => {

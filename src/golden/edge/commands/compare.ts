@@ -192,11 +192,12 @@ function runsJson(runs: Readonly<Record<string, TrecScores>>) {
 const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ mismatch }) => mismatch !== null);
 
 const HELP = `${TREC_HELP}
-A metric is a regression (improvement) if its mean drops (rises) by at least the smallest difference that matters and
-p < alpha. It is no_change if no query changed, or if the 95 % CI is within the smallest difference that matters.
-Otherwise it is inconclusive. p comes from the sign-flip randomization test, which is exact for few queries and uses
-seeded random samples for many. The first metric in --metrics decides the verdict and the exit code; the others are
-context, each tested at the same level. unjudged@k is compared, but decides only if it is the only metric.
+A metric is a regression if its mean drops by at least the smallest difference that matters and p < alpha, and an
+improvement if its mean rises accordingly. It is no_change if no query changed, or if the 95 % CI is within the smallest
+difference that matters. Otherwise it is inconclusive. p comes from the sign-flip randomization test, which is exact for
+few queries and uses seeded random samples for many. The first metric in --metrics decides the verdict and the exit code;
+the others are context, each tested at the same level. recalld compares unjudged@k too, but it decides only if it is the
+only metric.
 
 The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa bootstrap or t. "detectable" is the smallest
 difference that this number of queries detects with a probability of 80 %.

@@ -120,7 +120,7 @@ export function evalCommand(
 }
 
 const HELP = `${TREC_HELP}
-Score ties are results with the same score as the previous result in the ranking.
+The output counts a score tie for each result that has the same score as the previous result.
 
 Example:
   recalld eval --qrels qrels.txt --run run.txt --metrics ndcg@10,recall@100 --json

@@ -253,7 +253,7 @@ function promoteCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--since <when>', 'a date such as 2026-11-01, or a number of days such as 14d', parseSince)
-    .requiredOption('--set <name>', 'golden set that the queries are added to', parseSetName)
+    .requiredOption('--set <name>', 'golden set to which the queries will be added', parseSetName)
     .requiredOption('--out <file>', 'review file to write')
     .option('--queries <n>', 'maximum number of queries', parseCount, 50)
     .option('--force', 'overwrite the file if it exists', false)

@@ -102,25 +102,25 @@ function importOptions() {
         .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'] as const)
         .default('auto' as const),
     )
-    .option('--query <column>', 'tables: the column of the query text')
-    .option('--document <column>', 'tables: the column of the document id')
-    .option('--grade <column>', 'tables: the column of the grade')
+    .option('--query <column>', 'in a table: column that contains the query text')
+    .option('--document <column>', 'in a table: column that contains the document id')
+    .option('--grade <column>', 'in a table: column that contains the grade')
     .option(
       '--tags <columns>',
-      'tables: comma-separated names of columns that become tags and distinguish queries with the same text',
+      'in a table: columns that become tags and distinguish queries with the same text, separated by commas',
       parseColumns,
     )
-    .option('--ignore <columns>', 'tables: columns to ignore, separated by commas', parseColumns)
+    .option('--ignore <columns>', 'in a table: columns to ignore, separated by commas', parseColumns)
     .option(
       '--relevance-threshold <grade>',
       'minimum grade of a relevant document, for fractional grades',
       parseThreshold,
     )
-    .option('--documents-separator <text>', 'tables: separator between documents in a cell, such as ","')
+    .option('--documents-separator <text>', 'in a table: separator between documents in a cell, such as ","')
     .option('--skip-own-document', 'skip judgments whose document id equals the query id')
     .option(
       '--rows-as-queries',
-      'tables: treat every row as a separate query, even if the same query text and tags repeat',
+      'in a table: treat every row as a separate query, even if the query text and tags repeat',
       false,
     )
     .option('--queries <file>', 'BEIR and TREC: file of queries, if its name is not standard')

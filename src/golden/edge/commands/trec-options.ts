@@ -24,15 +24,15 @@ export const duplicatesOption = new Option('--duplicates <policy>', 'how to trea
 export const TREC_HELP = `
 Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp union_recall@k all_found@k unjudged@k
 
-Documents are ordered by score, ties by document id, both descending; the rank column is ignored, as in trec_eval.
+recalld orders documents by score, then by document id, both descending. Like trec_eval, it ignores the rank column.
 Means are over all judged queries; a query without results scores 0 (trec_eval -c). Duplicates: collapse keeps the
 first rank of a document and closes the gap, occupy leaves the later ranks empty, reject stops with an error.
 Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eval round them to float32 first, which ties
 scores that differ in their eighth digit.
 
-Steps of a query, such as the hops of a multi-hop question, have the query ids q1#1, q1#2, ... if q1 is judged and q1#1 is
-not. union_recall@k is the share of the relevant documents in the union of the top k documents of every step; all_found@k
-is 1 if that union has all of them. Other metrics use one merged ranking: rank 1 of each step, then rank 2 of each step.
+If q1 is judged and q1#1 is not, the query ids q1#1, q1#2, ... are steps of q1, such as the hops of a multi-hop question.
+union_recall@k is the share of the relevant documents in the union of the top k documents of every step; all_found@k is 1
+if that union has all of them. Other metrics use one merged ranking: rank 1 of each step, then rank 2 of each step.
 
 A run has six columns (or five, without the tag) separated by spaces or tabs, or only by tabs if ids contain spaces.
 Alternatively, a header names the columns, such as "query-id document-id rank". A run with no judged document ends

@@ -249,7 +249,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     ...contextGraphs(),
     graph({
       title: 'Judged share of the top $k',
-      description: 'A drop means that new, unjudged documents are returned; they are not necessarily worse.',
+      description: 'A drop means that the retriever returns new, unjudged documents, which are not necessarily worse.',
       ...axes.share,
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_judged_ratio', inSegment), legend: 'judged' }],

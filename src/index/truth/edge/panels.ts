@@ -22,7 +22,7 @@ export function indexPanels(): Builder<Panel>[] {
     ...measureGraphs(measures, { min: 0, width: 6 }),
     graph({
       title: 'Findings by kind',
-      description: 'If only a sample is checked, the actual number is higher.',
+      description: 'If recalld checks only a sample, the actual number is higher.',
       unit: 'short',
       min: 0,
       width: 12,

@@ -146,7 +146,7 @@ async function probesOf(
 export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'probe-tenants',
-    "Create golden queries that are sent on behalf of one segment of the manifest. Their texts come from another segment's documents, which must not be returned.",
+    'Create golden queries that recalld sends on behalf of one segment of the manifest. Their texts come from documents of other segments, which the retriever must not return.',
     'recalld golden probe-tenants --pipeline support-docs --set tenant-probes --segment tenant=a --forbid tenant=b',
   )
     .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')

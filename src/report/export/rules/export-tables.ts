@@ -161,7 +161,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'violations',
-    does: 'Live queries whose results contain documents not allowed by an isolation rule.',
+    does: 'Live queries whose results contain documents that an isolation rule does not allow.',
     ...ofLive('isolation_violations'),
     columns: [
       pipeline,
@@ -170,15 +170,15 @@ export const exportTables: readonly ExportTable[] = [
       receivedAt,
       occurredAt,
       text('segment', 'Segment of the query, such as its tenant.'),
-      json('documents', 'Best-ranked forbidden documents, as [id, rank] pairs.'),
-      integer('document_count', 'Number of forbidden documents in the results.'),
+      json('documents', 'Best-ranked documents that the rule does not allow, as [id, rank] pairs.'),
+      integer('document_count', 'Number of documents in the results that the rule does not allow.'),
       traceId,
       userHash,
     ],
   },
   {
     name: 'judgments',
-    does: 'Grades of documents returned for sampled live queries; each grade was given by a model or a person.',
+    does: 'Grades that models and people gave to the documents returned for sampled live queries.',
     ...byTime('judgments', 'judged_at'),
     joins: 'join judged_queries q on q.pipeline = r.pipeline and q.query_id = r.query_id',
     columns: [
@@ -193,7 +193,10 @@ export const exportTables: readonly ExportTable[] = [
       text('document_id', 'Id of the document.'),
       text('judge', '`model`, `person`, or `second` for an independent second person.'),
       integer('grade', 'Grade from 0 to 3; null if the judge returned none.'),
-      boolean('is_flagged', 'True if a text addresses the judge (possible prompt injection).'),
+      boolean(
+        'is_flagged',
+        'True if the text of the query or the document addresses the judge (possible prompt injection).',
+      ),
       timestamp('judged_at', 'When the document was graded.'),
       text('graded_by', 'Name of the person who gave the grade; null if a model gave it.'),
       text('model', 'Fingerprint of the judge model; null if a person gave the grade.', 'r.fingerprint'),
@@ -233,7 +236,7 @@ export const exportTables: readonly ExportTable[] = [
       timestamp('started_at', 'Start of the run.'),
       timestamp('finished_at', 'End of the run; null while it runs.'),
       integer('labels_probed', 'Number of judged documents that were looked up in the store.'),
-      integer('labels_stale', 'Number of judged documents that are superseded.'),
+      integer('labels_stale', 'Number of judged documents that other documents replaced in the store.'),
       integer('labels_lost', 'Number of judged documents that are missing without a replacement.'),
     ],
   },
@@ -270,7 +273,7 @@ export const exportTables: readonly ExportTable[] = [
       text('outcome', '`ok`, `empty`, `error` or `timeout`.', 'a.outcome'),
       integer('documents', 'Number of returned documents.', 'cardinality(a.document_ids)'),
       double('latency_ms', 'Latency in milliseconds; null if the retriever did not respond.', 'a.latency_ms'),
-      integer('attempts', 'Number of requests.', 'a.attempts'),
+      integer('attempts', 'Number of requests to the retriever, including retries.', 'a.attempts'),
       text('error_code', 'Code of the failure; null if the query did not fail.', 'a.error_code'),
       timestamp('answered_at', 'When the retriever responded.', 'a.answered_at'),
     ],
@@ -352,7 +355,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'deployments',
-    does: 'Changes to pipelines, annotated by users or detected by recalld.',
+    does: 'Changes to pipelines, recorded by users or detected by recalld.',
     ...byTime('deployments', 'occurred_at', 'r.recorded_at'),
     columns: [
       bigint('deployment_id', 'Sequence number of the deployment.', 'r.id'),
