@@ -6,7 +6,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   golden_set: 'Name of an imported golden set.',
   segment:
     '`all`, `key=value` of a tag in `segments.keys`, or `other` beyond `segments.max`; for index truth, segments of the manifest; for monitored measures of golden runs, `golden_set=NAME`.',
-  k: 'Cut-off: one of `cutoffs` of the golden set, or `judged.depth` for the scores of judged live queries.',
+  k: 'Cutoff: one of `cutoffs` of the golden set, or `judged.depth` for the scores of judged live queries.',
   stage:
     'Stage of the retriever as named in the config, `words and vectors` for parallel stages, `answer` for the final results, or `failed`. For live queries: the name that the service sends (OpenTelemetry spans have `retrieval` or `rerank`); at most 12 names.',
   bound: '`low` or `high`: the lower or the upper limit of a range.',

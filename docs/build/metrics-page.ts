@@ -26,7 +26,7 @@ const groups: readonly Group[] = [
   {
     title: 'Golden scores',
     about:
-      'Scores of the latest completed run of each golden set, by segment and cut-off, with 95 % confidence intervals of the mean. Scores cover all judged queries; queries that failed or returned no results count as 0.',
+      'Scores of the latest completed run of each golden set, by segment and cutoff, with 95 % confidence intervals of the mean. Scores cover all judged queries; queries that failed or returned no results count as 0.',
     holds: scores,
     omits: ' Covers all judged queries; queries that failed or returned no results count as 0.',
   },

@@ -41,14 +41,14 @@ function measureProblem(text: string): string | null {
     const [name = '', cutoff = ''] = text.split('@');
     const guess = closest(name.toLowerCase(), [...runMeasures, ...thresholdMeasureNames]);
     if (guess === null || guess === name) {
-      return `is not a measure; use one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
+      return `is not a measure; use one of ${runMeasures.join(', ')} with a cutoff, such as ndcg@10`;
     }
     return `is not a measure; did you mean "${guess}${isThresholdMeasure(guess) && !hasCutoff(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
   }
   if (!runMeasures.includes(key.measure)) {
     return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
   }
-  return key.k === null ? `is ${text} without a cut-off; golden runs score at cut-offs, such as ${text}@10` : null;
+  return key.k === null ? `is ${text} without a cutoff; golden runs score at cutoffs, such as ${text}@10` : null;
 }
 
 /** Returns null if the text is not a metric key. */
@@ -66,14 +66,14 @@ const below = z.number().gt(0).lte(1).describe('Minimum score, such as 0.8.');
 const floorCheck = z
   .strictObject({
     name,
-    measure: goldenMeasure.describe('Golden measure with a cut-off, such as `ndcg@10`.'),
+    measure: goldenMeasure.describe('Golden measure with a cutoff, such as `ndcg@10`.'),
     below,
     severity,
   })
   .describe('A minimum for a golden measure, on every golden set of the pipeline.');
 
 /**
- * Matches a judged live score, or rbo (the stability of results), with its cut-off, such as `live_ndcg@5` or `rbo@10`.
+ * Matches a judged live score, or rbo (the stability of results), with its cutoff, such as `live_ndcg@5` or `rbo@10`.
  */
 const scoreAtCutoff = /^(live_[a-z_]+|rbo)@([1-9]\d*)$/;
 const hasCutoff = (name: string): boolean => name.startsWith('live_') || name === 'rbo';
@@ -134,10 +134,10 @@ const scoreAtCutoffCheck = z
     measure: z
       .string()
       .refine((text) => scoreAtCutoff.test(text) && thresholdMeasure(text) !== null, {
-        error: `must be a judged live score or rbo (${thresholdMeasureNames.filter(hasCutoff).join(', ')}), followed by @ and a cut-off, such as live_ndcg@5 or rbo@10`,
+        error: `must be a judged live score or rbo (${thresholdMeasureNames.filter(hasCutoff).join(', ')}), followed by @ and a cutoff, such as live_ndcg@5 or rbo@10`,
       })
       .describe(
-        'Judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k, the similarity of golden run results to those of the pinned run, at the largest cut-off k of the golden sets.',
+        'Judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k, the similarity of golden run results to those of the pinned run, at the largest cutoff k of the golden sets.',
       ),
     below,
     ...thresholdShape,
@@ -155,7 +155,7 @@ const aboveCheck = z
 const regressionCheck = z
   .strictObject({
     name,
-    regression: goldenMeasure.describe('Golden measure with a cut-off, such as `ndcg@10`.'),
+    regression: goldenMeasure.describe('Golden measure with a cutoff, such as `ndcg@10`.'),
     drop: z.number().positive().describe('Smallest relevant drop from the baseline, such as 0.02.'),
     alpha: z
       .number()
@@ -236,7 +236,7 @@ interface CheckedPipeline {
 
 /**
  * Rejects checks that could never be evaluated, and suggests a fix. For example, if a golden set is not scored at the
- * cut-off of a check, the check would stay at `no_data` forever.
+ * cutoff of a check, the check would stay at `no_data` forever.
  */
 export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();
@@ -321,14 +321,14 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
 }
 
 /**
- * Rejects rbo at any cut-off except the largest one of each golden set, because rbo is measured only there.
+ * Rejects rbo at any cutoff except the largest one of each golden set, because rbo is measured only there.
  *
- * @param k NaN for a measure without a cut-off
+ * @param k NaN for a measure without a cutoff
  */
 function stabilityProblem(k: number, golden: CheckedPipeline['golden']): string | null {
   const other = Number.isNaN(k) ? undefined : golden.find(({ cutoffs }) => Math.max(...cutoffs) !== k);
   if (other === undefined) return null;
-  return `is rbo@${k}, but the largest cut-off of ${other.set} is ${Math.max(...other.cutoffs)}; write rbo@${Math.max(...other.cutoffs)}, or change golden[].cutoffs`;
+  return `is rbo@${k}, but the largest cutoff of ${other.set} is ${Math.max(...other.cutoffs)}; write rbo@${Math.max(...other.cutoffs)}, or change golden[].cutoffs`;
 }
 
 function cutoffProblem(measure: string, golden: CheckedPipeline['golden']): string | null {
@@ -336,11 +336,11 @@ function cutoffProblem(measure: string, golden: CheckedPipeline['golden']): stri
   if (k === null) return null;
   if (golden.length === 0) {
     if (defaultCutoffs.includes(k)) return null;
-    return `is ${measure}, but golden sets that are not listed under \`golden\` are scored only at ${list(defaultCutoffs)}; list the set under \`golden\` with ${k} in its cutoffs, or use one of these cut-offs`;
+    return `is ${measure}, but golden sets that are not listed under \`golden\` are scored only at ${list(defaultCutoffs)}; list the set under \`golden\` with ${k} in its cutoffs, or use one of these cutoffs`;
   }
   const lacking = golden.find(({ cutoffs }) => !cutoffs.includes(k));
   if (lacking === undefined) return null;
-  return `is ${measure}, but the golden set "${lacking.set}" is scored at ${list(lacking.cutoffs)} only; add ${k} to its cutoffs, or use one of these cut-offs`;
+  return `is ${measure}, but the golden set "${lacking.set}" is scored at ${list(lacking.cutoffs)} only; add ${k} to its cutoffs, or use one of these cutoffs`;
 }
 
 function list(cutoffs: readonly number[]): string {

@@ -99,7 +99,7 @@ export const checkResultSchema = z.object({
 });
 
 const stagesSchema = z.object({
-  k: count.min(1).describe('Cut-off of the final results.'),
+  k: count.min(1).describe('Cutoff of the final results.'),
   n: count.describe(
     'Number of queries that have a relevant document and whose responses report stages, plus failed queries.',
   ),

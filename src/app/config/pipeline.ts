@@ -80,7 +80,7 @@ const goldenSchema = z.strictObject({
     .array(z.int().min(1).max(1000))
     .min(1)
     .default([...defaultCutoffs])
-    .describe('Cut-offs k for every measure. recalld requests as many documents as the largest cut-off.'),
+    .describe('Cutoffs k for every measure. recalld requests as many documents as the largest cutoff.'),
   gains: z
     .array(z.enum(gainMeasures))
     .superRefine(refuseRepeats)

@@ -210,7 +210,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Returns the finished days (UTC) with judged queries at this cut-off, in order. */
+    /** Returns the finished days (UTC) with judged queries at this cutoff, in order. */
     async judgedDays({ pipeline, experiment, fingerprint }: ExperimentKey, k: number, before: Date): Promise<string[]> {
       const { rows } = await pool.query<{ day: string }>(
         `select distinct (received_at at time zone 'utc')::date::text as day from shadow_answers

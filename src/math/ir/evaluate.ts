@@ -43,7 +43,7 @@ const noSums = { hits: 0, precisionSum: 0, unjudged: 0, cg: 0, dcg: 0, dcgExpone
 type Cut = typeof noSums & { readonly depth: number; idealDcg: number; idealDcgExponential: number };
 
 /**
- * Value of a measure at a cut-off, given the number of relevant documents and the rank of the first one (infinite if
+ * Value of a measure at a cutoff, given the number of relevant documents and the rank of the first one (infinite if
  * there is none).
  */
 type Formula = (cut: Cut, relevant: number, firstRelevant: number) => number;

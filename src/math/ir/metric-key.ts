@@ -4,7 +4,7 @@ import { closest } from '../../core/text/spelling.ts';
 /** Names of the ranked-retrieval measures; `evaluate.ts` defines them. */
 export type Measure = keyof typeof needsCutoff;
 
-/** A measure and its cut-off; `k` is null for the whole ranking. */
+/** A measure and its cutoff; `k` is null for the whole ranking. */
 export interface MetricKey {
   readonly measure: Measure;
   readonly k: number | null;
@@ -15,7 +15,7 @@ export function metricName(key: string): string {
   return key.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR');
 }
 
-/** True for measures that are undefined without a cut-off, such as a share of the top k. */
+/** True for measures that are undefined without a cutoff, such as a share of the top k. */
 const needsCutoff = {
   hit_rate: true,
   precision: true,
@@ -46,7 +46,7 @@ export const isUnbounded = (measure: Measure): boolean => measure === 'cg' || me
 /**
  * Reads a metric key such as `ndcg@10` or `map`.
  *
- * @throws RecalldError `metric_unknown` for an unknown measure, a missing cut-off, or a cut-off that is not a whole
+ * @throws RecalldError `metric_unknown` for an unknown measure, a missing cutoff, or a cutoff that is not a whole
  * number >= 1; the message names the key and the available metrics.
  */
 export function parseMetricKey(text: string): MetricKey {
@@ -61,7 +61,7 @@ export function parseMetricKey(text: string): MetricKey {
     if (!needsCutoff[name]) return { measure: name, k: null };
     throw new RecalldError(
       'metric_unknown',
-      `The metric "${text}" needs a cut-off, for example "${name}@10". ${existing()}`,
+      `The metric "${text}" needs a cutoff, for example "${name}@10". ${existing()}`,
     );
   }
   const cutoff = text.slice(at + 1);
@@ -69,7 +69,7 @@ export function parseMetricKey(text: string): MetricKey {
   if (!/^[1-9][0-9]*$/.test(cutoff) || !Number.isSafeInteger(k)) {
     throw new RecalldError(
       'metric_unknown',
-      `The cut-off of the metric "${text}" must be a whole number of at least 1, for example "${name}@10". ${existing()}`,
+      `The cutoff of the metric "${text}" must be a whole number of at least 1, for example "${name}@10". ${existing()}`,
     );
   }
   return { measure: name, k };

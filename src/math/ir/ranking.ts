@@ -61,7 +61,7 @@ function compareRanks(ids: readonly string[], scores: readonly number[], i: numb
 /**
  * How to handle a document that occurs twice in a ranking. A hit is never counted twice.
  *
- * collapse  keep the first (best) place and close the gap, before any cut-off
+ * collapse  keep the first (best) place and close the gap, before any cutoff
  * occupy    leave later places empty: no gain, and not judged
  * reject    refuse the ranking, as trec_eval does
  */

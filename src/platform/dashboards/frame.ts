@@ -41,10 +41,10 @@ export function manyGoldenSets(): QueryVariableBuilder {
   return allOf(oneGoldenSet());
 }
 
-/** Variable for the cut-off k; the largest value is listed first. */
+/** Variable for the cutoff k; the largest value is listed first. */
 export function cutoff(): QueryVariableBuilder {
   const query = 'label_values(recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}, k)';
-  return labelVariable('k', 'Cut-off', query, VariableSort.NumericalDesc);
+  return labelVariable('k', 'Cutoff', query, VariableSort.NumericalDesc);
 }
 
 /** Variable for the segments of a metric; default `all`. */

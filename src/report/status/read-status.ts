@@ -109,7 +109,7 @@ async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, c
     /** Age of the last completed run; null if no run has completed. */
     age_seconds: completed === null ? null : Math.round(completed.ageSeconds),
     is_too_old: completed?.isTooOld ?? false,
-    /** nDCG at the largest cut-off. */
+    /** nDCG at the largest cutoff. */
     score: headline && {
       measure: `${headline.measure}@${headline.k}`,
       mean: headline.mean,
@@ -121,7 +121,7 @@ async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, c
   };
 }
 
-/** nDCG at `k` in a set's last completed runs, oldest first; null for a run without this cut-off. */
+/** nDCG at `k` in a set's last completed runs, oldest first; null for a run without this cutoff. */
 export async function readTrend(
   runs: GoldenRuns,
   pipeline: string,

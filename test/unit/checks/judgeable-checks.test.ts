@@ -34,47 +34,47 @@ describe('the name of a check', () => {
 });
 
 describe('a check', () => {
-  it.each(runMeasures)('may contain %s at a cut-off of its golden set', (measure) => {
+  it.each(runMeasures)('may contain %s at a cutoff of its golden set', (measure) => {
     expect(problemOf('{set: faq, cutoffs: [7]}', aFloor(`${measure}@7`))).toBe('accepted');
     expect(problemOf('{set: faq, cutoffs: [7]}', `{regression: ${measure}@7, drop: 0.1}`)).toBe('accepted');
   });
 
   it.each([
     [
-      'a cut-off that the set is not scored at',
+      'a cutoff that the set is not scored at',
       '{set: faq, cutoffs: [10, 5, 5]}',
       aFloor('ndcg@20'),
-      'checks[0].measure is ndcg@20, but the golden set "faq" is scored at 5, 10 only; add 20 to its cutoffs, or use one of these cut-offs.',
+      'checks[0].measure is ndcg@20, but the golden set "faq" is scored at 5, 10 only; add 20 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'a cut-off that only the other set is scored at',
+      'a cutoff that only the other set is scored at',
       '{set: a, cutoffs: [20]}, {set: b, cutoffs: [10]}',
       aFloor('ndcg@20'),
-      'checks[0].measure is ndcg@20, but the golden set "b" is scored at 10 only; add 20 to its cutoffs, or use one of these cut-offs.',
+      'checks[0].measure is ndcg@20, but the golden set "b" is scored at 10 only; add 20 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'a cut-off that is not among the default ones',
+      'a cutoff that is not among the default ones',
       '{set: faq}',
       aFloor('recall@100'),
-      'checks[0].measure is recall@100, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 100 to its cutoffs, or use one of these cut-offs.',
+      'checks[0].measure is recall@100, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 100 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'such a cut-off for a set that runs only by hand',
+      'such a cutoff for a set that runs only by hand',
       '',
       aFloor('recall@100'),
-      'checks[0].measure is recall@100, but golden sets that are not listed under `golden` are scored only at 1, 3, 5, 10; list the set under `golden` with 100 in its cutoffs, or use one of these cut-offs.',
+      'checks[0].measure is recall@100, but golden sets that are not listed under `golden` are scored only at 1, 3, 5, 10; list the set under `golden` with 100 in its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'a regression at such a cut-off',
+      'a regression at such a cutoff',
       '{set: faq}',
       '{regression: mrr@7, drop: 0.1}',
-      'checks[0].regression is mrr@7, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 7 to its cutoffs, or use one of these cut-offs.',
+      'checks[0].regression is mrr@7, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 7 to its cutoffs, or use one of these cutoffs.',
     ],
     [
-      'no cut-off',
+      'no cutoff',
       '{set: faq}',
       aFloor('mrr'),
-      'checks[0].measure is mrr without a cut-off; golden runs score at cut-offs, such as mrr@10.',
+      'checks[0].measure is mrr without a cutoff; golden runs score at cutoffs, such as mrr@10.',
     ],
     [
       'a measure that golden runs do not compute',
@@ -83,7 +83,7 @@ describe('a check', () => {
       'checks[0].measure is dcg@10, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged.',
     ],
     [
-      'that measure without a cut-off',
+      'that measure without a cutoff',
       '{set: faq}',
       aFloor('dcg'),
       'checks[0].measure is dcg, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged.',
@@ -110,25 +110,25 @@ describe('a check', () => {
       'no measure at all',
       '{set: faq}',
       aFloor('latency'),
-      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cut-off, such as ndcg@10.',
+      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cutoff, such as ndcg@10.',
     ],
     [
-      'a cut-off of nothing',
+      'a cutoff of nothing',
       '{set: faq}',
       aFloor('ndcg@0'),
-      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cut-off, such as ndcg@10.',
+      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cutoff, such as ndcg@10.',
     ],
   ])('is rejected with a fix if it names %s', (_, golden, checks, sentence) => {
     expect(problemOf(golden, checks)).toBe(sentence);
   });
 
-  it('needs no cut-off for live traffic', () => {
+  it('needs no cutoff for live traffic', () => {
     expect(problemOf('{set: faq}', '{measure: feedback_positive_ratio, below: 0.6, severity: warning}')).toBe(
       'accepted',
     );
   });
 
-  it('may contain the default cut-offs if its golden set only runs manually', () => {
+  it('may contain the default cutoffs if its golden set only runs manually', () => {
     expect(problemOf('', aFloor('ndcg@10'))).toBe('accepted');
   });
 });

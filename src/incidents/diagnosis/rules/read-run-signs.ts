@@ -264,7 +264,7 @@ function readStages(loss: StageLoss): Sign[] {
   if (fault.kind === 'steady')
     return [sign('stage', 'steady', `No stage loses more relevant documents than before: ${answers}.`)];
   const { name, before, now, ciLow, ciHigh } = fault.step;
-  const stage = name === ANSWER ? 'the final order and cut-off, not an earlier stage' : `the stage ${name}`;
+  const stage = name === ANSWER ? 'the final order and cutoff, not an earlier stage' : `the stage ${name}`;
   const lost = `${percentage(now)} of the relevant documents are lost there (previously ${percentage(before)}; 95 % CI of the change ${signed(ciLow)} to ${signed(ciHigh)})`;
   return [sign('stage', fault.kind, `Most of the loss is at ${stage}: ${lost}; ${answers}.`)];
 }

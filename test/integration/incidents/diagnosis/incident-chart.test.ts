@@ -64,7 +64,7 @@ describe('the chart of an incident', () => {
     expect(chart?.from.getTime()).toBeLessThan(hours(-3).getTime());
   });
 
-  it('shows the golden score of a regression at its cut-off, with the baseline and the limit below it', async () => {
+  it('shows the golden score of a regression at its cutoff, with the baseline and the limit below it', async () => {
     const { golden } = createDb(database.pool);
     const score = { segment: 'all', measure: 'ndcg', ciLow: 0, ciHigh: 1, ciMethod: 't', n: 10 } as const;
     for (const [hour, mean] of [0.8, 0.81, 0.5].entries()) {

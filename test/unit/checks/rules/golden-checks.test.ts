@@ -212,7 +212,7 @@ describe('a floor', () => {
   });
 
   it.each([
-    ['another cut-off', aScore({ k: 5 })],
+    ['another cutoff', aScore({ k: 5 })],
     ['another measure', aScore({ measure: 'mrr' })],
     ['a segment', aScore({ segment: 'lang=en' })],
   ])('is not evaluated on %s', (_, score) => {

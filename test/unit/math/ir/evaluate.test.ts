@@ -133,7 +133,7 @@ describe('every measure', () => {
     );
   });
 
-  it('is 1 in ndcg for a ranking by grade, at every cut-off', () => {
+  it('is 1 in ndcg for a ranking by grade, at every cutoff', () => {
     fc.assert(
       fc.property(anyJudgments, (judgments) => {
         fc.pre([...judgments.values()].some((grade) => grade > 0));

@@ -24,8 +24,8 @@ describe('parseMetricKey', () => {
     expect(formatMetricKey(parseMetricKey(text))).toBe(text);
   });
 
-  it.each(['hit_rate', 'precision', 'recall', 'f1', 'unjudged'])('requires a cut-off for %s', (text) => {
-    expect(() => parseMetricKey(text)).toThrow(`The metric "${text}" needs a cut-off, for example "${text}@10".`);
+  it.each(['hit_rate', 'precision', 'recall', 'f1', 'unjudged'])('requires a cutoff for %s', (text) => {
+    expect(() => parseMetricKey(text)).toThrow(`The metric "${text}" needs a cutoff, for example "${text}@10".`);
   });
 
   it.each([
@@ -38,8 +38,8 @@ describe('parseMetricKey', () => {
     'ndcg@010',
     'ndcg@5@5',
     'ndcg@9007199254740993',
-  ])('rejects the cut-off of %s', (text) => {
-    expect(() => parseMetricKey(text)).toThrow(`The cut-off of the metric "${text}" must be a whole number`);
+  ])('rejects the cutoff of %s', (text) => {
+    expect(() => parseMetricKey(text)).toThrow(`The cutoff of the metric "${text}" must be a whole number`);
   });
 
   it.each(['', '@10', 'err@10', 'toString', '__proto__', 'constructor@3', ' ndcg@10'])(

@@ -107,7 +107,7 @@ function aJudgedRun(verdict: CheckResult['verdict'], parts: Partial<LatestRun> =
 }
 
 describe('golden scores in /metrics', () => {
-  it('have mean, 95 % CI and number of queries by segment and cut-off', async () => {
+  it('have mean, 95 % CI and number of queries by segment and cutoff', async () => {
     const scores = [aScore({ n: 40 }), aScore({ segment: 'lang=en', k: 5, mean: 0.5, n: 7 })];
     const samples = await gaugesAt(60, [aLatestRun({ completed: aCompletedRun({ scores, segmentsOverflow: 3 }) })]);
     const labels = { pipeline: 'docs', golden_set: 'faq', segment: 'all', k: '10' };

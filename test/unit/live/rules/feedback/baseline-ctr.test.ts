@@ -41,7 +41,7 @@ describe('the baseline CTR', () => {
     expect(rates[2]).toBeCloseTo(0.1 / 201, 12);
   });
 
-  it('extends no deeper than the cut-off', () => {
+  it('extends no deeper than the cutoff', () => {
     expect(referenceOf(baseline(200, { shown: 20 }), 5).rates).toHaveLength(5);
     expect(referenceOf(baseline(200, { shown: 20 })).rates).toHaveLength(10);
   });
