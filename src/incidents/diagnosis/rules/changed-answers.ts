@@ -72,6 +72,8 @@ export function changedAnswers(
     firstGone: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (pool.has(first) ? (is.includes(first) ? 0 : 1) : [])),
     ),
+    /** Numbers of documents that are returned for at most half as many queries as before, and for no query. */
+    rarer: rarerDocuments(full),
     /** Mean number of documents per result list, over queries with results in both runs. */
     length:
       full.length === 0
@@ -136,6 +138,25 @@ function keptOf({ old, now }: Lists): number {
 function isCut({ old, now }: Lists): boolean {
   const first = new Set(old.slice(0, now.length));
   return now.every((id) => first.has(id));
+}
+
+/** Minimum number of queries with a document before; chance alone can halve a smaller number. */
+const MIN_QUERIES_BEFORE = 3;
+
+function rarerDocuments(lists: readonly Lists[]) {
+  const before = countLists(lists.map(({ old }) => old));
+  const now = countLists(lists.map((list) => list.now));
+  const rarer = [...before].flatMap(([id, count]) =>
+    count >= MIN_QUERIES_BEFORE && 2 * (now.get(id) ?? 0) <= count ? [now.get(id) ?? 0] : [],
+  );
+  return { documents: rarer.length, gone: rarer.filter((count) => count === 0).length };
+}
+
+/** Returns the number of lists that contain each document. */
+function countLists(lists: readonly (readonly string[])[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const id of lists.flatMap((ids) => [...new Set(ids)])) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return counts;
 }
 
 /** Minimum number of common documents. With fewer documents, their order is not meaningful. */

@@ -19,6 +19,7 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
     ...readLength(answers),
     ...readResults(answers),
     ...readSurvivingDocuments(answers),
+    ...readRarer(answers),
     ...readOrder(answers, usual),
     ...readDocuments(answers),
     ...readRenamed(answers),
@@ -99,15 +100,17 @@ const DISORDERED = 0.15;
  * because the share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
+/** Minimum share of the result lists that lost their top document. */
+const FIRST_GONE = 0.2;
 /** The order also counts as changed if lists lost their top document this many times as often as other documents. */
-const TIMES_OTHERS = 2;
+const TIMES_OTHERS = 3;
 /** Minimum share of earlier documents that are still returned; the order of fewer documents is not meaningful. */
 const ENOUGH_KEPT = 0.4;
 
 function readOrder({ disorder, firstMoved, firstGone, kept }: ChangedAnswers, usual: number): Sign[] {
   if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
   const isFirstMoved = firstMoved !== null && firstMoved >= FIRST_MOVED + (1 - usual) / 2;
-  const isFirstGone = firstGone !== null && firstGone >= FIRST_MOVED && firstGone >= TIMES_OTHERS * (1 - kept);
+  const isFirstGone = firstGone !== null && firstGone >= FIRST_GONE && firstGone >= TIMES_OTHERS * (1 - kept);
   const isChanged = isFirstMoved || isFirstGone || disorder >= DISORDERED + (1 - usual) / 4;
   const first = isFirstMoved
     ? ` In ${percentage(firstMoved)} of the result lists, the earlier top document moved down.`
@@ -116,6 +119,19 @@ function readOrder({ disorder, firstMoved, firstGone, kept }: ChangedAnswers, us
       : '';
   const sentence = `Among the documents that are still returned for a query, ${percentage(disorder)} of the pairs are in reversed order.${first}`;
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
+}
+
+/** Minimum number of documents that are returned for fewer queries. */
+const MIN_RARER = 5;
+const MOST_GONE = 0.8;
+const FEW_GONE = 0.5;
+
+/** A filter or a loss removes a document from all lists; a lower rank removes it from some. */
+function readRarer({ rarer: { documents, gone } }: ChangedAnswers): Sign[] {
+  if (documents < MIN_RARER) return [];
+  const sentence = `${documents} documents are returned for at most half as many queries as before; ${gone} of them are no longer returned for any query.`;
+  if (gone >= MOST_GONE * documents) return [sign('rarer_documents', 'gone', sentence)];
+  return gone <= FEW_GONE * documents ? [sign('rarer_documents', 'fewer', sentence)] : [];
 }
 
 const SOME_DOCUMENTS = 0.05;

@@ -61,6 +61,8 @@ export const signStates = {
    */
   surviving_documents: ['stay', 'move'],
   order: ['as_before', 'changed'],
+  /** Documents that are returned for at most half as many queries as before: whether any query still gets them. */
+  rarer_documents: ['gone', 'fewer'],
   /** Whether all queries together still retrieve the same documents. */
   documents: ['same', 'vanished', 'replaced'],
   /** Whether each old document was replaced by one new document. */
@@ -135,6 +137,7 @@ const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   failure_kind: signStates.failure_kind,
   warming: signStates.warming,
   surviving_documents: signStates.surviving_documents,
+  rarer_documents: signStates.rarer_documents,
   renamed: signStates.renamed,
   again: signStates.again,
   gone_documents: signStates.gone_documents,

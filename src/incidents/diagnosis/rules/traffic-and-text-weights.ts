@@ -8,8 +8,8 @@ import { answered, answersAsBefore, documentsAsBefore, type SignWeights } from '
 export const trafficAndTextWeights = {
   live_traffic: {
     ...answersAsBefore,
-    top_query: { as_before: 0.3, rose: -3 },
-    language: { changed: -2.5 },
+    top_query: { as_before: 0.3, rose: -4.5 },
+    language: { changed: -4 },
     query_length: { rose: 3, fell: 3 },
     live_results: { fell: 1 },
     failures: { none: 0.7, some: -4, most: -5 },

@@ -98,6 +98,28 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(changedTo((i) => full(i).filter((id) => id !== (i % 2 === 0 ? 'a' : 'b'))).keptOfThere).toBeLessThan(0.9);
   });
 
+  it('count documents that no query gets any more separately from documents that only some queries get', () => {
+    // Each of a, b, c, d and e was returned for every query.
+    expect(changedTo((i) => full(i).filter((id) => id !== 'b')).rarer).toEqual({ documents: 1, gone: 1 });
+    expect(changedTo((i) => full(i).filter((id) => id !== 'b' || i % 4 === 0)).rarer).toEqual({
+      documents: 1,
+      gone: 0,
+    });
+    expect(changedTo(full).rarer).toEqual({ documents: 0, gone: 0 });
+  });
+
+  it('show that lists lost their top document, unless the document is returned for no query', () => {
+    const shifted = (i: number) => ['a', 'b', 'c', 'd'].slice(i % 2).concat('e');
+    const before = side((queryId, i) => anAnswer({ queryId, documents: documents(...shifted(i)) }));
+    const skipped = side((queryId, i) => anAnswer({ queryId, documents: documents(...shifted(i).slice(1), 'f') }));
+    const without = side((queryId, i) =>
+      anAnswer({ queryId, documents: documents(...shifted(i).filter((id) => id !== 'a')) }),
+    );
+    // Lists begin with a or b; b is still returned, a is not.
+    expect(changedAnswers(before, skipped, none).firstGone).toBe(1);
+    expect(changedAnswers(before, without, none).firstGone).toBe(0);
+  });
+
   it('are empty if no query was answered in both runs', () => {
     const down = side((queryId) => aFailedAnswer({ queryId }));
     expect(changedAnswers(right, down, none)).toMatchObject({ answered: 0, score: null, kept: null });

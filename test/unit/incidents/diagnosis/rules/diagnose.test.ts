@@ -21,6 +21,7 @@ const unchanged: ChangedAnswers = {
   disorder: 0,
   firstMoved: 0,
   firstGone: 0,
+  rarer: { documents: 0, gone: 0 },
   length: { before: 10, now: 10 },
   cut: null,
   renamed: null,
@@ -198,6 +199,20 @@ describe('a diagnosis', () => {
       {
         answers: { ...fallen, kept: 0.7, keptOfThere: 0.8, vanished: 30, appeared: 5 },
         returnedAbsent: { before: 0, value: 0.06, ciLow: 0.03, ciHigh: 0.1, n: 150 },
+      },
+    ],
+    // Documents that are ranked lower are still returned for some queries; a filter would hide them from all.
+    [
+      'unknown',
+      {
+        answers: { ...fallen, kept: 0.9, keptOfThere: 0.95, vanished: 14, rarer: { documents: 20, gone: 4 } },
+        storeAgreement: { before: 0.8, now: 0.79, spread: 0.01, deep: { before: 0.95, now: 0.95 } },
+      },
+    ],
+    [
+      'filter',
+      {
+        answers: { ...fallen, kept: 0.7, keptOfThere: 0.97, vanished: 60, rarer: { documents: 50, gone: 50 } },
       },
     ],
     // The service always returned ids of its own.
