@@ -12,6 +12,7 @@ import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { Service } from 'kubernetes-models/v1/Service';
 import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 import { describe, expect, it } from 'vitest';
+import { defaultRuleSettings } from '../../../../src/app/alerts/rule-file.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { roles } from '../../../../src/app/serve.ts';
 import { cases, defaults, everything, type Tree } from './values.ts';
@@ -156,8 +157,16 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         );
         expect(chosen).toHaveLength(1);
         expect(chosen[0]?.['spec'].ports.map(({ name }: Tree) => name)).toEqual([monitor['spec'].endpoints[0].port]);
-        expect(chosen[0]?.['metadata'].labels[monitor['spec'].jobLabel]).toBe(values['nameOverride'] || 'recalld');
       }
+    });
+
+    it('sets the job that the rules expect on scraped series', () => {
+      const endpoints = [
+        ...ofKind(objects, 'ServiceMonitor').flatMap(({ spec }) => spec.endpoints as Tree[]),
+        ...ofKind(objects, 'PodMonitor').flatMap(({ spec }) => spec.podMetricsEndpoints as Tree[]),
+      ];
+      for (const { relabelings } of endpoints)
+        expect(relabelings).toEqual([{ targetLabel: 'job', replacement: defaultRuleSettings.scrapeJob }]);
     });
 
     it('selects pods that are there', () => {
