@@ -16,7 +16,7 @@ lacks this declaration.
   or an id in it, the response is the same as for an unknown name or id: 404. A key for a pipeline also covers its shadows.
 - Console pages and forms need a session. A session has the scopes and pipelines of the API key with which the user signed
   in, or the scopes that the user's groups grant.
-- \`recalld mcp\` and other commands use the database directly and are not limited by keys.`;
+- \`recalld mcp\` and other commands use the database directly, so keys do not limit them.`;
 
 export function accessPage(): Page {
   const rows = routeAccess.map((one) => [
@@ -46,8 +46,8 @@ export function accessPage(): Page {
       `\`/metrics\` requires a key only if \`server.metrics_protected\` is true. With a key that is restricted to specific
 pipelines, it returns only the series whose label \`pipeline\` names one of these pipelines or their shadows. It also returns
 the following metrics, which do not depend on pipelines:
-${sharedMetrics.map(code).join(', ')}. Other metrics without the label \`pipeline\`, such as those of jobs and rejected items, cover all
-pipelines together and are omitted.`,
+${sharedMetrics.map(code).join(', ')}. It omits other metrics without the label \`pipeline\`, such as those of jobs and rejected items, because they cover
+all pipelines together.`,
     ],
   );
 }

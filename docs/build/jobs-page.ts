@@ -38,7 +38,9 @@ export function jobsPage(): Page {
 }
 
 function attemptsOf({ attempts, backoffMs }: JobDefinition<never>): string {
-  return attempts === 1 ? '1' : `${attempts}, after ${duration(backoffMs / 1000)}, then twice as long each time`;
+  if (attempts === 1) return '1';
+  const delays = Array.from({ length: attempts - 1 }, (_, retry) => duration((backoffMs / 1000) * 2 ** retry));
+  return `${attempts}, after delays of ${delays.slice(0, -1).join(', ')} and ${delays.at(-1) ?? ''}`;
 }
 
 function duration(seconds: number): string {

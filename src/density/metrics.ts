@@ -20,7 +20,7 @@ export const densityMetrics = {
     labels,
   ),
   recalld_density_unmeasured_queries: storedGauge(
-    'In the latest closed window, the number of sampled queries whose coverage could not be measured, by reason.',
+    'In the latest closed window, the number of sampled queries whose coverage recalld could not measure, by reason.',
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(
@@ -29,7 +29,7 @@ export const densityMetrics = {
   ),
   recalld_density_left_out_total: {
     type: 'counter',
-    help: 'Number of sampled live queries that were not measured because they exceeded the search budget.',
+    help: 'Number of sampled live queries that recalld did not measure because they exceeded the search budget.',
     labels: ['pipeline'],
     source: 'process',
   },

@@ -221,7 +221,9 @@ const own: readonly (Omit<Endpoint, 'tag' | 'body'> & Partial<Pick<Endpoint, 'bo
     scope: 'admin',
     pipelines: 'named',
     body: newGoldenRunSchema,
-    responses: { '202': { description: 'The run is stored and will be executed.', body: goldenRunStatusSchema } },
+    responses: {
+      '202': { description: 'recalld has stored the run, and a worker will execute it.', body: goldenRunStatusSchema },
+    },
   },
   {
     method: 'get',

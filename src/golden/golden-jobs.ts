@@ -135,7 +135,7 @@ export const recoverGoldenRunsJob = defineCronJob({
 
 const recordGoldenDocumentsJob = defineCronJob({
   name: 'record-golden-documents',
-  does: 'Stores texts of judged documents while the documents are in the vector store, so that replacements can be found if the documents disappear.',
+  does: 'Stores texts of judged documents while the documents are in the vector store, so that recalld can find replacements if the documents disappear.',
   cron: '51 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

@@ -130,14 +130,14 @@ export const goldenMetrics = {
   ),
   recalld_golden_run_last_attempt_timestamp_seconds: ofSet('Time when the latest run of any status started.'),
   recalld_golden_run_interval_seconds: ofSet(
-    'Longest scheduled gap between two runs. Scores older than 3 times this gap are withheld.',
+    'Longest scheduled gap between two runs. recalld withholds scores older than 3 times this gap.',
   ),
   recalld_golden_run_expected_by_timestamp_seconds: ofSet(
     'Time by which the schedule requires the next completed run. The time advances only when a run completes, so it also reveals a scheduler that is not running.',
   ),
   recalld_golden_ticks_skipped_total: {
     type: 'counter',
-    help: 'Planned runs that were not started, by reason. The count is stored in the database, so it survives restarts and is the same on every replica.',
+    help: 'Planned runs that recalld did not start, by reason. The count is stored in the database, so it survives restarts and is the same on every replica.',
     labels: [...golden, 'purpose', 'reason'],
     source: 'stored',
   },

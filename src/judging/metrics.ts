@@ -21,7 +21,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_judged_last_success_timestamp_seconds: storedGauge(
-    'Time of the last measurement of judged live relevance. Values older than 3 hours are withheld.',
+    'Time of the last measurement of judged live relevance. recalld withholds values older than 3 hours.',
     pipeline,
   ),
   recalld_live_ndcg_drop_queries: storedGauge(
@@ -88,7 +88,7 @@ export const judgingMetrics = {
   },
   recalld_judge_unaffordable_queries_total: {
     type: 'counter',
-    help: 'Live queries that were not selected for judging because judged.max_cost_per_day was too low.',
+    help: 'Live queries that recalld did not select for judging because judged.max_cost_per_day was too low.',
     labels: pipeline,
     source: 'process',
   },

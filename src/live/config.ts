@@ -78,7 +78,7 @@ export const privacySchema = z
       .enum(['redact', 'hash', 'keep'])
       .default('redact')
       .describe(
-        'How query texts are stored: `redact` removes personal data, `hash` stores only a keyed hash, `keep` stores the text unchanged.',
+        'How recalld stores query texts: `redact` removes personal data, `hash` stores only a keyed hash, `keep` stores the text unchanged.',
       ),
     retention_days: z
       .int()
@@ -115,7 +115,7 @@ export const privacySchema = z
     context.addIssue({ code: 'custom', message, path: ['presidio'], input: presidio });
   })
   .prefault({})
-  .describe('How live queries and feedback are stored, and for how long.');
+  .describe('How recalld stores live queries and feedback, and for how long.');
 
 const isolationRule = z
   .strictObject({
@@ -239,7 +239,7 @@ export const liveSchema = z
       ),
   })
   .prefault({})
-  .describe('How live traffic is measured. Data older than `privacy.retention_days` is ignored.');
+  .describe('How recalld measures live traffic. It ignores data older than `privacy.retention_days`.');
 
 const sentiment = z.enum(sentiments);
 
@@ -291,4 +291,4 @@ export const feedbackPolicySchema = z
       .describe('Limits on the feedback of one user. recalld stores feedback beyond a limit, but does not count it.'),
   })
   .prefault({})
-  .describe('How feedback is interpreted.');
+  .describe('How recalld interprets feedback.');

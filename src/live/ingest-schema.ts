@@ -49,8 +49,8 @@ export const feedbackSchema = z.strictObject({
   document_id: identifier.nullish().describe('The document that was clicked, copied, graded or cited.'),
   rank: z.int().min(1).max(10_000).nullish().describe('Rank at which the document was shown, starting at 1.'),
   occurred_at: timestamp.nullish().describe('When the feedback was given; default: the time of receipt.'),
-  user_id: identifier.nullish().describe('User id, of which only a keyed hash is stored.'),
-  comment: text.nullish().describe('Comment by the user. It is stored in the same way as query text.'),
+  user_id: identifier.nullish().describe('User id. recalld stores only a keyed hash of it.'),
+  comment: text.nullish().describe('Comment by the user. recalld stores it in the same way as query text.'),
 });
 
 type FeedbackBody = z.infer<typeof feedbackSchema>;
@@ -144,7 +144,7 @@ const resultSchema = z
     fields: documentFieldsSchema
       .nullish()
       .describe(
-        'Metadata that isolation rules compare, such as the region: up to 8 fields of at most 128 characters. Metadata is stored.',
+        'Metadata that isolation rules compare, such as the region: up to 8 fields of at most 128 characters. recalld stores this metadata.',
       ),
   })
   .refine(({ id, text: own }) => typeof id === 'string' || (typeof own === 'string' && contentId(own) !== null), {
@@ -228,7 +228,7 @@ export const liveQuerySchema = z.strictObject({
         .describe('Position of the retrieval in the turn; by default, retrievals are ordered by occurred_at.'),
       original_text: text
         .nullish()
-        .describe("The user's question before the agent rewrote it. It is stored in the same way as query text."),
+        .describe("The user's question before the agent rewrote it. recalld stores it in the same way as query text."),
     })
     .nullish()
     .describe('Agent turn that made this retrieval and possibly others. Turns are sampled as a whole.'),
@@ -241,9 +241,11 @@ export const liveQuerySchema = z.strictObject({
     ),
   error: shortText
     .nullish()
-    .describe('Short error message; omit it if the retrieval succeeded. It is stored in the same way as query text.'),
+    .describe(
+      'Short error message; omit it if the retrieval succeeded. recalld stores it in the same way as query text.',
+    ),
   segments: segmentsSchema.nullish().describe('Segments to which the query belongs, such as its tenant or language.'),
-  user_id: identifier.nullish().describe('User id, of which only a keyed hash is stored.'),
+  user_id: identifier.nullish().describe('User id. recalld stores only a keyed hash of it.'),
   versions: z
     .strictObject({
       index: shortText.nullish(),

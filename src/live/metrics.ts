@@ -48,7 +48,7 @@ export const liveMeasurementMetrics = {
     ['pipeline'],
   ),
   recalld_live_measure_last_success_timestamp_seconds: storedGauge(
-    'Time when the live traffic of a pipeline was last measured. Values older than 3 job intervals are not exported.',
+    'Time when the live traffic of a pipeline was last measured. recalld does not export values older than 3 job intervals.',
     ['pipeline'],
   ),
 } as const;
@@ -56,7 +56,7 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live queries that returned a document that an isolation rule does not allow. Every query is evaluated, sampled or not. A retry is not counted again.',
+    help: 'Live queries that returned a document that an isolation rule does not allow. Every query is evaluated, sampled or not. recalld does not count a retry again.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },

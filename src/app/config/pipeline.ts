@@ -66,7 +66,7 @@ const goldenSchema = z.strictObject({
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'How long the results of golden runs are retained. Scores are always retained, as are the results of baselines, of runs during incidents, and of the first and last run of each day.',
+      'How long recalld retains the results of golden runs. It always retains scores, and the results of baselines, of runs during incidents, and of the first and last run of each day.',
     ),
   rotation_runs: z
     .int()
@@ -176,16 +176,16 @@ export const pipelineSchema = z
           .array(z.string().min(1).max(64))
           .default([])
           .superRefine(refuseRepeats)
-          .describe('Segment keys whose values are measured separately.'),
+          .describe('Segment keys whose values recalld measures separately.'),
         max: z
           .int()
           .min(1)
           .max(1000)
           .default(50)
-          .describe('Maximum number of segments; if there are more, the smallest are combined into `other`.'),
+          .describe('Maximum number of segments. If there are more, recalld combines the smallest ones into `other`.'),
       })
       .prefault({})
-      .describe('Segments that are measured separately, in live traffic and in golden sets.'),
+      .describe('Segments that recalld measures separately, in live traffic and in golden sets.'),
     isolation: isolationSchema,
     episodes: episodesSchema,
     live: liveSchema,

@@ -80,7 +80,9 @@ const vectorStore = z.strictObject({
   filter: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Field values that a result must have, such as `{course: "{{tags.course}}"}`. Empty values are ignored.'),
+    .describe(
+      'Field values that a result must have, such as `{course: "{{tags.course}}"}`. recalld ignores empty values.',
+    ),
   timeout_ms: timeoutSchema.describe('Timeout for embedding and search together.'),
 });
 
@@ -109,7 +111,9 @@ const searchEngineShape = {
   filter: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Field values that a result must have, such as `{course: "{{tags.course}}"}`. Empty values are ignored.'),
+    .describe(
+      'Field values that a result must have, such as `{course: "{{tags.course}}"}`. recalld ignores empty values.',
+    ),
   id: textSchema.default('_id').describe('Field that contains the document id.'),
   content: textSchema.optional().describe('Field that contains the text, which only a reranker needs.'),
   rank_constant: z.int().min(1).default(60).describe('Rank constant of reciprocal rank fusion.'),

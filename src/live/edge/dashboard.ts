@@ -292,7 +292,7 @@ function withoutData(): Builder<Panel> {
 function measured(): Builder<Panel> {
   return graph({
     title: 'Time since live traffic was measured',
-    description: 'Values older than 3 job intervals are not exported.',
+    description: 'recalld does not export values older than 3 job intervals.',
     unit: 's',
     min: 0,
     width: 24,

@@ -131,7 +131,7 @@ const feedbackReport = z.object({
 const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).max(1000)]);
 
 const allRefused = (body: z.ZodType) => ({
-  description: 'All items were rejected; the response body explains why.',
+  description: 'recalld rejected all items; the response body explains why.',
   body,
 });
 
@@ -146,7 +146,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     pipelines: 'items',
     body: oneOrMany(liveQuerySchema),
     responses: {
-      '202': { description: 'All accepted items are committed to the database.', body: queriesReport },
+      '202': { description: 'recalld has committed all accepted items to the database.', body: queriesReport },
       '422': allRefused(queriesReport),
     },
   },
@@ -159,7 +159,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     pipelines: 'items',
     body: oneOrMany(feedbackSchema),
     responses: {
-      '202': { description: 'All accepted items are committed to the database.', body: feedbackReport },
+      '202': { description: 'recalld has committed all accepted items to the database.', body: feedbackReport },
       '422': allRefused(feedbackReport),
     },
   },

@@ -17,7 +17,7 @@ export const trafficMeasures = {
     scale: 'count',
     ...live(
       'recalld_query_volume',
-      'Live queries in the trailing window, whether sampled or not. For all traffic, the queries are counted; for a segment, their number is estimated from the samples (Horvitz-Thompson).',
+      'Live queries in the trailing window, whether sampled or not. recalld counts the queries of all traffic, and estimates the number in a segment from the samples (Horvitz-Thompson).',
     ),
   },
   zero_results_ratio: {

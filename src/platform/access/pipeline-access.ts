@@ -9,10 +9,11 @@ export const pipelineAccess = {
   golden_set:
     "Allowed only for golden sets that the key's pipelines use. The key can change a golden set only if no other pipeline uses it.",
   list: "Returns only what belongs to the key's pipelines.",
-  items: "Items for the key's pipelines are stored. Any other item is rejected like an item for an unknown pipeline.",
+  items:
+    "recalld stores items for the key's pipelines, and rejects any other item like an item for an unknown pipeline.",
   tools: 'Each tool has its own rule, listed below.',
   metrics: "Returns only the series of the key's pipelines, and metrics that contain no pipeline data.",
-  refused: 'Refused, because it affects all pipelines.',
+  refused: 'recalld refuses the request, because it affects all pipelines.',
   link: 'The key in the link grants access to this one chart.',
   none: 'Returns everything, because the response contains no pipeline data.',
 } as const;

@@ -16,7 +16,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/livez',
     tag: 'operations',
-    summary: 'Check that the process is alive. Dependencies are not checked.',
+    summary: 'Check that the process is alive. The check does not cover dependencies.',
     scope: null,
     pipelines: 'none',
     body: null,

@@ -181,7 +181,7 @@ export const metricCatalogue = {
     source: 'process',
   },
   recalld_redaction_service_total: counter(
-    'Texts sent to the redaction service, by outcome: ok, failed, timeout or malformed. Unless the outcome is ok, only a hash is stored.',
+    'Texts sent to the redaction service, by outcome: ok, failed, timeout or malformed. Unless the outcome is ok, recalld stores only a hash.',
     ['pipeline', 'outcome'],
   ),
   recalld_trace_spans_total: counter(
@@ -233,7 +233,7 @@ export const metricCatalogue = {
     isShared: true,
   },
   recalld_dropped_samples_total: counter(
-    'Samples that were not exported because their values were not finite. Any increase indicates a bug in recalld.',
+    'Samples that recalld did not export because their values were not finite. Any increase indicates a bug in recalld.',
     [],
   ),
   recalld_jobs_total: counter('Jobs by outcome: completed, failed (will be retried) or dead (will not be retried).', [
@@ -241,7 +241,7 @@ export const metricCatalogue = {
     'outcome',
   ]),
   recalld_ticks_given_up_total: counter(
-    'Scheduled runs that could not be enqueued before the next scheduled time, by job.',
+    'Scheduled runs that recalld could not enqueue before the next scheduled time, by job.',
     ['task'],
   ),
   recalld_job_duration_seconds: {
