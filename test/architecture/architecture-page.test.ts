@@ -54,7 +54,7 @@ const journeys: readonly (readonly [title: string, most: number, legs: readonly 
       ['live/edge/live-routes.ts', 'live/ingest-schema.ts'],
       ['live/ingest-queries.ts', 'live/rules/live-query.ts'],
       ['live/ingest-queries.ts', 'live/privacy/rules/redactor.ts', 'live/privacy/rules/personal-detectors.ts'],
-      ['live/live-ingest.ts', 'live/context.ts', 'live/sql/live-traffic.ts', 'live/sql/record-arrivals.ts'],
+      ['live/edge/live-routes.ts', 'live/context.ts', 'live/sql/live-traffic.ts', 'live/sql/record-arrivals.ts'],
     ],
   ],
   [
