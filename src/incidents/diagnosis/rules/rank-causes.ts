@@ -74,27 +74,31 @@ export function rankCauses(
   return named(ranked, signs);
 }
 
+type Telling = readonly (readonly [SignName, ...states: string[]])[];
+
 /**
  * Signs that distinguish a cause from similar causes. For each sign, the states that distinguish the cause may be
- * listed; without a list, every state distinguishes it. The confidence in such a cause is `high` only if one of its
- * signs was measured after the onset.
+ * listed; without a list, every state distinguishes it. The confidence in such a cause reaches a level only if one of
+ * the level's signs was measured after the onset.
  */
-const distinguishedBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
+const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'medium', Telling>>>>> = {
   // Users also dislike answers to queries that no document covers, so the cause `generator` requires a density
   // measurement.
-  generator: [['density']],
+  generator: { high: [['density']] },
   // A truncated query or a faulty cache also scrambles results, but returns the same scrambled results each time.
-  random_answers: [
-    ['again', 'differs'],
-    ['variety', 'collapsed'],
-  ],
-  // Not only wrong index parameters, but also random results miss near neighbors, so the cause `index_parameters`
-  // requires another sign.
-  index_parameters: [['ann_recall', 'fell'], ['index_settings'], ['again', 'repeats']],
+  random_answers: {
+    high: [
+      ['again', 'differs'],
+      ['variety', 'collapsed'],
+    ],
+  },
+  // Whatever changes queries or ranks also returns other documents than the nearest, so the cause `index_parameters`
+  // requires that recalld's own search of the index misses neighbors, or that the settings of the index changed.
+  index_parameters: { medium: [['ann_recall', 'fell'], ['index_settings']] },
 };
 
-function isDistinguished(cause: Cause, signs: readonly Sign[]): boolean {
-  const telling = distinguishedBy[cause];
+function isDistinguished(cause: Cause, level: 'high' | 'medium', signs: readonly Sign[]): boolean {
+  const telling = distinguishedBy[cause]?.[level];
   return (
     telling === undefined ||
     telling.some(([name, ...states]) =>
@@ -174,15 +178,9 @@ function named(ranked: readonly RankedCause[], signs: readonly Sign[]): CauseRan
   const together = first.probability + (beside?.probability ?? 0);
   if (together <= MIN_TO_NAME || third !== undefined) return unknown;
   const { cause, probability } = first;
-  if (beside !== null)
-    return { cause, probability, confidence: probability >= needs.medium ? 'medium' : 'low', ranked };
-  const confidence =
-    probability >= needs.high && isDistinguished(cause, signs)
-      ? 'high'
-      : probability >= needs.medium
-        ? 'medium'
-        : 'low';
-  return { cause, confidence, probability, ranked };
+  const isMedium = probability >= needs.medium && isDistinguished(cause, 'medium', signs);
+  const isHigh = isMedium && beside === null && probability >= needs.high && isDistinguished(cause, 'high', signs);
+  return { cause, confidence: isHigh ? 'high' : isMedium ? 'medium' : 'low', probability, ranked };
 }
 
 export interface RankedEffects extends CauseRanking {

@@ -24,6 +24,23 @@ describe('causes ranked by signs', () => {
     expect(rankCauses([])).toMatchObject({ cause: 'unknown', confidence: 'low' });
   });
 
+  it('name index parameters with low confidence unless the index itself misses neighbors or has other settings', () => {
+    const signs = [
+      aSign('score', 'fell'),
+      aSign('results', 'disturbed'),
+      aSign('documents', 'same'),
+      aSign('labels', 'alive'),
+      aSign('store_agreement', 'fell_near'),
+      aSign('surviving_documents', 'move'),
+      aSign('failures', 'none'),
+    ];
+    const named = (...others: readonly Sign[]) => rankCauses([...signs, ...others]);
+    expect(named()).toMatchObject({ cause: 'index_parameters', confidence: 'low' });
+    expect(named().probability).toBeGreaterThan(0.7);
+    expect(named(aSign('ann_recall', 'fell'))).toMatchObject({ cause: 'index_parameters', confidence: 'high' });
+    expect(named(aSign('index_settings', 'changed'))).toMatchObject({ cause: 'index_parameters', confidence: 'high' });
+  });
+
   it('do not name the generator with high confidence unless coverage of user queries was measured', () => {
     const signs = [
       aSign('feedback', 'fell'),
@@ -91,11 +108,11 @@ describe('causes ranked by signs', () => {
     });
   });
 
-  it('have low confidence exactly if their probability is below 0.7', () => {
+  it('have low confidence exactly if their probability is below 0.7, except index parameters', () => {
     assert(
       property(anySigns, (signs) => {
         const { cause, confidence, probability } = rankCauses(signs);
-        if (cause === 'unknown') return;
+        if (cause === 'unknown' || cause === 'index_parameters') return;
         expect(confidence === 'low').toBe(probability < 0.7);
       }),
     );
