@@ -148,7 +148,7 @@ function alertsOf({ name }: RulePipeline, objective: Objective): AlertRule[] {
         labels: { pipeline: name, slo: objective.slo },
         dashboard: 'live' as const,
         summary: `{{ $labels.pipeline }}: error budget is burning ${isFast ? 'fast' : 'too fast'}`,
-        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window. At this rate, the objective of ${percentage(objective.target)} over ${objective.windowDays} days will be missed.`,
+        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} in the last ${rates.map(({ long }) => long).join(' or ')}. At this rate, the objective of ${percentage(objective.target)} over ${objective.windowDays} days will be missed.`,
       },
     ];
   });

@@ -56,7 +56,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       by: [],
       summary: 'recalld: no replica can be scraped',
       description:
-        'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
+        'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Until Prometheus can scrape a replica again, no alert on a pipeline of this deployment can fire. Start recalld, or fix the scrape config of Prometheus.',
     },
     {
       alert: 'RecalldReplicaDown',
@@ -67,7 +67,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       silentWhile: { alerts: ['RecalldAbsent'], on: [] },
       summary: 'recalld: a replica is down',
       description:
-        'Prometheus has not scraped {{ $labels.instance }} for 10 minutes. Other replicas may have taken over its work.',
+        'Prometheus has not scraped {{ $labels.instance }} for 10 minutes. Other replicas may have taken over the work of this replica.',
     },
     {
       alert: 'RecalldRestarting',
@@ -102,7 +102,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: [],
     summary: 'recalld: the database does not respond',
     description:
-      'The newest values that any replica read from the database are {{ $value | humanizeDuration }} old. Golden scores, check states and queue lengths are not updated, and are withheld once they are too old to trust. Restore the database.',
+      'No replica has read values from the database for {{ $value | humanizeDuration }}. The metrics of golden scores, check states and queue lengths are out of date; recalld stops exporting them once they are too old to trust. Restore the database.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -113,7 +113,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: a replica exports outdated values',
     description:
-      'The values that {{ $labels.instance }} read from the database are {{ $value | humanizeDuration }} old. Rules take the maximum over all replicas, so an old verdict may keep an alert firing. Restart the replica.',
+      '{{ $labels.instance }} exports values that it read from the database {{ $value | humanizeDuration }} ago. Alert rules take the maximum over all replicas, so an old verdict can keep an alert firing. Restart this replica.',
   },
   {
     alert: 'RecalldSnapshotErrors',
@@ -136,7 +136,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: a computed value is not finite',
     description:
-      'Within an hour, {{ printf "%.0f" $value }} samples on {{ $labels.instance }} were not finite numbers and were not exported. Report this bug in recalld.',
+      'Within an hour, {{ $labels.instance }} did not export {{ printf "%.0f" $value }} metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -146,7 +146,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['pipeline', 'golden_set'],
     summary: 'recalld: clock ahead of Prometheus',
     description:
-      'According to Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
+      'By the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -167,7 +167,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: short of CPU time',
     description:
-      'A tenth of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. The latencies that it measures are too high, so the diagnosis ignores them. Give it more CPU time.',
+      '10 % of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. The latencies that this replica measures are too high, so the diagnosis ignores them. Give the replica more CPU time.',
   },
 ];
 
@@ -181,7 +181,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['queue'],
     summary: 'recalld: jobs in a queue are not processed',
     description:
-      '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the worker role.',
+      '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed a job for 10 minutes. Start a process with the worker role.',
   },
   {
     alert: 'RecalldQueueBacklog',
@@ -202,7 +202,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['task'],
     summary: 'recalld: jobs failed permanently',
     description:
-      '{{ printf "%.0f" $value }} {{ $labels.task }} jobs failed within an hour and will not be retried. The log states the reason.',
+      '{{ printf "%.0f" $value }} {{ $labels.task }} jobs failed within an hour and will not be retried. See the log for the reasons.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -212,7 +212,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['kind'],
     summary: 'recalld: notifications were not delivered',
     description:
-      'recalld gave up on {{ printf "%.0f" $value }} messages to {{ $labels.kind }} after an hour of retries. Check the receiver with recalld notify.',
+      'recalld gave up on {{ printf "%.0f" $value }} messages to {{ $labels.kind }} receivers, after retrying for an hour. Check the receivers with `recalld notify`.',
   },
   {
     alert: 'RecalldJobsFailing',
@@ -233,7 +233,7 @@ or
     by: ['task'],
     summary: 'recalld: jobs keep failing',
     description:
-      '{{ printf "%.0f" $value }} attempts of the job {{ $labels.task }} failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
+      'The job {{ $labels.task }} failed {{ printf "%.0f" $value }} times within an hour, or within 13 hours without a success. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -244,7 +244,7 @@ or
     by: ['queue'],
     summary: 'recalld: jobs ran out of attempts',
     description:
-      '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, and the number has grown within the last hour. The log states the reason.',
+      '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, and the number grew within the last hour. See the log for the reasons.',
   },
 ];
 
@@ -258,7 +258,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['reason'],
     summary: 'recalld: ingest requests are refused',
     description:
-      'Within 10 minutes, recalld answered {{ printf "%.0f" $value }} ingest requests with 429 or 503 because of {{ $labels.reason }}. Clients retry and eventually drop their samples.',
+      'Within 10 minutes, recalld answered {{ printf "%.0f" $value }} ingest requests with 429 or 503 because of {{ $labels.reason }}. Clients retry these requests and eventually drop the data.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -280,9 +280,9 @@ const ingestAlerts: readonly ServiceAlert[] = [
     for: '10m',
     keepFiringFor: '30m',
     by: ['outcome'],
-    summary: 'recalld: OpenTelemetry spans cannot be used',
+    summary: 'recalld: OpenTelemetry spans cannot be fully used',
     description:
-      'Within an hour, recalld could not extract live queries from {{ printf "%.0f" $value }} spans ({{ $labels.outcome }}).',
+      'Within an hour, recalld could not fully use {{ printf "%.0f" $value }} OpenTelemetry spans (outcome: {{ $labels.outcome }}). The runbook explains each outcome and its fix.',
   },
 ];
 

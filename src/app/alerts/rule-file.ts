@@ -174,7 +174,7 @@ unless on () group by () (${series('recalld_golden_run_interval_seconds', { pipe
       dashboard: 'health' as const,
       summary: "{{ $labels.pipeline }}: a golden set is missing from recalld's config",
       description:
-        'recalld is running, but for 10 minutes no replica has had the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, for which these rules were generated. Fix the config, or regenerate the rules.',
+        'recalld is running, but for 10 minutes its config has not contained the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, which these alert rules cover. Add the golden set to the config, or regenerate the rules.',
     })),
   );
   return { name: 'recalld-configured', recordings: [], alerts };

@@ -75,7 +75,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: unmeasured,
       dashboard: 'health',
       summary: `${name}: a check has no data`,
-      description: `${numbers}. ${theCheck} has had no data for 30 minutes. Without data, it cannot detect a failure.`,
+      description: `${numbers}. ${theCheck} has had no data for 30 minutes. Without data, a check cannot detect a failure.`,
     },
     {
       alert: 'RecalldCheckBlind',
@@ -85,7 +85,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       dashboard: 'golden',
       summary: `${name}: a check cannot detect its configured drop`,
-      description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it can only detect a drop of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3g" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise the drop of the check.`,
+      description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it only detects drops of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is a drop of {{ . | first | value | printf "%.3g" | reReplaceAll "^-" "" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise the drop of the check.`,
     },
     {
       alert: 'RecalldIsolationViolated',
@@ -93,7 +93,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       expr: `${maxBy(rule, 'recalld_live_isolation_violations')} > 0`,
       by: rule,
       dashboard: 'live',
-      summary: `${name}: live results contained documents not allowed by an isolation rule`,
+      summary: `${name}: live results violated an isolation rule`,
       description: `In the last hour, {{ $value | printf "%.0f" }} live queries of ${name} returned documents that violate the isolation rule "{{ $labels.rule }}". Check the tenant or permission filter of the search; the console lists the documents and queries.`,
     },
     {
@@ -106,7 +106,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: silentWhileCritical,
       dashboard: 'runs',
       summary: `${name}: judgments are out of date`,
-      description: `${numbers}. Judged documents were re-chunked, renamed or deleted on purpose, so their queries are no longer compared with the baseline. Update the judgments with recalld golden check, then pin a new baseline.`,
+      description: `${numbers}. Judged documents were deleted on purpose, or have new ids because they were re-chunked or renamed. recalld no longer compares the queries of these documents with the baseline. Update the judgments with \`recalld golden check\`, then pin a new baseline.`,
     },
     {
       alert: 'RecalldDensityDrift',
@@ -130,7 +130,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
       summary: `${name}: live queries are less well covered than in the baseline`,
-      description: `${coverage}: drift is confirmed, but it is too weak to page, or no critical check is configured.`,
+      description: `${coverage}: drift is confirmed. The alert does not page, because the drift is too weak or no critical check is configured.`,
     },
   ];
   return { name: 'recalld-checks', recordings: [], alerts };

@@ -83,7 +83,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judge',
     summary: `${name}: judge changed`,
-    description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: its grades for a fixed set of query-document pairs differ from its earlier grades, and not by chance. Uncorrected scores start a new series; human-corrected scores remain valid.`,
+    description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: its grades for a fixed set of query-document pairs differ from its earlier grades by more than chance explains. Uncorrected scores start a new series; human-corrected scores remain valid.`,
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',
@@ -93,7 +93,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'itself',
     summary: `${name}: judged live relevance is no longer measured`,
-    description: `Judged live relevance of ${name} was last measured {{ $value | humanizeDuration }} ago, so its scores are withheld.`,
+    description: `Judged live relevance of ${name} was last measured {{ $value | humanizeDuration }} ago, so its scores are no longer exported.`,
   },
 ];
 

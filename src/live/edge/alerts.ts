@@ -97,7 +97,7 @@ const traffic: readonly AlertRule[] = [
     silentWhile: page,
     dashboard: 'live',
     summary: `${name}: many live queries return no documents`,
-    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour returned no documents: at least 10 % and more than twice the usual share. Check the index and its filters.`,
+    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour returned no documents, which is at least 10 % and more than twice the usual share. Check the index and its filters.`,
   },
   {
     alert: 'RecalldLiveLatency',
@@ -122,7 +122,7 @@ and on () group by () (${series('recalld_build_info')})`,
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: no live queries received`,
-    description: `recalld has received no live queries for ${name} in 30 minutes. At this time yesterday it received {{ $value | humanize }} per hour. Check the sender and its API key.`,
+    description: `recalld has received no live queries for ${name} in 30 minutes. At this time yesterday, it received {{ $value | humanize }} live queries per hour. Check the service that sends them, and its API key.`,
   },
 ];
 
@@ -137,7 +137,7 @@ and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_drop_evidence_ratio')} >= 
     by: pipeline,
     dashboard: 'feedback',
     summary: `${name}: positive feedback dropped`,
-    description: `{{ $value | humanizePercentage }} of the latest feedback on ${name} was positive. Within the live window, the positive share dropped more than 5 percentage points below its baseline.`,
+    description: `{{ $value | humanizePercentage }} of the latest feedback on ${name} was positive. Within the trailing window, the share of positive feedback dropped more than 5 percentage points below its baseline.`,
   },
   {
     alert: 'RecalldFeedbackStopped',
@@ -149,7 +149,7 @@ ${busy('6h', 100)}`,
     by: pipeline,
     dashboard: 'feedback',
     summary: `${name}: no feedback received`,
-    description: `recalld has received no feedback on ${name} in 6 hours although live queries arrived. In the same 6 hours yesterday it received {{ $value | humanize }}. Check that the feedback buttons work and that the service sends feedback to recalld.`,
+    description: `recalld has received no feedback on ${name} in 6 hours although live queries arrived. In the same 6 hours yesterday, it received {{ $value | humanize }} feedback items. Check that the feedback buttons work and that the service sends feedback to recalld.`,
   },
 ];
 

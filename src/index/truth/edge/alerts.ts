@@ -52,7 +52,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'store',
     summary: `${name}: index updates are late`,
-    description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}. This is longer than late_after allows, and there are changes that have not arrived yet.`,
+    description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}. This lag exceeds late_after, and some changes have not arrived yet.`,
   },
   {
     alert: 'RecalldIndexCheckStopped',
@@ -62,7 +62,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'itself',
     summary: `${name}: index no longer checked`,
-    description: `The last complete check of the index of ${name} ended {{ $value | humanizeDuration }} ago. Its manifest cannot be read, or its store does not respond.`,
+    description: `The last complete check of the index of ${name} ended {{ $value | humanizeDuration }} ago. recalld cannot read the manifest, or the store does not respond.`,
   },
 ];
 

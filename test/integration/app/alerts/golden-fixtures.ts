@@ -55,14 +55,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600), attempted(always(0)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest run of faq on docs started 1h 0m 0s ago, which is more than three scheduled intervals. Retrieval quality is not measured. Start a process with the role scheduler.',
+    says: 'The latest run of faq on docs started 1h 0m 0s ago, which is more than three scheduled intervals. Meanwhile, retrieval quality is not measured. Start a process with the scheduler role.',
   },
   {
     alert: 'RecalldGoldenNeverRan',
     labels: faq,
     breaching: [interval(600)],
     healthy: hourlyRuns,
-    says: 'faq on docs has a schedule but has never run. Three scheduled intervals last 30m 0s. Import the golden set, or start a process with the role scheduler.',
+    says: 'faq on docs has a schedule, but has not run once within three scheduled intervals (30m 0s). Import the golden set, or start a process with the scheduler role.',
   },
   {
     alert: 'RecalldGoldenNotSucceeding',
@@ -86,7 +86,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       running((m) => (m === 30 ? 1 : 0)),
     ],
     healthy: hourlyRuns,
-    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores come from an earlier run. Find the cause with recalld runs show, fix it, then run the set again.',
+    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores come from an earlier run. Find the cause with `recalld runs show`, fix it, then run the set again.',
   },
   {
     alert: 'RecalldRetrieverNotAnswering',
@@ -108,7 +108,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_scores_withheld', faq, always(1)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest completed run of faq on docs started 59m 0s ago, which is more than three scheduled intervals (for a set without a schedule, three days). Its scores are withheld, and checks on them cannot detect a failure.',
+    says: 'The latest completed run of faq on docs started 59m 0s ago, which is more than three scheduled intervals (for a set without a schedule, three days). The scores of this run are no longer exported, so checks on them cannot detect a failure.',
   },
   {
     alert: 'RecalldGoldenRunSlow',
@@ -123,7 +123,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_golden_segments_overflow', faq, always(7))],
     healthy: hourlyRuns,
     minutes: 120,
-    says: 'Segments of faq on docs measured together as `other`: 7. Remove a tag from segments.keys, or raise segments.max.',
+    says: 'The number of segments of faq on docs exceeds segments.max by 7. recalld measures the excess segments together as `other`. Remove a tag from segments.keys, or raise segments.max.',
   },
   {
     alert: 'RecalldCheckCritical',
@@ -156,7 +156,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
-    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, last passing value 0.95). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes. Without data, it cannot detect a failure.',
+    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, last passing value 0.95). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes. Without data, a check cannot detect a failure.',
   },
   {
     alert: 'RecalldCheckBlind',
@@ -168,21 +168,21 @@ export const goldenFixtures: readonly AlertFixture[] = [
     ],
     healthy: [signal('recalld_check_blind', regressionCheck, always(0))],
     minutes: 90,
-    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it can only detect a drop of 0.2 or more; its threshold is -0.02. Pin a baseline with reruns, add queries to the golden set, or raise the drop of the check.',
+    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it only detects drops of 0.2 or more; its threshold is a drop of 0.02. Pin a baseline with reruns, add queries to the golden set, or raise the drop of the check.',
   },
   {
     alert: 'RecalldDocumentsLost',
     labels: faq,
     breaching: [signal('recalld_golden_lost_documents_ratio', faq, always(0.1))],
     healthy: [signal('recalld_golden_lost_documents_ratio', faq, always(0.02))],
-    says: '10% of the judged documents in faq on docs are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with recalld golden check.',
+    says: '10% of the judged documents in faq on docs are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with `recalld golden check`.',
   },
   {
     alert: 'RecalldStaleLabels',
     labels: staleCheck,
     breaching: [...checkStates(staleCheck, () => 'warning'), ...staleNumbers],
     healthy: [...checkStates(staleCheck, () => 'ok'), ...checkStates(floorCheck, () => 'warning')],
-    says: 'The share of judged documents that are superseded rose to 0.14 (n = 50), above 0.02. Judged documents were re-chunked, renamed or deleted on purpose, so their queries are no longer compared with the baseline. Update the judgments with recalld golden check, then pin a new baseline.',
+    says: 'The share of judged documents that are superseded rose to 0.14 (n = 50), above 0.02. Judged documents were deleted on purpose, or have new ids because they were re-chunked or renamed. recalld no longer compares the queries of these documents with the baseline. Update the judgments with `recalld golden check`, then pin a new baseline.',
   },
   {
     alert: 'RecalldDensityDrift',
@@ -197,13 +197,13 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // A firing page that a check in the config also covers is not sent twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'Live queries of docs are less well covered than in the baseline: drift is confirmed, but it is too weak to page, or no critical check is configured.',
+    says: 'Live queries of docs are less well covered than in the baseline: drift is confirmed. The alert does not page, because the drift is too weak or no critical check is configured.',
   },
   {
     alert: 'RecalldSentinelOverdue',
     labels: faq,
     breaching: [sentinelExpected(always(0))],
     healthy: [sentinelExpected((m) => 300 * Math.floor(m / 5) + 360)],
-    says: 'The sentinel of faq on docs should have completed 1h 0m 0s ago. Until a sentinel completes, only full runs can detect a drop.',
+    says: 'The sentinel run of faq on docs should have completed 1h 0m 0s ago. Until a sentinel run completes, only full runs can detect a drop.',
   },
 ];

@@ -56,7 +56,7 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     minutes: 30,
-    says: 'In the last day, 5 % of the changes took at least 2h 0m 0s (lower bound of the 95 % CI) to reach the vector store of docs. This is longer than late_after allows, and there are changes that have not arrived yet.',
+    says: 'In the last day, 5 % of the changes took at least 2h 0m 0s (lower bound of the 95 % CI) to reach the vector store of docs. This lag exceeds late_after, and some changes have not arrived yet.',
   },
   {
     alert: 'RecalldIndexCheckStopped',
@@ -64,6 +64,6 @@ export const indexFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_index_check_last_success_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_index_check_last_success_timestamp_seconds', docs, (minute) => 60 * minute)],
     minutes: 1500,
-    says: 'The last complete check of the index of docs ended 1d 1h 0m 0s ago. Its manifest cannot be read, or its store does not respond.',
+    says: 'The last complete check of the index of docs ended 1d 1h 0m 0s ago. recalld cannot read the manifest, or the store does not respond.',
   },
 ];

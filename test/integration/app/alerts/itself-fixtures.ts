@@ -30,7 +30,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_interval_seconds', { ...faq, golden_set: 'other' }, always(3600))],
     healthy: hourlyRuns,
-    says: 'recalld is running, but for 10 minutes no replica has had the golden set faq of docs, for which these rules were generated. Fix the config, or regenerate the rules.',
+    says: 'recalld is running, but for 10 minutes its config has not contained the golden set faq of docs, which these alert rules cover. Add the golden set to the config, or regenerate the rules.',
   },
   {
     alert: 'RecalldAbsent',
@@ -38,7 +38,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: alive,
     firesWithoutSeries: true,
-    says: 'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
+    says: 'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Until Prometheus can scrape a replica again, no alert on a pipeline of this deployment can fire. Start recalld, or fix the scrape config of Prometheus.',
   },
   {
     alert: 'RecalldReplicaDown',
@@ -46,7 +46,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [foreign('up', always(0))],
     replicas: [first],
     healthy: alive,
-    says: 'Prometheus has not scraped a:8321 for 10 minutes. Other replicas may have taken over its work.',
+    says: 'Prometheus has not scraped a:8321 for 10 minutes. Other replicas may have taken over the work of this replica.',
   },
   {
     alert: 'RecalldRestarting',
@@ -70,7 +70,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: {},
     breaching: [signal('recalld_snapshot_age_seconds', {}, (m) => 60 * m)],
     healthy: alive,
-    says: 'The newest values that any replica read from the database are 1h 0m 0s old. Golden scores, check states and queue lengths are not updated, and are withheld once they are too old to trust. Restore the database.',
+    says: 'No replica has read values from the database for 1h 0m 0s. The metrics of golden scores, check states and queue lengths are out of date; recalld stops exporting them once they are too old to trust. Restore the database.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -78,7 +78,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_snapshot_age_seconds', {}, (m) => 60 * m)],
     replicas: [first],
     healthy: alive,
-    says: 'The values that a:8321 read from the database are 1h 0m 0s old. Rules take the maximum over all replicas, so an old verdict may keep an alert firing. Restart the replica.',
+    says: 'a:8321 exports values that it read from the database 1h 0m 0s ago. Alert rules take the maximum over all replicas, so an old verdict can keep an alert firing. Restart this replica.',
   },
   {
     alert: 'RecalldSnapshotErrors',
@@ -94,14 +94,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_dropped_samples_total', {}, (m) => (m < 20 ? 0 : 2))],
     replicas: [first],
     healthy: alive,
-    says: 'Within an hour, 2 samples on a:8321 were not finite numbers and were not exported. Report this bug in recalld.',
+    says: 'Within an hour, a:8321 did not export 2 metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
     labels: faq,
     breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
     healthy: hourlyRuns,
-    says: 'According to Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
+    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -117,14 +117,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: lag(0.25),
     replicas: [first],
     healthy: lag(0.1),
-    says: 'A tenth of the timers of a:8321 fire more than 220ms late. The latencies that it measures are too high, so the diagnosis ignores them. Give it more CPU time.',
+    says: '10 % of the timers of a:8321 fire more than 220ms late. The latencies that this replica measures are too high, so the diagnosis ignores them. Give the replica more CPU time.',
   },
   {
     alert: 'RecalldQueueNotWorked',
     labels: { queue: 'run-golden-set' },
     breaching: [jobs('waiting', always(3)), jobs('active', always(0))],
     healthy: busy,
-    says: '3 jobs are waiting in the queue run-golden-set, and no worker has processed any for 10 minutes. Start a process with the worker role.',
+    says: '3 jobs are waiting in the queue run-golden-set, and no worker has processed a job for 10 minutes. Start a process with the worker role.',
   },
   {
     alert: 'RecalldQueueBacklog',
@@ -139,7 +139,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [ended('dead', from(90, 1))],
     healthy: [ended('completed', growing(1)), ended('dead', always(1))],
     minutes: 120,
-    says: '2 run-golden-set jobs failed within an hour and will not be retried. The log states the reason.',
+    says: '2 run-golden-set jobs failed within an hour and will not be retried. See the log for the reasons.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -147,7 +147,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [told('given_up', from(90, 1))],
     healthy: [told('sent', growing(1)), told('given_up', always(1))],
     minutes: 120,
-    says: 'recalld gave up on 2 messages to slack after an hour of retries. Check the receiver with recalld notify.',
+    says: 'recalld gave up on 2 messages to slack receivers, after retrying for an hour. Check the receivers with `recalld notify`.',
   },
   {
     alert: 'RecalldJobsFailing',
@@ -160,7 +160,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],
-    says: '120 attempts of the job run-golden-set failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
+    says: 'The job run-golden-set failed 120 times within an hour, or within 13 hours without a success. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     // The job runs every six hours, so it cannot fail five times within an hour.
@@ -177,7 +177,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     ],
     minutes: 1200,
     step: 10,
-    says: '2 attempts of the job snapshot-stores failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
+    says: 'The job snapshot-stores failed 2 times within an hour, or within 13 hours without a success. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -190,14 +190,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_queue_jobs', { queue: 'probe-stores', state: 'failed' }, (m) => (m < 80 ? 0 : 1)),
     ],
     minutes: 120,
-    says: '3 jobs in the queue run-golden-set have run out of attempts, and the number has grown within the last hour. The log states the reason.',
+    says: '3 jobs in the queue run-golden-set have run out of attempts, and the number grew within the last hour. See the log for the reasons.',
   },
   {
     alert: 'RecalldIngestShedding',
     labels: { reason: 'overload' },
     breaching: [signal('recalld_ingest_shed_total', { reason: 'overload' }, growing(30))],
     healthy: [signal('recalld_ingest_shed_total', { reason: 'overload' }, (m) => (m < 30 ? 0 : 4))],
-    says: 'Within 10 minutes, recalld answered 600 ingest requests with 429 or 503 because of overload. Clients retry and eventually drop their samples.',
+    says: 'Within 10 minutes, recalld answered 600 ingest requests with 429 or 503 because of overload. Clients retry these requests and eventually drop the data.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -214,7 +214,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_trace_spans_total', { outcome: 'ignored' }, growing(100)),
       signal('recalld_trace_spans_total', { outcome: 'unreadable_retriever' }, (m) => Math.floor(m / 10)),
     ],
-    says: 'Within an hour, recalld could not extract live queries from 1200 spans (without_pipeline).',
+    says: 'Within an hour, recalld could not fully use 1200 OpenTelemetry spans (outcome: without_pipeline). The runbook explains each outcome and its fix.',
   },
   {
     alert: 'RecalldWatchdog',

@@ -70,7 +70,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_changed_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_judge_changed_timestamp_seconds', docs, always(-90_000))],
     minutes: 60,
-    says: 'The judge of docs changed 1h 0m 0s ago: its grades for a fixed set of query-document pairs differ from its earlier grades, and not by chance. Uncorrected scores start a new series; human-corrected scores remain valid.',
+    says: 'The judge of docs changed 1h 0m 0s ago: its grades for a fixed set of query-document pairs differ from its earlier grades by more than chance explains. Uncorrected scores start a new series; human-corrected scores remain valid.',
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',
@@ -78,6 +78,6 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_live_judged_last_success_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_live_judged_last_success_timestamp_seconds', docs, (minute) => 60 * minute)],
     minutes: 240,
-    says: 'Judged live relevance of docs was last measured 4h 0m 0s ago, so its scores are withheld.',
+    says: 'Judged live relevance of docs was last measured 4h 0m 0s ago, so its scores are no longer exported.',
   },
 ];

@@ -109,7 +109,7 @@ describe.skipIf(missing('promtool'))('Prometheus reports', () => {
 
   it('since when a check has no data, and its last value', () => {
     const state = aCheckState({ verdict: 'no_data', ...bare, value: null, before: 0.9 });
-    const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs has had no data for 30 minutes. Without data, it cannot detect a failure.`;
+    const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs has had no data for 30 minutes. Without data, a check cannot detect a failure.`;
     expect(verdictOn('RecalldCheckNoData', 'no data', state, description)).toBe('');
   });
 });
