@@ -69,7 +69,7 @@ it('prints one document that can be archived', async () => {
 it.each([
   ['lost', 1, /no collection nowhere; check pipelines\[1\]\.vector_store|no collection nowhere; check vector_store/],
   ['away', 3, /refused the connection/],
-  ['none', 2, /The pipeline "none" has no `vector_store` to test; add one to the config\./],
+  ['none', 2, /The pipeline "none" has no `vector_store` to test; add it to the config\./],
   ['nobody', 2, /nobody/],
 ])('for the pipeline %s exits with %d and the fix', async (pipeline, code, says) => {
   const finished = await installed.recalld(`store-test --pipeline ${pipeline}`);

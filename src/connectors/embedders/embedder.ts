@@ -46,7 +46,7 @@ export async function embedTexts(
   if (embedder === null) {
     return {
       kind: 'unknown',
-      reason: 'The config has no embedder, so texts cannot be compared by meaning.',
+      reason: 'The config has no embedder, so recalld cannot compare texts by meaning.',
     };
   }
   if (texts.length === 0) return { kind: 'vectors', vectors: [] };

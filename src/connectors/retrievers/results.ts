@@ -56,7 +56,8 @@ export function compileResults(
   const score = compiled('score', expressions.score);
   const textOf = compiled('text', expressions.text);
   if (id === null && textOf === null) {
-    const problem = 'if null, ids are derived from the texts, so results.text is required';
+    const problem =
+      'null means that ids are derived from the texts; set results.text, or set results.id to the field with the ids';
     throw new RecalldError('config_invalid', `${field}.results.id: ${problem}.`);
   }
   for (const [key, text, node] of [
@@ -64,7 +65,7 @@ export function compileResults(
     ['id', expressions.id, id],
   ] as const) {
     if (node?.type === 'Arithmetic') {
-      const problem = `${text} is arithmetic; write a name with a hyphen in double quotes inside single quotes: '"a-b"'`;
+      const problem = `JMESPath parses ${text} as arithmetic; write a name with a hyphen in double quotes inside single quotes: '"a-b"'`;
       throw new RecalldError('config_invalid', `${field}.results.${key}: ${problem}.`);
     }
   }

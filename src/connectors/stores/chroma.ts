@@ -152,9 +152,9 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     const place = `${name} in the database ${database} of ${tenant}`;
     const missing = `there is no collection ${place}; check ${configField}.collection, .database, .tenant and .url`;
     const path = `${collections}/${encodeURIComponent(name)}`;
-    const answer = await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt);
+    const answer = await calls.json({ method: 'GET', path, purpose: 'metadata request', missing }, attempt);
     const collection = readCollection(answer);
-    if (collection === null) throw calls.unexpected('description', 'id of a collection');
+    if (collection === null) throw calls.unexpected('metadata request', 'id of a collection');
     return collection;
   });
 
@@ -265,7 +265,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     async describe(_, attempt) {
       const count = numberOf(await ask('count', 'count', undefined, attempt));
       if (count === null) throw calls.unexpected('count', 'number of records');
-      const call = { method: 'GET', path: '/api/v2/version', purpose: 'version' } as const;
+      const call = { method: 'GET', path: '/api/v2/version', purpose: 'version request' } as const;
       return { count, isExactCount: true, traits: { chroma: textOf(await calls.json(call, attempt)) ?? 'unknown' } };
     },
 

@@ -87,9 +87,9 @@ export function createLanceDbStore(
   let open: Table | undefined;
   const shapes = rememberShape<TableShape>('LanceDB', async (attempt) => {
     open?.close();
-    const table = await bounded(attempt, 'description', () => openTable(config, configField, load));
+    const table = await bounded(attempt, 'metadata request', () => openTable(config, configField, load));
     open = table;
-    return bounded(attempt, 'description', () => readShape(config, configField, table));
+    return bounded(attempt, 'metadata request', () => readShape(config, configField, table));
   });
 
   const countRows = (table: Table, attempt: Attempt): Promise<number> =>

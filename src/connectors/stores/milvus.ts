@@ -176,7 +176,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
     },
 
     async list() {
-      throw unsupported('Milvus cannot list ids over REST, which guarantees no order for paging.');
+      throw unsupported('Milvus cannot list ids over REST, because its REST API guarantees no order for paging.');
     },
 
     async chunks(ids, attempt) {
@@ -265,7 +265,9 @@ async function readMilvusCollection(
   milvus: ReturnType<typeof createMilvusCall>,
   attempt: Attempt,
 ): Promise<MilvusShape> {
-  const collection = fieldsOf(await milvus.ask('/collections/describe', { collectionName }, 'description', attempt));
+  const collection = fieldsOf(
+    await milvus.ask('/collections/describe', { collectionName }, 'metadata request', attempt),
+  );
   const fields = listOf(collection['fields']).map(fieldsOf);
   const vector = fields.find(({ name }) => name === embedding);
   if (vector === undefined) {
@@ -283,7 +285,7 @@ async function readMilvusCollection(
     throw unsupported(`The Milvus field ${embedding} has no index with the metric COSINE, IP or L2.`);
   }
   const indexName = textOf(index['indexName']) ?? embedding;
-  const described = await milvus.ask('/indexes/describe', { collectionName, indexName }, 'description', attempt);
+  const described = await milvus.ask('/indexes/describe', { collectionName, indexName }, 'metadata request', attempt);
   const details = fieldsOf(listOf(described)[0]);
   const dimensions = numberOf(parameter(vector, 'dim'));
   const key = fields.find(({ primaryKey }) => primaryKey === true);

@@ -74,10 +74,10 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
   const ask = (call: JsonCall, attempt: Attempt) => calls.json({ missing, ...call }, attempt);
 
   const shapes = rememberShape(calls.service, async (attempt) => {
-    const call = { method: 'POST', path: '/describe_index_stats', body: {}, purpose: 'description' } as const;
+    const call = { method: 'POST', path: '/describe_index_stats', body: {}, purpose: 'metadata request' } as const;
     const stats = await ask(call, attempt);
     const metric = textOf(at(stats, 'metric'));
-    if (metric === null) throw calls.unexpected('description', 'metric');
+    if (metric === null) throw calls.unexpected('metadata request', 'metric');
     const kinds = metrics[metric];
     if (kinds === undefined || textOf(at(stats, 'vectorType')) === 'sparse') {
       throw unsupported(

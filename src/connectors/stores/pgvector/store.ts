@@ -78,7 +78,7 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
     },
     nearestOfEach,
     sample: (request, signal) => scan('sample', (query, table) => sampleRows(query, table, request), signal),
-    describe: (signal) => scan('description', describeTable, signal),
+    describe: (signal) => scan('metadata request', describeTable, signal),
     existing: (ids, signal) =>
       call('look-up of ids', (query, table) => existingIds(query, table, ids), config.timeout_ms, signal),
     list: (from, signal) => call('list of ids', (query, table) => listIds(query, table, from), scanMs, signal),

@@ -32,13 +32,13 @@ export async function readCollection(
 ): Promise<CollectionShape> {
   const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
   const path = `/collections/${encodeURIComponent(collection)}`;
-  const answer = await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt);
+  const answer = await calls.json({ method: 'GET', path, purpose: 'metadata request', missing }, attempt);
   const config = fieldsOf(at(answer, 'result', 'config'));
   const params = fieldsOf(config['params']);
   const vector = chooseVector(params['vectors'], vectorName, collection, calls);
   const { size, distance } = vector;
   const dimensions = numberOf(size);
-  if (dimensions === null) throw calls.unexpected('description', 'config.params.vectors');
+  if (dimensions === null) throw calls.unexpected('metadata request', 'config.params.vectors');
   const name = textOf(distance) ?? '';
   const kinds = distances[name];
   if (kinds === undefined) throw unsupported(`The Qdrant distance ${name} cannot be converted to a cosine.`);
@@ -72,7 +72,7 @@ export async function readCollection(
 function chooseVector(vectors: unknown, name: string | undefined, collection: string, calls: StoreCalls): Fields {
   const named = fieldsOf(vectors);
   if (numberOf(named['size']) !== null) return named;
-  if (Object.keys(named).length === 0) throw calls.unexpected('description', 'config.params.vectors');
+  if (Object.keys(named).length === 0) throw calls.unexpected('metadata request', 'config.params.vectors');
   const chosen = name === undefined ? undefined : named[name];
   if (chosen !== undefined) return fieldsOf(chosen);
   const known = Object.keys(named).toSorted().join(', ');
@@ -84,14 +84,14 @@ function chooseVector(vectors: unknown, name: string | undefined, collection: st
 }
 
 async function versionOf(calls: StoreCalls, attempt: Attempt): Promise<string> {
-  const answer = await unlessForbidden(calls.json({ method: 'GET', path: '/', purpose: 'version' }, attempt));
+  const answer = await unlessForbidden(calls.json({ method: 'GET', path: '/', purpose: 'version request' }, attempt));
   return textOf(at(answer, 'version')) ?? 'hidden';
 }
 
 /** Returns the collection behind an alias, so that recalld notices when the alias is switched to a new collection. */
 async function aliasTarget(calls: StoreCalls, name: string, attempt: Attempt): Promise<string> {
   const answer = await unlessForbidden(
-    calls.json({ method: 'GET', path: '/aliases', purpose: 'list of aliases' }, attempt),
+    calls.json({ method: 'GET', path: '/aliases', purpose: 'listing of aliases' }, attempt),
   );
   const alias = listOf(at(answer, 'result', 'aliases')).find((entry) => at(entry, 'alias_name') === name);
   return textOf(at(alias, 'collection_name')) ?? name;

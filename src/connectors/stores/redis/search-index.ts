@@ -102,7 +102,7 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
   if (vector === undefined) {
     throw failed(
       'vector_unknown',
-      `Redis description failed: the index has no vector field ${name}; check ${configField}.embedding.`,
+      `Redis metadata request failed: the index has no vector field ${name}; check ${configField}.embedding.`,
     );
   }
   const text = (key: string) => replyText(valueAfter(vector, key)) ?? 'unknown';

@@ -62,7 +62,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
   };
 
   const shapes = rememberShape('Redis', async (attempt) =>
-    readIndexInfo(await ask('FT.INFO', [index], 'description', attempt), embedding, configField),
+    readIndexInfo(await ask('FT.INFO', [index], 'metadata request', attempt), embedding, configField),
   );
 
   /**

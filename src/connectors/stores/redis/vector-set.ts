@@ -61,7 +61,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
   });
 
   const shapes = rememberShape<SetShape>('Redis', async (attempt) => {
-    const [info] = await redis.send([command('VINFO', [])], 'description', attempt);
+    const [info] = await redis.send([command('VINFO', [])], 'metadata request', attempt);
     return readShape(key, repliesOf(info));
   });
 

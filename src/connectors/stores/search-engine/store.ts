@@ -64,7 +64,7 @@ async function readIndex(
   const missing = `there is no index or alias ${index}; check ${calls.configField}.index`;
   const get = (path: string, query: Readonly<Record<string, string>>) =>
     calls.json(
-      { method: 'GET', path: `/${encodeURIComponent(index)}${path}`, query, purpose: 'description', missing },
+      { method: 'GET', path: `/${encodeURIComponent(index)}${path}`, query, purpose: 'metadata request', missing },
       attempt,
     );
   const mappings = fieldsOf(await get('/_mapping', {}));
@@ -72,7 +72,7 @@ async function readIndex(
   const names = Object.keys(mappings).toSorted();
   // The newest index receives the writes.
   const newest = names.at(-1);
-  if (newest === undefined) throw calls.unexpected('description', 'mappings');
+  if (newest === undefined) throw calls.unexpected('metadata request', 'mappings');
   const properties = at(mappings, newest, 'mappings', 'properties');
   const mapping = fieldMapping(properties, field);
   if (mapping === null) {
@@ -252,7 +252,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
     },
 
     async describe({ dimensions }, attempt) {
-      const call = { method: 'GET', path: '/', purpose: 'version' } as const;
+      const call = { method: 'GET', path: '/', purpose: 'version request' } as const;
       const number = textOf(at(await unlessForbidden(calls.json(call, attempt)), 'version', 'number'));
       const traits = { version: number ?? 'hidden', dimensions: String(dimensions ?? 'unknown') };
       return { traits, count: await count(attempt), isExactCount: true };

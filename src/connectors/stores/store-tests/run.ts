@@ -140,7 +140,7 @@ async function described({ store, known, isWhole, description, signal }: StoreSu
     `The store reports ${plural(count, 'vector')} but contains ${known.length}.`,
   );
   const about = isExactCount ? '' : 'about ';
-  return `${about}${plural(count, 'vector')} with ${dimensions ?? 'unknown'} dimensions and metric ${metric}, ${plural(Object.keys(again.traits).length, 'trait')}.`;
+  return `${about}${plural(count, 'vector')} with ${dimensions ?? 'unknown'} dimensions and the metric ${metric}, ${plural(Object.keys(again.traits).length, 'trait')}.`;
 }
 
 async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
@@ -278,10 +278,10 @@ async function distinct(subject: StoreSubject): Promise<string> {
   const all = await draw(subject, known.length + 400);
   must(
     all.ids.length === known.length,
-    `When asked for more vectors than it has, the store returned ${all.ids.length} of ${known.length}.`,
+    `When asked for more vectors than the store has, it returned ${all.ids.length} of ${known.length}.`,
   );
   mustBeDrawn(subject, all);
-  return `A sample has ${plural(n, 'vector')}, and a larger request returns all ${known.length}.`;
+  return `A sample has ${plural(n, 'vector')}, and a request for more vectors returns all ${known.length}.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
@@ -336,9 +336,9 @@ async function uniform(subject: StoreSubject): Promise<string> {
     const uneven = unevenness([[...times.values(), ...never]], n / known.length);
     must(
       Math.abs(uneven) < MAX_UNEVEN,
-      `Some chunks are sampled more often than chance allows (normal deviate ${uneven.toFixed(1)}).`,
+      `Some chunks are sampled more often than chance allows (z = ${uneven.toFixed(1)}).`,
     );
-    return `${drawn.length} samples of ${n}: no chunk is preferred (normal deviate ${uneven.toFixed(1)}).`;
+    return `${drawn.length} samples of ${n} chunks: no chunk is sampled too often (z = ${uneven.toFixed(1)}).`;
   }
   const pairs = (drawn.length * (drawn.length - 1)) / 2;
   const expected = (pairs * n * n) / Math.max(n, description.count);

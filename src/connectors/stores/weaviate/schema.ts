@@ -36,7 +36,7 @@ export async function readSchema(
 ): Promise<CollectionSchema> {
   const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
   const path = `/v1/schema/${encodeURIComponent(collection)}`;
-  const schema = fieldsOf(await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt));
+  const schema = fieldsOf(await calls.json({ method: 'GET', path, purpose: 'metadata request', missing }, attempt));
   const named = fieldsOf(schema['vectorConfig']);
   const names = Object.keys(named).toSorted();
   const chosen = vectorName ?? (names.length === 1 ? names[0] : undefined);

@@ -63,7 +63,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
     const schema = await readSchema(calls, collectionName(config.collection), vectorName, attempt);
     if (vectorName !== undefined) graphqlName(vectorName);
     // The schema does not contain the length of the vectors.
-    const [first] = await objects(['limit: 1'], [], ['id', vectorField], 'description', attempt);
+    const [first] = await objects(['limit: 1'], [], ['id', vectorField], 'metadata request', attempt);
     return { ...schema, dimensions: entryOf(first).vector?.length ?? null };
   });
 
@@ -173,7 +173,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
     },
 
     async describe({ dimensions }, attempt) {
-      const call = { method: 'GET', path: '/v1/meta', purpose: 'version' } as const;
+      const call = { method: 'GET', path: '/v1/meta', purpose: 'version request' } as const;
       return {
         count: await count(attempt),
         isExactCount: true,

@@ -66,7 +66,7 @@ describeWithRedis('a connection to Redis', () => {
     expect(outcome).toMatchObject({
       kind: 'failed',
       code: 'auth_failed',
-      message: `Redis description failed: redis://${host} rejects the user or the password; check ${storeField}.url.`,
+      message: `Redis metadata request failed: redis://${host} rejects the user or the password; check ${storeField}.url.`,
     });
   });
 

@@ -51,7 +51,7 @@ describe('the results of an answer', () => {
       message: expect.stringContaining('retriever.results.text is body'),
     });
     expect(() => readJson({}, { list: 'results', id: null, score: null })).toThrow(
-      'retriever.results.id: if null, ids are derived from the texts, so results.text is required.',
+      'retriever.results.id: null means that ids are derived from the texts; set results.text, or set results.id to the field with the ids.',
     );
   });
 
@@ -248,7 +248,11 @@ describe('the results of an answer', () => {
       { ...plain, score: 'a.round(score)' },
       'retriever.results.score: JMESPath has no function round()',
     ],
-    ['a hyphen outside quotes', { ...plain, id: 'doc-id' }, 'retriever.results.id: doc-id is arithmetic'],
+    [
+      'a hyphen outside quotes',
+      { ...plain, id: 'doc-id' },
+      'retriever.results.id: JMESPath parses doc-id as arithmetic',
+    ],
   ])('cannot be configured with %s', (_name, expressions, message) => {
     expect(() => compileResults(expressions)).toThrowError(RecalldError);
     expect(() => compileResults(expressions)).toThrowError(message);
