@@ -259,7 +259,9 @@ export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.cor
         refuse(`has the same name "${full}" as checks[${other}]; rename one of the two`);
       called.set(full, other);
       if (pipeline.isolation.some(({ name: rule }) => isolationCheckName(rule) === full))
-        refuse(`has the same name "${full}" as the check of that isolation rule; rename one of the two`);
+        refuse(
+          `has the name "${full}", which is also the name of an isolation rule's check; rename the check or the rule`,
+        );
     }
     if (isThreshold(check)) {
       const impossible = thresholdProblem(check, pipeline);

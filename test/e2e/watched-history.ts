@@ -179,7 +179,7 @@ export function describeHistory(watched: () => WatchedService): void {
         'parental leave',
         'question 1',
         'Health of the golden sets',
-        'Pages against the budget',
+        'Pages compared with the budget',
       ]) {
         expect(page.includes(words), words).toBe(true);
       }
@@ -264,7 +264,7 @@ export function describeHistory(watched: () => WatchedService): void {
       const { code, stdout, stderr } = await runRecalld(['backtest', '--from', from, '--json'], service.folder);
       expect({ code, stderr }).toEqual({
         code: 0,
-        stderr: 'Note: Density drift on docs is not replayed; `recalld checks --history` shows its past alerts.\n',
+        stderr: 'Note: Density drift on docs is not replayed; `recalld checks --history` shows past density alerts.\n',
       });
       const checks = (JSON.parse(stdout) as BacktestJson).sets.flatMap((set) => set.checks);
       const { rows } = await database.query<{ name: string; judged: string; explanations: string[] }>(

@@ -63,7 +63,7 @@ export function describePages(watched: () => WatchedService): void {
       const run = `/runs/${service.runs.at(-1)}`;
       return [
         ['/', 'Likely cause: a faulty deployment'],
-        ['/?range=7d', 'Queries that show it'],
+        ['/?range=7d', 'Queries that show the problem'],
         ['/?filter=nothing', 'No pipeline has "nothing" in its name'],
         ['/pipelines/docs', 'Latest measures'],
         ['/pipelines/docs/golden', 'Scores of faq at 10'],
@@ -147,7 +147,7 @@ export function describePages(watched: () => WatchedService): void {
       await card.getByRole('link', { name: 'Deployments', exact: true }).click();
       expect(await page.locator('main').textContent()).toContain('ef 40');
       await page.goBack();
-      await card.getByRole('link', { name: 'Queries that show it' }).click();
+      await card.getByRole('link', { name: 'Queries that show the problem' }).click();
       expect(page.url()).toContain(`against=${service.runs[0]}`);
       const lost = page.getByRole('region', { name: 'Most regressed queries' });
       expect(await lost.getByRole('row').count()).toBeGreaterThan(5);

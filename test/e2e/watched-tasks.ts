@@ -89,7 +89,7 @@ export function describeTasks(watched: () => WatchedService): void {
 
     it('finds three queries that show it, and opens one', async () => {
       const { page, card, click } = await visit();
-      await click(card.getByRole('link', { name: 'Queries that show it' }));
+      await click(card.getByRole('link', { name: 'Queries that show the problem' }));
       const rows = page.getByRole('region', { name: 'Most regressed queries' }).getByRole('row');
       const queries = await rows.filter({ hasText: 'question' }).count();
       expect(queries).toBeGreaterThanOrEqual(3);

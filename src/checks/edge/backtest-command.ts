@@ -130,7 +130,7 @@ function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
 function notReplayed(pipelines: Config['pipelines']): string[] {
   return pipelines.flatMap(({ name, checks }) => [
     ...(checks.some((check) => 'density_drift' in check)
-      ? [`Density drift on ${name} is not replayed; \`recalld checks --history\` shows its past alerts.`]
+      ? [`Density drift on ${name} is not replayed; \`recalld checks --history\` shows past density alerts.`]
       : []),
     ...(checks.some((check) => isThreshold(check) && check.measure.endsWith('_age_seconds'))
       ? [`Age thresholds on ${name} are not replayed, because ages are not stored.`]

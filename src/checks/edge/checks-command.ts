@@ -45,7 +45,7 @@ export function checksCommand(command: Command, signal: AbortSignal): CommandUnk
       const found = await listChecks(settings, options.pipeline ?? null);
       const now = systemClock.now();
       if (options.json === true) printJson(found.map((state) => checkStateJson(state, now)));
-      else if (found.length === 0) printLine('No checks are configured; add one under `checks` in a pipeline.');
+      else if (found.length === 0) printLine('No checks are configured; add a check under `checks` in a pipeline.');
       else printLine(terminalText(checkTable('Checks', found, true), now));
       if (found.some(({ verdict }) => verdict === 'critical')) process.exitCode = EXIT_CHECK_FAILED;
     });

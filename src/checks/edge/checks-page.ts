@@ -93,7 +93,7 @@ function noCheck(check: string | null): Content {
   if (check !== null) return empty(`The check "${check}" is no longer configured; its history is below.`);
   return empty(
     'No checks are configured, so a drop in retrieval quality would not be reported.',
-    'Add one under `checks` in a pipeline, such as `{measure: ndcg@10, below: 0.8, severity: critical}`.',
+    'Add a check under `checks` in a pipeline, such as `{measure: ndcg@10, below: 0.8, severity: critical}`.',
   );
 }
 

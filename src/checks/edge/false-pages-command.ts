@@ -61,7 +61,7 @@ export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipel
       .map((check) => ({ name: thresholdCheckName(check), ...expectThreshold(deps, pipeline, check, runs) })),
     ...pipeline.isolation.map(({ name }) => ({
       name: isolationCheckName(name),
-      ...certain('because ids are compared exactly, without an estimate'),
+      ...certain('because ids are compared exactly'),
     })),
     ...deps.densityPlans
       .filter((plan) => plan.pipeline === pipeline.name && plan.severity === 'critical')
@@ -104,7 +104,7 @@ function expectGolden(
       };
     case 'stale_labels':
     case 'forbidden_results':
-      return certain('because documents are counted exactly, without an estimate');
+      return certain('because documents are counted exactly');
   }
 }
 
@@ -132,15 +132,15 @@ function expectScore(
   const half = score.ciHigh - score.mean;
   const known = `${decimal(score.mean)} (n = ${score.n})`;
   if (above < 0) {
-    const assumption = `because the latest score, ${known}, is below the threshold, so a page would be justified`;
+    const assumption = `because the latest score of ${known} is below the threshold, so a page would be justified`;
     return { expected: null, assumption, fix };
   }
   const margin = half > 0 ? above / half : Number.POSITIVE_INFINITY;
   const distance =
     half > 0
-      ? `above the threshold by ${decimal(margin)} times the half-width of its 95 % interval`
+      ? `above the threshold by ${decimal(margin)} times its 95 % margin of error`
       : 'certainly above the threshold';
-  const assumption = `while the score stays at the latest value, ${known}, which is ${distance}`;
+  const assumption = `as long as the score stays at its latest value of ${known}, which is ${distance}`;
   return { expected: falseBreaches(bounded, margin), assumption, fix };
 }
 
@@ -149,7 +149,7 @@ function withMargin(bounded: BoundedEvaluations, what: string, where: string) {
   const widths = decimal(Math.ceil(marginNeeded(bounded) * 10) / 10);
   return {
     expected: NEXT_TO_NONE,
-    assumption: `while the usual ${what} is ${where} by at least ${widths} times the half-width of its 95 % interval`,
+    assumption: `as long as the usual ${what} is ${where} by at least ${widths} times its 95 % margin of error`,
   };
 }
 
@@ -160,13 +160,14 @@ function expectThreshold(
   runs: ReadonlyMap<string, number>,
 ): Expectation {
   const watched: ThresholdPolicy = thresholdPolicy(check.measure);
-  if (check.measure.endsWith('_age_seconds')) return certain('because an age is not an estimate');
+  if (check.measure.endsWith('_age_seconds')) return certain('because ages are measured exactly');
   const evaluations = check.measure.startsWith('retriever_')
     ? [...runs.values()].reduce((sum, of) => sum + of, 0)
     : Math.round(COUNTED_MS / 1000 / intervalSeconds(deps, pipeline.name, check));
   const fix = 'raise `confirm`, move the threshold';
   if (check.measure === 'retriever_latency_p95_seconds') {
-    const assumption = 'because it has no confidence interval; run `recalld backtest`';
+    const assumption =
+      'because this latency has no confidence interval; `recalld backtest` shows how often the check would have failed';
     return { evaluations, expected: null, assumption, fix };
   }
   // The 95 % intervals of shares hold for all segments together; those of other measures hold for each segment alone.
@@ -260,7 +261,7 @@ function warningOf({ pipeline, checks, expected, accepted }: PipelineExpectation
   const worst = checks.reduce((a, b) => ((b.expected ?? 0) > (a.expected ?? 0) ? b : a));
   return (
     `${pipeline} will cause about ${decimal(expected)} false pages in ${COUNTED_DAYS} days, more than ` +
-    `alerts.false_pages.per_pipeline (${budget}) accepts. For ${worst.name}, ${worst.fix}, or make it a warning.`
+    `alerts.false_pages.per_pipeline (${budget}) accepts. For ${worst.name}, ${worst.fix}, or set \`severity: warning\`.`
   );
 }
 

@@ -50,7 +50,7 @@ export function nextStatus(
 /** Explains why the verdict differs from the verdict of the finding; empty if it does not. */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {
-    return ` The verdict stays ${verdict}: ${seen} of ${confirm} consecutive measurements show ${candidate}.`;
+    return ` The verdict stays ${verdict} until ${confirm} consecutive measurements show ${candidate} (${seen} so far).`;
   }
   if (found === verdict || found === 'no_data') return '';
   return ` The verdict stays ${verdict} until the value is better than the threshold by the required margin.`;

@@ -18,7 +18,7 @@ export interface CheckExpectation {
   readonly evaluations: number | null;
   /** False pages in 90 days; null if unknown. */
   readonly expected: number | null;
-  /** Condition under which the number is valid, such as `while the usual score ...`; empty if there is none. */
+  /** Condition under which the number is valid, such as `as long as the usual score ...`; empty if there is none. */
   readonly assumption: string;
   /** How to lower the number, other than by making the check a warning; empty if the number is 0. */
   readonly fix: string;

@@ -158,7 +158,7 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation };
   }
   const numbers = `${metricName(formatMetricKey(key))} is ${formatBeside(score.mean, below, 'score')} (${interval(score.ciLow, score.ciHigh)}, n = ${score.n})`;
-  const shifted = shift.mean === 0 ? '' : ` (${decimal(check.below)} before the new version of the set)`;
+  const shifted = shift.mean === 0 ? '' : ` (${decimal(check.below)} before the golden set changed)`;
   const limit = `${decimal(below)}${shifted}`;
   const isBeyond = score.mean < below - ROUNDING;
   const { mean: value, ciLow, ciHigh, n } = score;

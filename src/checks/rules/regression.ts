@@ -108,7 +108,7 @@ export function evaluateRegression(
     return [{ runId, baselineRunId, verdict: verdictOn(check, difference) }];
   });
   const confirmation = confirmRegression(runs, check.runs);
-  const ofSet = `; ${decimal(-shift.mean)} of it comes from the new version of the golden set and does not count`;
+  const ofSet = `; of this difference, ${decimal(-shift.mean)} comes from the new version of the golden set and does not count`;
   const numbers = `${describe(found)}${shift.mean === 0 ? '' : ofSet}`;
   const { difference: value, ciLow, ciHigh, n } = found;
   const smallestDetectableDrop = detectableBy(check, found);
@@ -120,15 +120,15 @@ export function evaluateRegression(
   }
   const good = goodRuns(runs);
   if (isBreach(previous) && history.at(-1)?.baselineRunId === current.baselineRunId && good < check.runs) {
-    const progress = good === 0 ? 'another drop' : `no drop in ${good} of ${check.runs} consecutive runs`;
+    const progress = good === 0 ? 'another drop' : `no drop in ${good} of the ${check.runs} consecutive runs required`;
     return { ...measured, verdict: check.severity, explanation: `${numbers}: ${progress}, not resolved yet.` };
   }
   if (confirmation?.verdict === 'unconfirmed_regression') {
-    const explanation = `${numbers}: a drop in ${confirmation.consecutive} of ${check.runs} consecutive runs, not confirmed yet.`;
+    const explanation = `${numbers}: a drop in ${confirmation.consecutive} of the ${check.runs} consecutive runs required, not confirmed yet.`;
     return { ...measured, verdict: 'ok', explanation };
   }
   const shown = isOneSided(found, 2 * check.alpha)
-    ? `more queries got ${found.losses > found.wins ? 'worse than got better, but' : 'better than got worse, and'} the mean shows no drop of ${decimal(check.drop)}`
+    ? `more queries got ${found.losses > found.wins ? 'worse than better, but' : 'better than worse, and'} the mean did not drop by ${decimal(check.drop)}`
     : 'no relevant drop';
   return {
     ...measured,

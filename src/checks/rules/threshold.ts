@@ -151,7 +151,7 @@ export function evaluateThreshold(check: ThresholdCheck, readings: readonly Read
   const worst = evaluated.toSorted((a, b) => rank(b.verdict) - rank(a.verdict) || b.excess - a.excess)[0];
   if (worst === undefined) return { name, severity, threshold, ...withoutValue(check, readings) };
   const others =
-    evaluated.length === 1 ? '' : ` This is the worst of ${evaluated.length} segments${countBeyond(evaluated)}.`;
+    evaluated.length === 1 ? '' : ` This value is the worst of ${evaluated.length} segments${countBeyond(evaluated)}.`;
   // Lists the fields, because an object spread takes a microsecond per field and a backtest calls this a million times.
   return {
     name,

@@ -96,7 +96,7 @@ export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await followConfig(deps, since).catch((error: unknown) =>
-        logger.warn('the configured items could not be stored; recalld retries in a minute', {
+        logger.warn('the list of configured pipelines and checks could not be stored; recalld retries in a minute', {
           reason: String(error),
         }),
       );

@@ -2,7 +2,7 @@ import { type MetricDefinition, storedGauge } from '../../platform/metrics/defin
 
 export const diagnosisMetrics = {
   recalld_diagnosis_info: storedGauge(
-    'Always 1. Labels: the likely cause of the firing alerts of a pipeline, and its confidence. Absent while no alert fires, and between the first and the second diagnosis, which confirms or corrects the cause at most 25 seconds later.',
+    'Always 1. The labels name the likely cause of the firing alerts of a pipeline, and the confidence in this cause. Absent while no alert is firing, and until a second diagnosis, at most 25 seconds after the first, confirms or corrects the cause.',
     ['pipeline', 'cause', 'confidence'],
   ),
 } as const satisfies Record<string, MetricDefinition>;

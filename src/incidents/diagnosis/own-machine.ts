@@ -32,6 +32,8 @@ export function starvedAlerts({ goldenSet, ended }: LatestRun, ownLag: LagHistor
   if (!isStarvedForAlert(delays) || !isStarvedForAlert(longer)) return [];
   const headline = `recalld was short of processor time during the run of ${goldenSet}`;
   return [
-    alertOf(`latencies of ${goldenSet} are withheld`, STARVED_ALERT, headline, describeDelays(delays), { goldenSet }),
+    alertOf(`latencies of ${goldenSet} are not evaluated`, STARVED_ALERT, headline, describeDelays(delays), {
+      goldenSet,
+    }),
   ];
 }

@@ -95,15 +95,14 @@ describe('the expected false pages of a pipeline', () => {
     expect(expected(floor).checks).toMatchObject([
       {
         expected: 0.01,
-        assumption:
-          'while the usual score is above the threshold by at least 1.3 times the half-width of its 95 % interval',
+        assumption: 'as long as the usual score is above the threshold by at least 1.3 times its 95 % margin of error',
       },
     ]);
     expect(expected(floor, hourly, [aRun(0.8)]).checks).toMatchObject([{ expected: expect.closeTo(54, 6) }]);
     const [roomy] = expected(floor, hourly, [aRun(0.9)]).checks;
     expect(roomy?.expected).toBeLessThan(1e-9);
     expect(roomy?.assumption).toBe(
-      'while the score stays at the latest value, 0.9 (n = 300), which is above the threshold by 5 times the half-width of its 95 % interval',
+      'as long as the score stays at its latest value of 0.9 (n = 300), which is above the threshold by 5 times its 95 % margin of error',
     );
     expect(expected(floor, hourly, [aRun(0.7)]).checks).toMatchObject([
       { expected: null, assumption: expect.stringContaining('is below the threshold, so a page would be justified') },
@@ -155,7 +154,7 @@ describe('the report', () => {
 
   it('warns above the budget, and names the fix for the check that contributes most', () => {
     expect(report(expected('{regression: ndcg@10, drop: 0.02, runs: 1}'))).toContain(
-      'Warning: docs will cause about 9.73 false pages in 90 days, more than alerts.false_pages.per_pipeline (1 per 90d) accepts. For ndcg@10 regression by 0.02 on faq, raise `runs`, lower `alpha`, or make it a warning.',
+      'Warning: docs will cause about 9.73 false pages in 90 days, more than alerts.false_pages.per_pipeline (1 per 90d) accepts. For ndcg@10 regression by 0.02 on faq, raise `runs`, lower `alpha`, or set `severity: warning`.',
     );
   });
 

@@ -106,7 +106,7 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
           const items = await db.incidents.reliability(pipeline ?? null);
           if (json === true) return printJson(toWire(reliabilitySchema, { items }));
           const marked = items.reduce((sum, one) => sum + one.marked, 0);
-          if (marked === 0) printLine('No cause is marked yet. Mark one with `recalld incidents mark ID right`.');
+          if (marked === 0) printLine('No cause is marked yet. Mark a cause with `recalld incidents mark ID right`.');
           else
             printLine(`${plural(marked, 'marked cause')}\n${terminalText(reliabilityTable(items), systemClock.now())}`);
         }),

@@ -34,7 +34,7 @@ export const causeTexts = {
   },
   access_denied: {
     title: 'the retriever rejects the credentials',
-    action: 'Renew the key or token in `retriever.headers`: it expired, was revoked or lost a permission.',
+    action: 'Renew the key or token in `retriever.headers`: the credential expired, was revoked or lost a permission.',
     shows: 'the same call succeeds with a new key',
   },
   rate_limited: {
@@ -44,12 +44,13 @@ export const causeTexts = {
   },
   error_page: {
     title: 'the retriever returns an error page',
-    action: 'Check the proxy, gateway or login page in front of the retriever: it responds instead of the retriever.',
+    action:
+      'Check the proxy, gateway or login page in front of the retriever, which responds instead of the retriever.',
     shows: 'the response body is not a result list',
   },
   empty_lists: {
     title: 'the search returns empty lists',
-    action: 'Check the search service for an error that it hides, and check which index it queries.',
+    action: 'Check the search service for a hidden error, and check which index the service queries.',
     shows: 'a call without any filter also returns no results',
   },
   filter: {
@@ -67,7 +68,7 @@ export const causeTexts = {
     title: 'one query floods the traffic',
     action:
       'Find the client that repeats the query (a health check, a crawler or a retry loop) and stop it, or exclude its queries from the traffic that you send to recalld.',
-    shows: 'the load drops when one client stops',
+    shows: 'the query load drops when one client stops',
   },
   other_language: {
     title: 'users ask in another language',
@@ -237,7 +238,7 @@ export type NamedCause = Exclude<Cause, 'unknown'>;
 export const namedCauses: readonly NamedCause[] = causes.filter((cause): cause is NamedCause => cause !== 'unknown');
 
 export function tellApart(first: Cause, second: Cause): string {
-  return `If ${causeTexts[first].shows}, the first cause is right; if ${causeTexts[second].shows}, the second is.`;
+  return `The first cause is right if ${causeTexts[first].shows}, the second if ${causeTexts[second].shows}.`;
 }
 
 /** Formats a probability as a whole percentage, at most 99 %: no diagnosis is certain. */

@@ -34,7 +34,7 @@ export function readLiveSigns({ live, relevance, judge, isolation }: Observation
 
 /** Reads violations of isolation rules. The sign is the same as for the forbidden documents of a golden set. */
 function readIsolation({ rules, answers }: NonNullable<Observations['isolation']>): Sign {
-  const sentence = `The results of ${plural(answers, 'live query', 'live queries')} in the last hour violated ${rules.join(', ')}.`;
+  const sentence = `The results of ${plural(answers, 'live query', 'live queries')} in the last hour violated the isolation ${rules.length === 1 ? 'rule' : 'rules'} ${rules.join(', ')}.`;
   return sign('forbidden', 'some', sentence);
 }
 
@@ -44,7 +44,7 @@ const MOSTLY_FAILING = 0.9;
 
 function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const was = before === null ? '' : `; previously, ${percentage(before)} failed`;
-  const sentence = `${percentage(value)} of live queries failed (${n} sampled)${was}.`;
+  const sentence = `${percentage(value)} of live queries failed (n = ${n})${was}.`;
   const usual = Math.max(SOME_FAILURES, before ?? 0);
   const values = { before, now: value, unit: 'share' } as const;
   if (value <= usual) return [sign('live_errors', 'none', sentence, values)];
@@ -74,7 +74,7 @@ const EMPTIER = 0.05;
 
 function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
   if (before === null) return [];
-  const sentence = `${percentage(value)} of live queries got no documents (${n} sampled); previously, ${percentage(before)} got none.`;
+  const sentence = `${percentage(value)} of live queries got no documents (n = ${n}); previously, ${percentage(before)} got none.`;
   return changeOf('live_empty', 'rose', sentence, { before, value }, value > before + EMPTIER, ciLow > before);
 }
 
@@ -113,7 +113,7 @@ const SLOWER_MS = 50;
 
 function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): Sign {
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
-  const sentence = `The service reports a live latency of ${formatValue(now, 'ms')} (95th percentile, ${n} sampled); previously, it reported ${formatValue(before, 'ms')}.`;
+  const sentence = `The service reports a live latency of ${formatValue(now, 'ms')} (95th percentile, n = ${n}); previously, it reported ${formatValue(before, 'ms')}.`;
   return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
@@ -122,7 +122,7 @@ const FEWER = 0.75;
 
 function readResults(observed: ObservedValue): Sign[] {
   const { value, ciHigh, n, before } = observed;
-  const sentence = `A live query returns ${decimal(value)} results on average (${n} sampled); previously, it returned ${decimal(before)}.`;
+  const sentence = `A live query returns ${decimal(value)} results on average (n = ${n}); previously, it returned ${decimal(before)}.`;
   return changeOf('live_results', 'fell', sentence, observed, value <= FEWER * before, ciHigh < before, 'other');
 }
 
@@ -139,7 +139,7 @@ const MORE_REPEATED = 0.1;
 
 function readRepeated(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
-  const sentence = `${percentage(value)} of the text in a live result list repeats earlier text of the same list (${n} sampled); previously, ${percentage(before)} did.`;
+  const sentence = `${percentage(value)} of the text in a live result list repeats earlier text of the same list (n = ${n}); previously, ${percentage(before)} did.`;
   return changeOf('repeats', 'rose', sentence, observed, value >= before + MORE_REPEATED, ciLow > before);
 }
 
@@ -148,7 +148,7 @@ const FLOOD = 0.1;
 
 function readTopQuery(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
-  const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); previously, the most frequent query made up ${percentage(before)}.`;
+  const sentence = `One query makes up ${percentage(value)} of live traffic (n = ${n}); previously, the most frequent query made up ${percentage(before)}.`;
   return changeOf('top_query', 'rose', sentence, observed, value >= before + FLOOD, ciLow > before);
 }
 
@@ -187,7 +187,7 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
   const sentence =
     of === 'opinions'
       ? `${percentage(value)} of user feedback is positive (${n}); previously, ${percentage(before)} was positive.`
-      : `${percentage(value)} of live queries have a click (${n} sampled); previously, ${percentage(before)} had one.`;
+      : `${percentage(value)} of live queries have a click (n = ${n}); previously, ${percentage(before)} had one.`;
   const isLarge = isDrop || value < before - LESS_POSITIVE;
   return changeOf('feedback', 'fell', sentence, observed, isLarge, isDrop || ciHigh < before);
 }
@@ -228,7 +228,7 @@ function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
 
 function readAnswerLike(observed: ObservedValue): Sign[] {
   const { value, ciLow, n, before } = observed;
-  const sentence = `${percentage(value)} of rewritten queries look like answers (${n} sampled); previously, ${percentage(before)} did.`;
+  const sentence = `${percentage(value)} of rewritten queries look like answers (n = ${n}); previously, ${percentage(before)} did.`;
   return changeOf('rewritten_queries', 'answers', sentence, observed, value >= before + MORE_ANSWERS, ciLow > before);
 }
 

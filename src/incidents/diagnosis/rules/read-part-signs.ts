@@ -219,7 +219,7 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
     source === 'annotated' && kind !== 'judge' ? [{ kind, ...one }] : [],
   );
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];
-  if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated after the last good run.');
+  if (latest === undefined) return sign('deployment', 'none', 'No deployment was recorded after the last good run.');
   const more = annotated.length === 1 ? '' : `, the latest of ${annotated.length} deployments`;
   const sentence = `${latest.kind} ${latest.version} was deployed at ${minute(latest.occurredAt)} UTC${more}.`;
   return sign('deployment', latest.kind, sentence);

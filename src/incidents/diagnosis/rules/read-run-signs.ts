@@ -133,7 +133,7 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const fate =
     lost > stale
       ? `${plural(lost, 'missing judged document has', 'missing judged documents have')} no replacement in the store.`
-      : `${plural(stale, 'missing judged document is', 'missing judged documents are')} either in the store under another id or deleted on purpose.`;
+      : `${plural(stale, 'missing judged document')}: the text has a new id in the store, or the document was deleted on purpose.`;
   return [
     sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values),
     sign('gone_documents', lost > stale ? 'lost' : 'superseded', fate),
@@ -157,8 +157,8 @@ const MIN_RETURNED = 20;
 
 function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
   if (documents < MIN_RETURNED) return [];
-  if (judged > 0) return [sign('judged', 'some', `${judged} of ${documents} returned documents are judged.`)];
-  return [sign('judged', 'none', `None of the ${documents} returned documents is judged.`)];
+  if (judged > 0) return [sign('judged', 'some', `${judged} of ${documents} returned documents have judgments.`)];
+  return [sign('judged', 'none', `None of the ${documents} returned documents has a judgment.`)];
 }
 
 /** Minimum difference from the first run; a smaller one is not a drop. */
@@ -251,8 +251,8 @@ function isHurtAlone(group: HurtGroup | null): group is HurtGroup {
 function readGroup(name: 'segment' | 'query_kind', group: HurtGroup | null): Sign[] {
   if (group === null || (isAlone(group) && group.chance > BY_CHANCE)) return [];
   const { n, inside, outside, searched } = group;
-  const what = name === 'segment' ? 'segments' : 'kinds';
-  const sentence = `A query ${group.name} lost ${decimal(inside)} in score on average (${n} queries); the other queries lost ${decimal(outside)} (${searched} ${what} compared).`;
+  const what = name === 'segment' ? 'segments' : 'kinds of queries';
+  const sentence = `Queries ${group.name} lost ${decimal(inside)} in score on average (${n} queries); the other queries lost ${decimal(outside)}. recalld compared ${searched} ${what}.`;
   return [sign(name, isAlone(group) ? 'one' : 'spread', sentence)];
 }
 

@@ -109,7 +109,7 @@ function byCopies({ text, above, k }: StandsAbove): Outranked | null {
   return {
     by: 'near_duplicates',
     evidence: `${surplus} of the ${above.length} higher-ranked documents repeat the text of another document.`,
-    action: 'Remove duplicates from the index, or from the results before they are cut off.',
+    action: 'Remove duplicates from the index, or from the result list before it is cut off.',
   };
 }
 

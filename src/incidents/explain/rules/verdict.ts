@@ -135,7 +135,7 @@ function failedToAsk(asked: Ranking): Finding | null {
 function returned(rank: number | null, { asked, k }: SeenQuestion): Finding | null {
   if (rank === null || rank > k) return null;
   const evidence = [`The retriever returns the document at rank ${rank} of ${lengthOf(asked)}.`];
-  return { verdict: 'returned', evidence, action: 'No action is needed: the query now returns the document.' };
+  return { verdict: 'returned', evidence, action: 'No action is needed, because the query now returns the document.' };
 }
 
 function lostBetweenStages(
@@ -224,7 +224,8 @@ function placed(
 function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   const { store, deeper } = question;
   const named = question.stages.filter(({ documents }) => documents.length > 0).map(({ name }) => name);
-  const stages = named.length === 0 ? '' : ` None of its stages (${named.join(', ')}) returned the document.`;
+  const stages =
+    named.length === 0 ? '' : ` None of the retriever's stages (${named.join(', ')}) returned the document.`;
   const lost = `The retriever does not return the document, not even among ${lengthOf(deeper)} documents.${stages}`;
   const unknown = (because: string, action: string): Finding => ({
     verdict: 'unknown',
@@ -339,7 +340,7 @@ function searched(
       if (common < SHARED)
         return unknown(
           `${evidence[0] ?? ''} The retriever and the index return different documents, so this may not be the cause.`,
-          'Configure the retriever stages in `results.stages`, and run this again.',
+          'Configure the retriever stages in `results.stages`, and explain the query again.',
         );
       return { verdict: 'index_miss', evidence, action: `Raise the setting ${setting}, or rebuild the index.` };
     }
@@ -351,13 +352,13 @@ function searched(
       };
     return unknown(
       `The store returns the document at rank ${byIndex.rank}, so a later step (filter, fusion or reranker) removes it.`,
-      'Configure the retriever stages in `results.stages`, and run this again.',
+      'Configure the retriever stages in `results.stages`, and explain the query again.',
     );
   }
   if (common < SHARED)
     return unknown(
       `Only ${percentage(common)} of the retriever results are among the nearest documents in the store, so the retriever does not rank by these vectors alone.`,
-      'Configure the retriever stages in `results.stages`, and run this again.',
+      'Configure the retriever stages in `results.stages`, and explain the query again.',
     );
   if (place === null)
     return {

@@ -71,7 +71,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
         inStore(config, async (store) => {
           const ended = await endSilence(store, id, actor());
           if (json === true) printJson(toWire(silenceSchema, ended));
-          else printLine(`Silence ${id} of ${ended.pipeline} has ended.`);
+          else printLine(`Silence ${id} for ${ended.pipeline} has ended.`);
         }),
       ),
   );

@@ -211,7 +211,7 @@ describe('a check', () => {
 
   it('explains why its verdict differs from the finding', () => {
     expect(playFindings([found('ok'), found('critical')]).explanation).toBe(
-      'It is 0.1. The verdict stays ok: 1 of 2 consecutive measurements show critical.',
+      'It is 0.1. The verdict stays ok until 2 consecutive measurements show critical (1 so far).',
     );
     const near = found('ok', { isClear: false });
     expect(playFindings([found('warning'), found('warning'), near]).explanation).toBe(

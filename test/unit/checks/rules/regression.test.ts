@@ -66,7 +66,7 @@ describe('the regression check', () => {
   it('waits for its confirmation', () => {
     const result = evaluateRegression(check, aRun(), [aRun(steady)]);
     expect(result).toMatchObject({ verdict: 'ok', isBeyond: true });
-    expect(result.explanation).toContain('a drop in 1 of 2 consecutive runs, not confirmed yet.');
+    expect(result.explanation).toContain('a drop in 1 of the 2 consecutive runs required, not confirmed yet.');
   });
 
   it.each([
@@ -87,7 +87,7 @@ describe('the regression check', () => {
       evaluateRegression(check, current, [before], NO_SHIFT, stood);
     const first = after(aRun(steady), aRun(), 'critical');
     expect(first).toMatchObject({ verdict: 'critical', isBeyond: false });
-    expect(first.explanation).toContain('no drop in 1 of 2 consecutive runs, not resolved yet.');
+    expect(first.explanation).toContain('no drop in 1 of the 2 consecutive runs required, not resolved yet.');
     expect(after(aRun(), aRun(steady), 'critical')).toMatchObject({ verdict: 'critical', isBeyond: true });
     expect(after(aRun(steady), aRun(steady), 'critical').verdict).toBe('ok');
     expect(after(aRun(steady), aRun(steady), 'ok').verdict).toBe('ok');
@@ -125,7 +125,7 @@ describe('the regression check', () => {
     const oneWay = { difference: -0.01, ciLow: -0.015, ciHigh: -0.005, p: 0.001, wins: 0, losses: 43, n: 160 };
     const { verdict, explanation } = evaluateRegression(check, aRun(oneWay), []);
     expect(verdict).toBe('ok');
-    expect(explanation).toContain('more queries got worse than got better');
+    expect(explanation).toContain('more queries got worse than better');
   });
 
   it('has no data, with the reason, without a comparison or without its measure in it', () => {

@@ -56,7 +56,7 @@ describe('a threshold', () => {
       reading(0.08, 400, 'tenant=other'),
     ]);
     expect(found).toMatchObject({ verdict: 'critical', segment: 'tenant=acme', value: 0.3 });
-    expect(found.explanation).toContain('This is the worst of 3 segments; 2 are beyond the threshold.');
+    expect(found.explanation).toContain('This value is the worst of 3 segments; 2 are beyond the threshold.');
     expect(thresholdCheckName(each)).toBe('error_ratio above 0.05 in each segment');
   });
 

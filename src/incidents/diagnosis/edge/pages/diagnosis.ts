@@ -59,7 +59,10 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
       ),
     closedAt === null &&
       confirmedAt === null &&
-      styledParagraph('quiet', 'This is the first diagnosis. The next diagnosis, within a minute, may correct it.'),
+      styledParagraph(
+        'quiet',
+        'This is the first diagnosis of the incident. The next diagnosis, within a minute, may correct the cause.',
+      ),
     extent !== 'brief' && !isCard && others(incident),
   ];
   return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
@@ -141,17 +144,17 @@ export function shownBy(incident: Incident): Link | null {
   const { id, pipeline, cause, timeline, runId } = incident;
   const worst = worstAlert(incident);
   if (worst?.rule === ISOLATION_ALERT)
-    return link('Results that show it', pipelinePath(pipeline, 'traffic'), {}, 'isolation');
+    return link('Results that show the problem', pipelinePath(pipeline, 'traffic'), {}, 'isolation');
   if (cause === 'uncovered_topic') return link('Uncovered topics', pipelinePath(pipeline, 'density'), {}, 'topics');
   if (timeline.every(({ goldenSet }) => goldenSet === null))
     return worst?.measured?.measure.startsWith('live_') === true
-      ? link('Queries that show it', incidentPath(id), {}, 'live-queries')
+      ? link('Queries that show the problem', incidentPath(id), {}, 'live-queries')
       : null;
   const view =
     outdatedJudgments.has(cause) && isSuperseded(incident)
       ? 'stale'
       : (viewsOfMeasures.get(worst?.measured?.measure) ?? 'regressed');
-  return runId === null || view === 'none' ? null : onRun(view, 'Queries that show it')(incident);
+  return runId === null || view === 'none' ? null : onRun(view, 'Queries that show the problem')(incident);
 }
 
 const outdatedJudgments: ReadonlySet<Cause> = new Set(['corpus_changed', 'ids_renamed', 'golden_labels']);
@@ -212,7 +215,7 @@ export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: 
   if (state !== 'critical' && state !== 'warning') return null;
   return styledParagraph(
     'quiet',
-    'No diagnosis yet: recalld looks for causes every 15 seconds. It examines golden runs, live queries, query density, the store, the index and the embedder.',
+    'No diagnosis yet: recalld looks for causes every 15 seconds. The evidence comes from golden runs, live queries, query density, the store, the index and the embedder.',
   );
 }
 

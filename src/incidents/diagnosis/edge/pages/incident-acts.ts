@@ -79,7 +79,7 @@ function markForm({ id, cause, mark }: Incident): Form {
       paragraph(cause === 'unknown' ? 'recalld named no cause.' : ['Diagnosed cause: ', strong(title), '.']),
       cause !== 'unknown' && {
         kind: 'button',
-        text: 'It was the cause',
+        text: 'This was the cause',
         attributes: { name: 'right', value: 'yes' },
       },
       {

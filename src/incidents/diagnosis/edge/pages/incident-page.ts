@@ -122,16 +122,19 @@ function summary({ incident, golden, live, lastGoodAt, deployments }: IncidentPa
     also.map(alsoLine),
     closedAt === null &&
       confirmedAt === null &&
-      styledParagraph('quiet', 'This is the first diagnosis. The next diagnosis, within a minute, may correct it.'),
+      styledParagraph(
+        'quiet',
+        'This is the first diagnosis of the incident. The next diagnosis, within a minute, may correct the cause.',
+      ),
     paragraph(strong('What to do: '), beside === null ? causeTexts[cause].action : tellApart(cause, beside.cause)),
     list(
       'links',
       [
         worst !== undefined && link('Runbook', `/runbooks/${worst.rule}`),
         golden !== null
-          ? link('Queries that show it', incidentPath(incident.id), {}, 'queries')
+          ? link('Queries that show the problem', incidentPath(incident.id), {}, 'queries')
           : live !== null && live.texts.length > 0
-            ? link('Queries that show it', incidentPath(incident.id), {}, 'live-queries')
+            ? link('Queries that show the problem', incidentPath(incident.id), {}, 'live-queries')
             : shownBy(incident),
         runId !== null &&
           runQueries(
@@ -156,7 +159,7 @@ function evidence(incident: Incident): Section {
       lead:
         incident.closedAt === null
           ? '"Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.'
-          : 'Recorded when the incident was at its worst. "Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.',
+          : 'This evidence was recorded when the incident was at its worst. "Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.',
     },
     supporting.length + opposing.length === 0
       ? empty('No evidence points to one cause.')
@@ -178,9 +181,9 @@ function goldenQueries({ golden }: IncidentPageData): Content {
   const noun = plural(total, 'golden query', 'golden queries');
   return section(
     'queries',
-    'Queries that show it',
+    'Queries that show the problem',
     {
-      lead: `${noun} ${viewLeads[view] ?? ''}; the worst first.`,
+      lead: `${noun} ${viewLeads[view] ?? ''}; worst first.`,
       aside: runQueries(`All ${count(total)}`, run.id, view, against?.id ?? null),
     },
     table('Golden queries affected by the incident', queries, [
@@ -214,7 +217,7 @@ function liveQueries({ live, incident }: IncidentPageData): Content {
   if (live === null || live.texts.length === 0) return null;
   return section(
     'live-queries',
-    'Live queries that show it',
+    'Live queries that show the problem',
     {
       lead: live.lead,
       aside: link(live.page === 'density' ? 'All topics' : 'Judge', pipelinePath(incident.pipeline, live.page)),
@@ -317,7 +320,10 @@ export function incidentsPart({ incidents, until }: WeeklyReport): Section {
       ? empty('No alerts fired in this period.')
       : table('Incidents, newest first', incidents.slice(0, MAX_ROWS), [
           ['Opened (UTC)', ({ openedAt }) => time(openedAt)],
-          ['Alerts, at their worst', ({ timeline }) => timeline.map(({ name, worst }) => [name, why(worst.text)])],
+          [
+            'Alerts with their worst values',
+            ({ timeline }) => timeline.map(({ name, worst }) => [name, why(worst.text)]),
+          ],
           ['Severity', ({ severity }) => verdictBadge(severity)],
           [
             'Lasted',
@@ -353,9 +359,9 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
   const short = duration(BRIEF_MS / 1000);
   return section(
     'pages',
-    'Pages against the budget',
+    'Pages compared with the budget',
     {
-      lead: `An alert counts as a page each time it becomes critical. recalld does not know which pages were false. It counts a page as suspect if its cause is unknown or if its alert resolved within ${short}. Review the suspect pages first; other pages may be false too.`,
+      lead: `An alert counts as a page each time it becomes critical. recalld does not know which pages were false. A page is suspect if the cause is unknown or if the alert resolved within ${short}. Review the suspect pages first; other pages may be false too.`,
     },
     facts(
       fact('Pages', String(pages), 'times that an alert became critical'),

@@ -809,7 +809,7 @@ describe('a diagnosis', () => {
     expect(new Set([found.cause, besideOf(found)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
     expect(summary).toContain('the search returns empty lists');
     expect(summary).toContain('a filter drops documents');
-    expect(summary).toContain('If a call without');
+    expect(summary).toContain('is right if a call without');
   });
 
   it('has room for any two causes and the observation that distinguishes them', () => {
