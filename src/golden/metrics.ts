@@ -64,7 +64,7 @@ export const goldenMetrics = {
       recalld_golden_stage_recall:
         'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the top k documents count (k is the largest cutoff). Absent if the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
-        'Of the relevant documents of a query, the mean share that a stage receives but does not pass on. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
+        'Of the relevant documents of a query, the mean share that a stage receives but does not pass on. For the first stage, the documents that it does not find are counted; `failed` counts the documents of failed queries. All losses and the recall of the final results sum to 1.',
     },
     [...golden, 'stage'],
   ),
@@ -82,9 +82,9 @@ export const goldenMetrics = {
   ...boundedGauges(
     {
       recalld_golden_context_characters:
-        'Mean number of characters in the texts returned per golden query in the latest finished run, over queries for which the retriever sent the text of every returned document. Absent if the retriever returns no texts.',
+        'Mean length, in characters, of the text returned for a golden query in the latest finished run. Only queries whose returned documents all have texts are counted. Absent if the retriever returns no texts.',
       recalld_golden_context_repeated_ratio:
-        'Mean share of the returned text that repeats an earlier document of the same golden query (compared in five-word sequences), over queries for which the retriever sent the text of every returned document.',
+        'Mean share of the text returned for a golden query that repeats an earlier document of the same query (compared in five-word sequences). Only queries whose returned documents all have texts are counted.',
     },
     golden,
   ),
@@ -130,7 +130,7 @@ export const goldenMetrics = {
   ),
   recalld_golden_run_last_attempt_timestamp_seconds: ofSet('Time when the latest run of any status started.'),
   recalld_golden_run_interval_seconds: ofSet(
-    'Longest scheduled gap between two runs. recalld withholds scores older than 3 times this gap.',
+    'Longest scheduled gap between two runs. Scores older than 3 times this gap are not exported.',
   ),
   recalld_golden_run_expected_by_timestamp_seconds: ofSet(
     'Time by which the schedule requires the next completed run. The time advances only when a run completes, so it also reveals a scheduler that is not running.',
@@ -144,19 +144,21 @@ export const goldenMetrics = {
   recalld_golden_rotation_runs_remaining: ofSet(
     'Scheduled runs that must still complete on both versions before a new version of the set takes over; 0 if there is no new version.',
   ),
-  recalld_golden_sentinel_state: storedGauge('Sentinel status: exactly one of ok, failed and no_data is 1.', [
-    ...golden,
-    'state',
-  ]),
-  recalld_golden_sentinel_last_success_timestamp_seconds: ofSet(
-    'Time when the latest sentinel ended, whether it passed or failed. Sentinels to which the retriever did not respond do not change this value.',
+  recalld_golden_sentinel_state: storedGauge(
+    'Status of the sentinel runs: exactly one of ok, failed and no_data is 1.',
+    [...golden, 'state'],
   ),
-  recalld_golden_sentinel_last_attempt_timestamp_seconds: ofSet('Time when the latest sentinel of any status started.'),
+  recalld_golden_sentinel_last_success_timestamp_seconds: ofSet(
+    'Time when the latest sentinel run ended, whether it passed or failed. Sentinel runs to which the retriever did not respond do not change this value.',
+  ),
+  recalld_golden_sentinel_last_attempt_timestamp_seconds: ofSet(
+    'Time when the latest sentinel run of any status started.',
+  ),
   recalld_golden_sentinel_interval_seconds: ofSet(
-    'Longest scheduled gap between two sentinels. If no sentinel completes within 3 times this gap, the sentinel status is no_data.',
+    'Longest scheduled gap between two sentinel runs. If no sentinel run completes within 3 times this gap, the sentinel status is no_data.',
   ),
   recalld_golden_sentinel_expected_by_timestamp_seconds: ofSet(
-    'Time by which the schedule requires the next sentinel. Absent until the set has completed a full run.',
+    'Time by which the schedule requires the next sentinel run. Absent until the set has completed a full run.',
   ),
   recalld_golden_run_duration_seconds: ofSet('Duration of the latest finished run.'),
   recalld_golden_runs: storedGauge('Stored runs by status: running, completed, void, failed or cancelled.', [

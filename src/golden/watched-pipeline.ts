@@ -104,8 +104,8 @@ export function findPipeline<Named extends { readonly name: string }>(
   throw new RecalldError(
     'pipeline_unknown',
     names === ''
-      ? 'The config has no pipelines; add one under `pipelines`.'
-      : `The config has no pipeline "${name}". Its pipelines: ${names}.`,
+      ? 'The config has no pipelines; add a pipeline under `pipelines`.'
+      : `The config has no pipeline "${name}". Known pipelines: ${names}.`,
   );
 }
 

@@ -238,7 +238,7 @@ function unknownSet(name: string, version: number | undefined, versions: readonl
   const sentence =
     versions[0] === undefined || version === undefined
       ? `There is no golden set "${name}". GET /v1/golden-sets lists the existing sets.`
-      : `The golden set "${name}" has no version ${version}. Its latest version is ${versions[0].version}.`;
+      : `The golden set "${name}" has no version ${version}; the latest version is ${versions[0].version}.`;
   return new RecalldError('golden_set_unknown', sentence);
 }
 

@@ -32,7 +32,7 @@ const sentences = [
   ],
   [
     'apostrophe_removed',
-    'Apostrophes removed from cells with a formula, where golden export adds them: {n} (first: {first}).',
+    'Removed the apostrophe that golden export puts before a formula in a cell: {n} (first: {first}).',
   ],
   ['document_absent', 'Judged documents that are not in corpus.jsonl: {n} (first: {first}).'],
   [

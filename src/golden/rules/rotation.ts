@@ -73,7 +73,7 @@ export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
   const difference = signed(level.to - level.from);
-  return `At the ticks at which runs of both versions completed, the mean ${key} was ${decimal(level.from)} for the old version and ${decimal(level.to)} for the new one (${difference}).`;
+  return `At the scheduled times when runs of both versions completed, the mean ${key} was ${decimal(level.from)} for the old version and ${decimal(level.to)} for the new one (${difference}).`;
 }
 
 /**

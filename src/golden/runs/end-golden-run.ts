@@ -40,7 +40,7 @@ export async function recoverGoldenRuns(context: Context): Promise<readonly stri
     const reason = reasonToFail(run, now, context);
     if (reason !== null) {
       const failure = await context.db.golden.runs.failure(run.id);
-      context.logger.warn('an abandoned golden run is marked failed', {
+      context.logger.warn('marked an abandoned golden run as failed', {
         run_id: run.id,
         pipeline: run.pipeline,
         reason,
@@ -49,7 +49,7 @@ export async function recoverGoldenRuns(context: Context): Promise<readonly stri
       await context.db.golden.runs.finish(run.id, endWithoutScores('failed', reason, now));
       failed.push(run.pipeline);
     } else if (now.getTime() - run.startedAt.getTime() >= GRACE_MS) {
-      context.logger.info('an abandoned golden run is resumed', { run_id: run.id, pipeline: run.pipeline });
+      context.logger.info('resumed an abandoned golden run', { run_id: run.id, pipeline: run.pipeline });
       await context.hooks.resume(run);
     }
   }
@@ -197,7 +197,7 @@ async function compareWithBaseline(
   const pinned = await context.db.golden.baselines.pinned(run.pipeline, run.goldenSet);
   const baseline = pinned === null ? null : await context.db.golden.runs.find(pinned.runId);
   if (pinned === null || baseline === null) {
-    return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}. Pin one with \`recalld baselines pin RUN\`.`;
+    return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}. Pin a run with \`recalld baselines pin RUN\`.`;
   }
   const known = await readBaselineStatistics(context, pinned, baseline, context.clock.now());
   const compared = await compareWith(conclusion, 'baseline', baseline, known);

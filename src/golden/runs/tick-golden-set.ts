@@ -171,7 +171,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
     ({ scheduledFor, deadlineAt }) => scheduledFor?.getTime() !== plannedAt.getTime() && deadlineAt > now,
   );
   if (other === undefined) return false;
-  logger.warn('skipped a tick of a golden set: an earlier run is still in progress', {
+  logger.warn('skipped a scheduled golden run, because an earlier run is still in progress', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,
     purpose: series.purpose,
@@ -238,7 +238,7 @@ async function noteMissed(context: Context, series: TickSeries, cron: Cron | nul
   const from = new Date(Math.max(last.getTime(), plannedAt.getTime() - LOOK_BACK_MS));
   const recent = occurrencesBetween(cron, from, plannedAt);
   const missed = recent.length === 0 ? [before] : recent;
-  context.logger.warn('ticks of a golden set were missed; only the latest tick starts a run now', {
+  context.logger.warn('scheduled golden runs were missed; only the latest of them starts now', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,
     purpose: series.purpose,

@@ -63,7 +63,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
     if (values !== null) {
       throw new RecalldError(
         'usage',
-        `${path} contains the state of an interrupted generation. Add --resume to continue it, or remove the file.`,
+        `${path} contains the state of an interrupted generation. Add --resume to continue this generation, or remove the file.`,
       );
     }
     await file.start([head]);
@@ -77,7 +77,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
   if (other !== undefined) {
     throw new RecalldError(
       'usage',
-      `${path} belongs to another generation (its ${other.replace('_', ' ')} differs). Remove it to start over.`,
+      `${path} belongs to another generation (its ${other.replace('_', ' ')} differs). Remove the file to start over.`,
     );
   }
   const { finished } = state;

@@ -344,6 +344,6 @@ export async function findVersion(sets: GoldenSets, name: string, version?: numb
   if (found !== undefined) return found;
   throw new RecalldError(
     'golden_set_unknown',
-    `The golden set "${name}" has no version ${version}. Its latest version is ${latest.version}.`,
+    `The golden set "${name}" has no version ${version}; the latest version is ${latest.version}.`,
   );
 }

@@ -28,7 +28,7 @@ it('three runs are compared over the queries that all of them contain, and an un
   expect(compared.primary.means).toEqual([1, 0.5, 1]);
   expect(compared.primary.pairs.map(({ verdict }) => verdict)).toEqual(['regression', 'no_change', 'improvement']);
   const text = formatMany(['one', 'two', 'three'], compared);
-  expect(text).toContain('By ndcg@10, no other run beats A or C (40 queries).');
+  expect(text).toContain('In ndcg@10, no other run is better than A or C (40 queries).');
   expect(text).toMatch(/A to B +regression +−0\.5 /);
   await expect(compareManyRuns(world.deps, [...ids, 'gone'], storedComparison)).rejects.toMatchObject({
     code: 'run_unknown',

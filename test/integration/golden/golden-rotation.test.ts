@@ -91,7 +91,7 @@ describe('a new version of a golden set', () => {
       kind: 'golden',
       source: 'detected',
       version: `${set} v2`,
-      note: `Version 2 of ${set} took over from version 1. At the ticks at which runs of both versions completed, the mean ndcg@10 was 1 for the old version and 0.75 for the new one (−0.25).`,
+      note: `Version 2 of ${set} took over from version 1. At the scheduled times when runs of both versions completed, the mean ndcg@10 was 1 for the old version and 0.75 for the new one (−0.25).`,
     });
     expect(change?.changes).toEqual(
       expect.arrayContaining([

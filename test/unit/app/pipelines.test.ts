@@ -70,11 +70,11 @@ describe('finding a pipeline', () => {
   it('lists the existing names for an unknown one', () => {
     const pipelines = [aWatchedPipeline({ name: 'a' }), aWatchedPipeline({ name: 'b' })];
     expect(findPipeline(pipelines, 'b')).toBe(pipelines[1]);
-    expect(() => findPipeline(pipelines, 'c')).toThrow('The config has no pipeline "c". Its pipelines: a, b.');
+    expect(() => findPipeline(pipelines, 'c')).toThrow('The config has no pipeline "c". Known pipelines: a, b.');
   });
 
   it('says where to add a pipeline if there are none', () => {
-    expect(() => findPipeline([], 'c')).toThrow('The config has no pipelines; add one under `pipelines`.');
+    expect(() => findPipeline([], 'c')).toThrow('The config has no pipelines; add a pipeline under `pipelines`.');
   });
 });
 

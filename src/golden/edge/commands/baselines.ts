@@ -62,13 +62,13 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
       for (const { runId: other, reason } of baseline.excludedRuns) note(`Excluded run ${other}: ${reason}.`);
       if (runs < MIN_CLEAN_RUNS) {
         note(
-          `Retriever noise is unknown, because there are fewer than ${MIN_CLEAN_RUNS} clean runs. Use --reruns 9 to measure it.`,
+          `The noise of the retriever is unknown, because fewer than ${MIN_CLEAN_RUNS} runs are suitable for measuring it. To measure the noise, use --reruns 9.`,
         );
       } else if (isDeterministic)
         note(
           `The retriever returned the same results in ${plural(runs, 'run')}, so any difference from the baseline counts as a change.`,
         );
-      else note(`Comparisons account for the retriever noise measured on ${plural(runs, 'run')}.`);
+      else note(`Comparisons account for the noise of the retriever, measured on ${plural(runs, 'run')}.`);
       for (const sentence of power) note(sentence);
     });
 }
@@ -99,7 +99,7 @@ function listCommand(signal: AbortSignal): CommandUnknownOpts {
         db.golden.baselines.list({ limit, pipeline }),
       );
       if (json === true) printJson(toWire(z.array(listedBaseline), found));
-      else if (found.length === 0) printLine('No baseline is pinned. Pin one with `recalld baselines pin RUN`.');
+      else if (found.length === 0) printLine('No baseline is pinned. Pin a run with `recalld baselines pin RUN`.');
       else {
         printLine(
           tableText(found, [
@@ -120,5 +120,5 @@ const listedBaseline = baselineSchema.extend({ unpinned_at: z.iso.datetime().nul
 function parseReruns(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 0 && count <= 20) return count;
-  throw new InvalidArgumentError('It must be a whole number from 0 to 20.');
+  throw new InvalidArgumentError('The value must be a whole number from 0 to 20.');
 }

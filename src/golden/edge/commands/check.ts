@@ -30,14 +30,14 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     ...(proposals.length === 0
       ? []
       : [
-          `Proposals: ${proposals.length}. Use --fix to decide on each one, or --fix --accept all to accept all of them.`,
+          `Proposals: ${proposals.length}. Use --fix to decide on each proposal, or --fix --accept all to accept all proposals.`,
           ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
         ]),
     ...(lost.unknown.length === 0
       ? []
       : [
-          `No proposal for ${plural(lost.unknown.length, 'document')}, whose text was never stored. ` +
-            'The daemon stores texts of judged documents while it runs.',
+          `No proposal for ${plural(lost.unknown.length, 'document')}, because the texts were never stored. ` +
+            'While the daemon runs, it stores the texts of judged documents.',
         ]),
     ...(lost.gap === null ? [] : [`The search for lost documents ended early: ${lost.gap}`]),
     ...section('Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
@@ -268,7 +268,7 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
+    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed (first: query ${first.queryId}, document ${first.from}). Run the check again and edit the new output.`,
   );
 }
 
@@ -299,7 +299,7 @@ async function readAcceptances(path: string): Promise<Acceptance[]> {
   if (parsed !== null) return parsed;
   throw new RecalldError(
     'file_malformed',
-    `${path} is not the output of \`golden check --json\`. Keep its format and remove the proposals that you reject.`,
+    `${path} is not the output of \`golden check --json\`. Keep the format of that output, and remove only the proposals that you reject.`,
   );
 }
 

@@ -64,7 +64,9 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
       'an improvement is a rise that meets the same conditions.',
     ...(metrics.length === 1
       ? []
-      : ['The first metric in --metrics decides; the others are context, each tested at the same level.']),
+      : [
+          'The first metric in --metrics decides. The other metrics are context; each is tested at the same significance level.',
+        ]),
     ...(context.length === 0 || verdict === 'regression'
       ? []
       : [`${context.join(' and ')} also regressed, but this does not affect the verdict.`]),
@@ -192,18 +194,20 @@ function runsJson(runs: Readonly<Record<string, TrecScores>>) {
 const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ mismatch }) => mismatch !== null);
 
 const HELP = `${TREC_HELP}
-A metric is a regression if its mean drops by at least the smallest difference that matters and p < alpha, and an
-improvement if its mean rises accordingly. It is no_change if no query changed, or if the 95 % CI is within the smallest
-difference that matters. Otherwise it is inconclusive. p comes from the sign-flip randomization test, which is exact for
-few queries and uses seeded random samples for many. The first metric in --metrics decides the verdict and the exit code;
-the others are context, each tested at the same level. recalld compares unjudged@k too, but it decides only if it is the
-only metric.
+The verdict on a metric is regression if its mean drops by at least the smallest difference that matters and p < alpha,
+and improvement if its mean rises by as much and p < alpha. The verdict is no_change if no query changed, or if the 95 %
+CI of the difference contains no difference that matters. Otherwise, the verdict is inconclusive. p comes from the
+sign-flip randomization test, which is exact for few queries and uses seeded random samples for many.
 
-The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa bootstrap or t. "detectable" is the smallest
-difference that this number of queries detects with a probability of 80 %.
+The first metric in --metrics decides the overall verdict and the exit code. The other metrics are context; each is
+tested at the same significance level. unjudged@k decides only if it is the only metric.
 
-With several candidates, every pair is compared in every metric, and Holm's method adjusts p for the number of pairs. The
-exit code is 1 if a candidate is a regression against the baseline.
+The 95 % CI of the mean difference is computed with Newcombe's method for hit_rate and all_found, and with the BCa
+bootstrap or the t distribution for other metrics. "detectable" is the smallest difference that this number of queries
+detects with a probability of 80 %.
+
+With several candidates, every pair of runs is compared in every metric, and Holm's method adjusts p for the number of
+pairs. The exit code is 1 if a candidate is a regression compared with the baseline.
 
 Example:
   recalld compare --qrels qrels.txt --baseline monday.run --candidate tuesday.run --metrics ndcg@10,recall@10
@@ -244,7 +248,7 @@ export function formatMany(names: readonly string[], { n, measures, primary }: M
       ),
     ]),
     '',
-    `By ${by}, no other run beats ${unbeaten} (${plural(n, 'query', 'queries')}).`,
+    `In ${by}, no other run is better than ${unbeaten} (${plural(n, 'query', 'queries')}).`,
     '',
     tableText(
       [...primary.pairs.entries()],

@@ -50,7 +50,7 @@ function generateCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--set <name>', 'golden set of generated queries, new or existing', parseSetName)
     .requiredOption('--queries <n>', 'number of queries to generate', parseCount)
     .option('--per-chunk <n>', 'queries per chunk, each in a different style', parseCount, 1)
-    .option('--max-cost <usd>', 'stop before the model cost exceeds this amount', parseCost)
+    .option('--max-cost <usd>', 'stop before the cost of the model exceeds this amount in US dollars', parseCost)
     .option('--out <file>', 'write a review file instead of changing the set')
     .option('--resume', 'continue an interrupted generation', false)
     .option('--seed <n>', 'seed for the choice of chunks and styles', parseSeed, 1)
@@ -131,13 +131,13 @@ function reportJson({ end, set, ...rest }: GenerationReport): unknown {
 function parseCost(text: string): number {
   const cost = Number(text);
   if (text.trim() !== '' && Number.isFinite(cost) && cost > 0) return cost;
-  throw new InvalidArgumentError('It must be an amount of US dollars above 0.');
+  throw new InvalidArgumentError('The value must be an amount of US dollars above 0.');
 }
 
 function parseSeed(text: string): number {
   const seed = Number(text);
   if (Number.isInteger(seed) && seed >= 0 && seed <= 2 ** 31 - 1) return seed;
-  throw new InvalidArgumentError('It must be a whole number from 0 to 2147483647.');
+  throw new InvalidArgumentError('The value must be a whole number from 0 to 2147483647.');
 }
 
 interface PromoteRequest {
@@ -267,12 +267,12 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
   );
   if (options.json === true) return printJson({ ...report, file: options.out });
   printLine(
-    `Wrote ${plural(report.promoted, 'query', 'queries')} of ${count(report.candidates)} live queries to ${options.out}: ` +
+    `Wrote ${report.promoted} of ${plural(report.candidates, 'candidate query', 'candidate queries')} to ${options.out}: ` +
       `${plural(report.suggested, 'document')} with a suggested grade, ${report.open} without one.`,
   );
   if (report.failed > 0)
     printLine(
-      `The retriever failed for ${report.failed} of these queries; for the failed queries, the file lists only the documents that users saw.`,
+      `The retriever failed for ${report.failed} of these queries. For the failed queries, the file only lists documents that users saw.`,
     );
   printLine(
     `Edit \`keep\` and the grades, then run: recalld golden import ${options.out} --set ${options.set} --format review`,

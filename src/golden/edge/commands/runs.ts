@@ -65,7 +65,7 @@ export function runsCommand(command: Command, signal: AbortSignal): CommandUnkno
 
 function printRuns(summaries: readonly RunSummaryJson[]): void {
   if (summaries.length === 0)
-    printLine('No golden runs yet. Start one with `recalld golden run --pipeline P --set S`.');
+    printLine('No golden runs yet. Start a run with `recalld golden run --pipeline P --set S`.');
   else {
     const rows = summaries.map((run) => [
       run.run_id,

@@ -40,7 +40,7 @@ export function listCommand(signal: AbortSignal): CommandUnknownOpts {
       const versions = await withCommandStore(commandSettings(config, signal), ({ db }) => db.golden.sets.list());
       if (json === true) return printJson(versions.map(goldenSetVersionJson));
       if (versions.length === 0)
-        return printLine('No golden sets yet. Import one with `recalld golden import PATH --set NAME`.');
+        return printLine('No golden sets yet. Import a set with `recalld golden import PATH --set NAME`.');
       printLine(
         tableText(versions, [
           ['set', ({ name }) => name],
@@ -84,7 +84,7 @@ const stepsColumn: Column<GoldenQuery> = ['steps', ({ steps = [] }) => steps.joi
 
 export function parseSetName(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must have 1 to 100 letters, digits, dots, dashes and underscores.');
+  throw new InvalidArgumentError('A name must have 1 to 100 letters, digits, dots, dashes and underscores.');
 }
 
 type ImportOptions = ReturnType<ReturnType<typeof importOptions>['opts']>;
@@ -149,7 +149,7 @@ function parseColumns(text: string, before: readonly string[] = []): readonly st
 function parseThreshold(text: string): number {
   const threshold = Number(text);
   if (text.trim() !== '' && Number.isFinite(threshold) && threshold > 0) return threshold;
-  throw new InvalidArgumentError('It must be a number above 0, such as 0.5.');
+  throw new InvalidArgumentError('The value must be a number above 0, such as 0.5.');
 }
 
 function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOptions): ReadGoldenSetOptions {

@@ -78,6 +78,6 @@ export function slowScheduleInWords({
       : 'run the sentinel less often, or use fewer `queries`';
   return (
     `warning: ${pipeline}: ${what} of ${goldenSet} starts every ${duration(intervalSeconds)}, but takes ${duration(medianRunSeconds)} ` +
-    `(median of the last ${plural(runs, 'run')}). Planned runs are skipped while a run is in progress: ${remedy}.`
+    `(median of the last ${plural(runs, 'run')}). Planned runs are skipped while a run is in progress; to avoid this, ${remedy}.`
   );
 }

@@ -24,19 +24,20 @@ export const duplicatesOption = new Option('--duplicates <policy>', 'how to trea
 export const TREC_HELP = `
 Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp union_recall@k all_found@k unjudged@k
 
-recalld orders documents by score, then by document id, both descending. Like trec_eval, it ignores the rank column.
-Means are over all judged queries; a query without results scores 0 (trec_eval -c). Duplicates: collapse keeps the
-first rank of a document and closes the gap, occupy leaves the later ranks empty, reject stops with an error.
-Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eval round them to float32 first, which ties
-scores that differ in their eighth digit.
+recalld sorts documents by score, then by document id, both descending. Like trec_eval, it ignores the rank column.
+Means are over all judged queries; a query without results scores 0 (trec_eval -c). Policies for duplicate documents:
+collapse keeps the first rank of a document and closes the gap, occupy leaves the later ranks empty, and reject stops
+with an error. Scores are compared as doubles, as in trec_eval 10. In contrast, trec_eval 9 and pytrec_eval round scores
+to float32 first, so scores that differ only in the eighth digit become equal.
 
 If q1 is judged and q1#1 is not, the query ids q1#1, q1#2, ... are steps of q1, such as the hops of a multi-hop question.
-union_recall@k is the share of the relevant documents in the union of the top k documents of every step; all_found@k is 1
-if that union has all of them. Other metrics use one merged ranking: rank 1 of each step, then rank 2 of each step.
+union_recall@k is the share of the relevant documents in the union of the top k documents of all steps. all_found@k
+is 1 if the union contains all relevant documents. Other metrics use one merged ranking: first the documents at rank 1 of
+each step, then those at rank 2, and so on.
 
 A run has six columns (or five, without the tag) separated by spaces or tabs, or only by tabs if ids contain spaces.
-Alternatively, a header names the columns, such as "query-id document-id rank". A run with no judged document ends
-with exit code 2 and a message about how the ids differ.
+Alternatively, a header names the columns, such as "query-id document-id rank". If a run contains no judged document, the
+exit code is 2, and a message shows how the ids differ.
 `;
 
 /** @throws RecalldError `metric_unknown` or `usage` */

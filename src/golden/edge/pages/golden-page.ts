@@ -139,7 +139,7 @@ export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageConte
       shown === null
         ? empty(
             'This pipeline has no golden set, so its retrieval quality is unknown.',
-            "Import one with `recalld golden import FILE --set NAME`, then add it, with a `cron` schedule, to the pipeline's `golden` section.",
+            "Import a golden set with `recalld golden import FILE --set NAME`, then add it under `golden` in the pipeline's config, with a `cron` schedule.",
           )
         : shownSet(pipeline, shown),
     ],
@@ -165,7 +165,7 @@ function shownSet(pipeline: string, shown: NonNullable<GoldenPageData['shown']>)
       },
       goldenCharts('trend', k, (measure) => trends.get(measure) ?? [], floors, {
         marks: deployments.map(deploymentMark),
-        empty: 'No run completed in this period. Choose a longer one.',
+        empty: 'No run completed in this period. Choose a longer period.',
       }),
     ),
     diagnosis !== null && section('diagnosis', 'Diagnosis', {}, diagnosisPanel(diagnosis, 'brief')),

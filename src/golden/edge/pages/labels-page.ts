@@ -36,7 +36,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
         'stale',
         'Stale labels',
         {
-          lead: 'Judged documents that are no longer in the store. Their judgments lower scores through no fault of the retriever.',
+          lead: 'Judged documents that are no longer in the store. The judgments of these documents lower the scores even if the retriever works correctly.',
         },
         stale(known),
       ),

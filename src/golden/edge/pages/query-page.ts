@@ -92,7 +92,7 @@ export function queryPage(data: QueryPageData): PageContent {
 }
 
 function inStore(fate: DocumentFate | undefined): Content {
-  if (fate === undefined) return 'not known to be missing';
+  if (fate === undefined) return 'not reported as missing';
   return fate === 'superseded'
     ? badge('superseded: its judgment is out of date', 'warning')
     : badge('missing from the store', 'critical');

@@ -138,7 +138,7 @@ export function runPage(data: RunPageData): PageContent {
             goldenChart(`trend-${measure}`, measure, 0, trends.get(measure) ?? [], {
               from,
               marks: deployments.map(deploymentMark),
-              empty: 'No run completed in this period. Choose a longer one.',
+              empty: 'No run completed in this period. Choose a longer period.',
             }),
           ),
         ),
@@ -168,7 +168,7 @@ function misses(runId: string, explained: ExplainedRun | null): Section {
   const counts = countsOf(shown).map(([words, number]) => `${count(number)} ${words}`);
   const sum =
     shown.length === 0 ? 'Nothing was missed.' : `Of ${plural(shown.length, 'miss', 'misses')}: ${counts.join(', ')}.`;
-  const rest = ` The run has ${count(all)}; \`recalld explain --run ${runId}\` explains more.`;
+  const rest = ` The run has ${plural(all, 'miss', 'misses')}; \`recalld explain --run ${runId}\` explains more.`;
   return section(
     'misses',
     title,

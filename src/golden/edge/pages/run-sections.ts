@@ -34,14 +34,14 @@ export function runReport(run: RunSummaryJson): Content {
     paragraph(outcomes(run)),
     run.answers_deleted_at !== null &&
       paragraph(
-        `Its query results were deleted on ${run.answers_deleted_at.slice(0, 10)} (keep_answers); its scores are kept.`,
+        `The query results of this run were deleted on ${run.answers_deleted_at.slice(0, 10)} (keep_answers); the scores are kept.`,
       ),
     run.warnings.map((sentence) => paragraph(sentence)),
     run.failure !== null && paragraph(`First error: ${run.failure.explanation}`),
     labels.lost !== null &&
       labels.lost > 0 &&
       paragraph(
-        `${labels.lost} of the ${labels.probed} judged documents in ${set} are missing from the store and have no replacement. They count as not found.`,
+        `${labels.lost} of the ${labels.probed} judged documents in ${set} are missing from the store and have no replacement. Missing documents count as not found.`,
       ),
     labels.stale !== null &&
       labels.stale > 0 &&
@@ -152,7 +152,7 @@ function scores(summary: RunSummaryJson, previous: readonly SegmentScore[] | nul
   return [
     scoreTable(`Scores at ${largest}`, atLargest, against, previous),
     against === null
-      ? lead('No baseline to compare with. Pin a good run to see what changes after it.')
+      ? lead('No baseline to compare with. Pin a good run to see what changes after this run.')
       : comparedWith(summary.baseline === null ? BEFORE_CHANGE : 'the pinned baseline', against),
     summary.baseline !== null &&
       summary.deployment !== null &&
@@ -291,7 +291,7 @@ export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
     lead(
       'This run is the pinned baseline: later runs are compared with it. ',
       reruns === null
-        ? 'The noise of the retriever is unknown, because there are fewer than three clean runs.'
+        ? 'The noise of the retriever is unknown, because fewer than three runs are suitable for measuring it.'
         : `The noise of the retriever was measured on ${reruns} clean runs.`,
     ),
     excludedRuns.length > 0 &&

@@ -101,7 +101,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k of $pipeline`,
     description:
-      'The lowest score among the selected golden sets, with the lowest lower bound and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. If the severity of a check is critical, its verdict is critical only if even the upper bound is below the threshold.',
+      'The lowest score among the selected golden sets, with the lowest lower bound and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. The verdict of a check is critical only if its severity is critical and even the upper bound is below the threshold.',
     ...axes.score,
     width: 24,
     repeat: 'pipeline',
@@ -192,7 +192,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Effective number of queries in the live mix',
       description:
-        'Number of equally weighted queries that would give an equally precise score. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
+        'Effective sample size: with this many equally weighted queries, the score would be equally precise. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
       ...axes.count,
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_live_mix_effective_queries'), legend: 'queries' }],
@@ -235,14 +235,16 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Sentinel',
-      description: 'Sentinel status: exactly one of the states is 1. If the sentinel fails, a full run starts.',
+      description:
+        'Status of the sentinel runs: exactly one of the states is 1. If a sentinel run fails, a full run starts.',
       ...axes.score,
       width: 12,
       queries: [{ expr: maxBy(['state'], 'recalld_golden_sentinel_state'), legend: '{{state}}' }],
     }),
     graph({
-      title: 'Time since the latest sentinel',
-      description: 'If no sentinel completes within 3 times the longest scheduled gap, the sentinel status is no_data.',
+      title: 'Time since the latest sentinel run',
+      description:
+        'If no sentinel run completes within 3 times the longest scheduled gap, the sentinel status is no_data.',
       unit: 's',
       min: 0,
       width: 12,

@@ -131,7 +131,7 @@ function baseline(): Builder<Panel>[] {
     graph({
       title: 'Queries compared',
       description:
-        'Number of queries over which the differences and the result stability are computed; the differences exclude queries with a stale label.',
+        'Number of queries over which the differences and the result stability are computed. Queries with a stale label are excluded from the differences.',
       ...axes.count,
       width: 12,
       queries: [
@@ -307,7 +307,8 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.golden,
       title: 'recalld: golden set',
-      description: 'Is retrieval as good as before? Scores of one golden set, by segment and against the baseline.',
+      description:
+        'Is retrieval as good as before? Scores of one golden set, by segment and compared with the baseline.',
       sections: [
         { title: 'At a glance', panels: glance() },
         { title: 'Scores', panels: scoreGraphs(12) },

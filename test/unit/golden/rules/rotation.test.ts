@@ -22,7 +22,7 @@ describe('the thresholds after a rotation', () => {
     const judged = evaluateFloor(aFloor(), [aScore({ mean: 0.6 })], { mean, upper });
     expect(judged).toMatchObject({
       verdict: 'ok',
-      explanation: expect.stringContaining('0.8 before the new version'),
+      explanation: expect.stringContaining('0.8 before the golden set changed'),
     });
     expect(judged.threshold).toBeCloseTo(0.5, 12);
   });
@@ -116,7 +116,7 @@ describe('the overlap of two versions', () => {
   it('is described in one sentence', () => {
     const levels = { 'ndcg@10': { from: 0.8, to: 0.75 } };
     expect(describeLevels(levels, 'ndcg@10')).toBe(
-      'At the ticks at which runs of both versions completed, the mean ndcg@10 was 0.8 for the old version and 0.75 for the new one (−0.05).',
+      'At the scheduled times when runs of both versions completed, the mean ndcg@10 was 0.8 for the old version and 0.75 for the new one (−0.05).',
     );
     expect(describeLevels({}, 'ndcg@10')).toBe('The versions share no metric.');
   });

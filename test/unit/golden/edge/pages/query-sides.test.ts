@@ -72,6 +72,6 @@ it('the verdict on a query names its score before and now, its lost documents, a
     const gone = { ...data, fates: new Map([['a', fate]]) };
     expect(terminalText(queryVerdict(gone, sides, null), NOON)).toContain('missing from the store: a');
     const page = terminalText(queryPage(gone).content, NOON);
-    expect(page, 'in the list of documents that were not returned').not.toContain('not known to be missing');
+    expect(page, 'in the list of documents that were not returned').not.toContain('not reported as missing');
   }
 });
