@@ -20,7 +20,7 @@ export function configCommand(command: Command, signal: AbortSignal): CommandUnk
   command.addCommand(
     configuredCommand(
       'check',
-      'Validate the config; exit 2 if it is not valid. Shows the expected false pages per check, the daily cost of judges, and, if the database is reachable, golden sets whose last run took longer than the interval of their schedule.',
+      'Validate the config; exit 2 if it is not valid. Also shows the expected false pages of each check and the daily cost of the judges. If the database is reachable, lists golden sets whose last run took longer than the time between two scheduled runs.',
       'recalld config check --config recalld.yaml',
     )
       .option('--with-runs', 'estimate the false pages of score thresholds from the latest stored runs')
@@ -81,7 +81,7 @@ async function check(
 
 function blindInWords({ pipeline, name, smallestDetectableDrop: smallest, threshold }: CheckState): string {
   return (
-    `${pipeline}: the check "${name}" is blind. It can only detect a drop of ${decimal(smallest ?? Number.NaN)} or more, but its threshold is ` +
+    `${pipeline}: the check "${name}" is blind: it only detects drops of ${decimal(smallest ?? Number.NaN)} or more, but its threshold is a drop of ` +
     `${decimal(Math.abs(threshold))}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
   );
 }

@@ -45,5 +45,5 @@ async function demo(port: number, once: boolean, fault: string, signal: AbortSig
 function parsePort(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new InvalidArgumentError('Must be an integer from 0 to 65535.');
+  throw new InvalidArgumentError('The value must be a whole number from 0 to 65535.');
 }

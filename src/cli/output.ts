@@ -164,7 +164,7 @@ export function withConfig(command: Command, example: string) {
 export function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= 10_000) return count;
-  throw new InvalidArgumentError('Must be an integer from 1 to 10000.');
+  throw new InvalidArgumentError('The value must be a whole number from 1 to 10000.');
 }
 
 /** @throws InvalidArgumentError */

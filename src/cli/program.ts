@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../index/truth/edge/index-commands.ts')).indexCommand,
   },
   isolation: {
-    does: 'Test the isolation rules, which determine the documents that a query from a segment may return.',
+    does: 'Test the isolation rules, which limit the documents that queries from a segment may return.',
     load: async () => (await import('../live/edge/isolation-command.ts')).isolationCommand,
   },
   judge: {
@@ -102,7 +102,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../mcp/edge/mcp-command.ts')).mcpCommand,
   },
   baselines: {
-    does: 'Manage baselines, the runs with which other runs are compared.',
+    does: 'Manage baselines: the runs with which later runs are compared.',
     load: async () => (await import('../golden/edge/commands/baselines.ts')).baselinesCommand,
   },
   checks: {

@@ -54,7 +54,7 @@ function pipelinesWithStore({ config }: CommandSettings, only: string | undefine
   const withStore = named.filter(({ vector_store: store }) => store !== undefined).map(({ name }) => name);
   if (withStore.length > 0) return withStore;
   const whose = only === undefined ? 'No pipeline in the config has a' : `The pipeline "${only}" has no`;
-  throw new RecalldError('config_invalid', `${whose} \`vector_store\` to test; add one to the config.`);
+  throw new RecalldError('config_invalid', `${whose} \`vector_store\` to test; add it to the config.`);
 }
 
 type TestedPipeline = Awaited<ReturnType<typeof testPipeline>>;

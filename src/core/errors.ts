@@ -75,7 +75,7 @@ export const errorTable = {
   ),
   run_not_running: conflict('The golden run has ended, so it cannot be cancelled.'),
   runs_not_comparable: conflict(
-    'The two golden runs cannot be compared because they have no cutoff or no usable query in common.',
+    'The golden runs have no cutoff in common, or no common query with up-to-date judgments, so they cannot be compared.',
   ),
   baseline_has_failures: conflict('The golden run cannot be a baseline because some of its queries failed.'),
   baseline_unknown: notFound('No baseline is pinned for that golden set.'),
@@ -114,7 +114,7 @@ export const errorTable = {
   ),
   role_missing: forbidden("None of the signed-in user's groups grants a role."),
   origin_refused: forbidden('A page or form was requested from another site.'),
-  form_expired: forbidden('A form is older than the session that submitted it.'),
+  form_expired: forbidden('A form was opened before the current session started.'),
   query_unknown: notFound('The golden set has no query with that id, or the run did not include it.'),
   deployment_unknown: notFound('No deployment has that id.'),
   port_in_use: conflict('Another process is already listening on the configured address.'),

@@ -192,13 +192,13 @@ export async function runHealthyHours(stage: Stage, hours: number): Promise<read
   printLabeled(
     output,
     'live',
-    `${liveQueries} queries; ${baseline === null ? 'query density has no baseline yet that is large enough for its alerts to page' : `the first ${baseline} sessions are the baseline of query density`}`,
+    `${liveQueries} queries; ${baseline === null ? 'the query density baseline is still too small for its alerts to page' : `the first ${baseline} sessions are the baseline of query density`}`,
   );
   const alerts = log.raised.map(({ name }) => name);
   printLabeled(output, 'alerts', alerts.length === 0 ? 'none' : alerts.join(', '));
   return [
     ...(score === null ? [`no golden run has ${HEADLINE}.`] : []),
-    ...(baseline === null ? ['query density has no baseline that is large enough for pages.'] : []),
+    ...(baseline === null ? ['the query density baseline is too small for its alerts to page.'] : []),
     ...alerts.map((name) => `the alert "${name}" fired while nothing was wrong.`),
   ];
 }

@@ -272,7 +272,7 @@ function splitSentence({ verdict, calledOn, arms }: ReturnType<typeof compareArm
     .join(', ');
   switch (verdict) {
     case 'mismatch':
-      return `The session split differs from the declared split (detected on ${calledOn ?? ''}): ${found}. Find out which sessions are missing. Until then, differences between the arms cannot be trusted.`;
+      return `The session split differs from the declared split (detected on ${calledOn ?? ''}): ${found}. Find out which sessions are missing. Until the split is as declared, differences between the arms cannot be trusted.`;
     case 'as_declared':
       return `The session split is as declared: ${found}.`;
     case 'no_data':

@@ -21,7 +21,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_judged_last_success_timestamp_seconds: storedGauge(
-    'Time of the last measurement of judged live relevance. recalld withholds values older than 3 hours.',
+    'Time of the last measurement of judged live relevance. Values older than 3 hours are not exported.',
     pipeline,
   ),
   recalld_live_ndcg_drop_queries: storedGauge(
@@ -45,7 +45,7 @@ export const judgingMetrics = {
     ['pipeline', 'segment'],
   ),
   recalld_judge_agreement_sessions: storedGauge(
-    'Sessions in the trailing window that were graded by both the current judge and people (n of recalld_judge_agreement). From 40 sessions on, low agreement fires an alert.',
+    'Sessions in the trailing window that were graded by both the current judge and people (n of recalld_judge_agreement). With fewer than 40 sessions, RecalldJudgeDisagrees fires only if even the upper bound of the agreement is below judged.min_agreement; from 40 sessions on, also if only the lower bound is below it.',
     pipeline,
   ),
   recalld_human_agreement_sessions: storedGauge(

@@ -42,7 +42,7 @@ const SENTINEL_DAYS = 14;
 
 const closeSamplingMinutesJob = defineCronJob({
   name: 'close-sampling-minutes',
-  does: 'Applies one sampling rate to all live queries of a past minute.',
+  does: 'Reduces the samples of each past minute to one common sampling rate.',
   cron: '20 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {

@@ -30,7 +30,7 @@ export const liveMeasurementMetrics = {
     ['pipeline', 'measure', 'segment', 'bound'],
   ),
   recalld_measure_changed: storedGauge(
-    '1 while a measure that has no separate alert is outside its normal range, 0 while it is inside the range; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
+    '1 while a measure without an alert of its own is outside its normal range, otherwise 0; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
     ['pipeline', 'measure', 'segment'],
   ),
   recalld_measure_value: storedGauge('Latest value of a measure whose normal range is known.', [
@@ -56,7 +56,7 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live queries that returned a document that an isolation rule does not allow. Every query is evaluated, sampled or not. recalld does not count a retry again.',
+    help: 'Live queries that returned a document that an isolation rule does not allow. All live queries are evaluated, whether sampled or not. recalld does not count a retry again.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },

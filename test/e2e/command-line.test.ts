@@ -95,13 +95,13 @@ describe('the command line', () => {
       line: 'status',
       files: {},
       code: 2,
-      says: /^recalld: There is no recalld\.yaml in .+, so no database was created there; .+ or write a config\.$/m,
+      says: /^recalld: There is no recalld\.yaml in .+, so recalld created no database there; .+ or write a config\.$/m,
     },
     {
       name: 'a pipeline that is not there',
       line: 'golden run --pipeline dogs --set faq',
       code: 2,
-      says: /^recalld: The config has no pipeline "dogs"\. Its pipelines: docs\.$/m,
+      says: /^recalld: The config has no pipeline "dogs"\. Known pipelines: docs\.$/m,
     },
     {
       name: 'a golden file that is not there',

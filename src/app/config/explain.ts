@@ -189,7 +189,7 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
     return [
       {
         field,
-        text: `matches no known form; add ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
+        text: `lacks the keys that determine its kind; add ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
       },
     ];
   }

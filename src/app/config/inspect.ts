@@ -87,7 +87,9 @@ export function configWarnings({ pipelines, alerts, notify }: Config): string[] 
   const alertsFire = notify.length > 0 || pipelines.some(({ checks }) => checks.length > 0);
   return [
     ...(pipelines.length === 0
-      ? ['The config has no pipelines, so nothing is monitored; add one under `pipelines`, or run `recalld init URL`.']
+      ? [
+          'The config has no pipelines, so nothing is monitored; add a pipeline under `pipelines`, or run `recalld init URL`.',
+        ]
       : []),
     ...(alertsFire && alerts.console_base_url === null
       ? [

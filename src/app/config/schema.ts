@@ -52,7 +52,9 @@ const serverSchema = z.strictObject({
           error: 'must be an IP address or a network such as 10.0.0.0/8',
           abort: true,
         })
-        .refine((text) => !text.endsWith('/0'), { error: 'must not contain all addresses' }),
+        .refine((text) => !text.endsWith('/0'), {
+          error: 'must not cover all IP addresses; list only the networks of your proxies',
+        }),
     )
     .default([])
     .describe(
@@ -197,7 +199,7 @@ function refuseSharedServices(
       const owner = owners.get(service) ?? name;
       owners.set(service, owner);
       if (owner === name) continue;
-      const message = `is "${service}", which the pipeline "${owner}" also has; a span belongs to one pipeline, so remove the name from one of them, or set recalld.pipeline on the spans`;
+      const message = `is "${service}", which the pipeline "${owner}" also lists, but the spans of a service belong to one pipeline; remove the name from one of the two, and if the service uses both pipelines, set the attribute recalld.pipeline on its spans`;
       context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
     }
   }

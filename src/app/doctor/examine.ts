@@ -35,7 +35,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
     if (unused !== null) report({ service: 'data folder', status: 'warning', ms: null, message: unused });
     await withDatabase(settings, report, async (store) => {
       if (pipelines.length === 0) {
-        const message = 'The config has no pipelines; add one under `pipelines`.';
+        const message = 'The config has no pipelines; add a pipeline under `pipelines`.';
         report({ service: 'pipelines', status: 'warning', ms: null, message });
       }
       if (store !== null) await examineUnwatchedSets(pipelines, store, report);
@@ -82,7 +82,7 @@ async function examineGoldenSets(
     const { asked, empty } = answers;
     if (empty > 0) {
       const status = empty === asked ? 'wrong' : 'warning';
-      const message = `${empty} of ${plural(asked, 'query', 'queries')} of ${set} ${empty === 1 ? 'returns' : 'return'} no documents; check that the index is not empty, that retriever.results.list is the path of the list in a response, and that tags and filters do not exclude all documents.`;
+      const message = `${empty} of ${plural(asked, 'query', 'queries')} of ${set} ${empty === 1 ? 'returns' : 'return'} no documents; check that the index is not empty, that retriever.results.list is the path of the result list in the response, and that the tags and filters do not exclude all documents.`;
       report({ service, status, ms: null, message });
     }
     if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
@@ -229,9 +229,9 @@ export async function examineManifests(
 }
 
 function lastRead(status: RoundStatus | null, now: Date): string {
-  if (status === null || status.readAt === null) return 'The whole manifest has not been read yet.';
+  if (status === null || status.readAt === null) return 'recalld has not read the whole manifest yet.';
   const ago = duration((now.getTime() - status.readAt.getTime()) / 1000);
-  return `The whole manifest was last read ${ago} ago; it lists ${plural(status.documents ?? 0, 'document')} that should be in the store.`;
+  return `recalld last read the whole manifest ${ago} ago; it lists ${plural(status.documents ?? 0, 'document')} that should be in the store.`;
 }
 
 async function firstLines(manifest: ReturnType<typeof createManifestSource>, signal: AbortSignal): Promise<Result> {
@@ -240,11 +240,13 @@ async function firstLines(manifest: ReturnType<typeof createManifestSource>, sig
       const documents = lines.filter(({ text }) => text.trim() !== '').map(readManifestLine);
       if (documents.length === 0) continue;
       const known = (['updatedAt', 'hash', 'segment'] as const).filter((key) => documents[0]?.[key] !== null);
-      const fields = known.length === 0 ? 'only an id' : known.map((key) => fieldNames[key]).join(', ');
+      const fields = ['id', ...known.map((key) => fieldNames[key])].join(', ');
       const number = documents.length;
-      const first =
-        number === 1 ? 'The only document that was read' : `The first of the ${number} documents that were read`;
-      return { status: 'ok', message: `The manifest is readable. ${first} has ${fields}.` };
+      const sample = number === 1 ? 'the first document' : `the first ${number} documents`;
+      return {
+        status: 'ok',
+        message: `recalld read ${sample} of the manifest. Fields of the first document: ${fields}.`,
+      };
     }
     return { status: 'wrong', message: 'The manifest is empty; check its source.' };
   } catch (error) {
@@ -253,4 +255,4 @@ async function firstLines(manifest: ReturnType<typeof createManifestSource>, sig
   }
 }
 
-const fieldNames = { updatedAt: 'updated_at', hash: 'a hash', segment: 'a segment' } as const;
+const fieldNames = { updatedAt: 'updated_at', hash: 'hash', segment: 'segment' } as const;

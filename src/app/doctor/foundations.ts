@@ -37,7 +37,7 @@ export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumS
       worst.vacuumedAt === null
         ? 'no vacuum has been run'
         : `the last vacuum was ${minutes((now.getTime() - worst.vacuumedAt.getTime()) / 1000)} ago`;
-    const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead and ${last}; run \`vacuum ${worst.table}\`. If dead rows remain, end old transactions and drop unused replication slots.`;
+    const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead, and ${last}; run \`vacuum ${worst.table}\`. If dead rows remain, end old transactions and drop unused replication slots.`;
     found.push({ status: 'warning', message });
   }
   const longest = idle.find(({ seconds }) => seconds >= LONG_IDLE_SECONDS);

@@ -83,7 +83,7 @@ async function examineRetriever(
 /** @param text a made-up query; null for a golden query, which should return documents */
 function emptyAnswer(text: string | null): string {
   const fix =
-    'check that its index is not empty, that retriever.results.list is the path of the list in a response, and that filters do not exclude all documents';
+    'check that its index is not empty, that retriever.results.list is the path of the result list in the response, and that the filters do not exclude all documents';
   return text === null
     ? `The retriever returned no documents for a golden query; ${fix}.`
     : `The retriever returned no documents for "${text}". If your documents do not cover this topic, import a golden set and run doctor again; otherwise, ${fix}.`;
@@ -132,7 +132,7 @@ async function examineStore(
   say({
     status: 'ok',
     ms: described.latencyMs,
-    message: `${store.kind} has ${described.value.isExactCount ? '' : 'about '}${count} vectors with ${dimensions ?? 'unknown'} dimensions, metric ${metric}.`,
+    message: `${store.kind} has ${described.value.isExactCount ? '' : 'about '}${count} vectors with ${dimensions ?? 'unknown'} dimensions and the metric ${metric}.`,
   });
   await examineSample(store, say, signal);
   await examineSearch(store, described.value, vector, say, signal);
@@ -206,7 +206,7 @@ async function examineIds(
     const message = `None of the ${retrieved.length} documents that the retriever returned is in the store under its id; set vector_store.id to the field with these ids.`;
     say({ status: 'wrong', ms, message });
   } else if (known < retrieved.length) {
-    const message = `Only ${known} of the ${retrieved.length} documents that the retriever returned are in the store; check whether the retriever also uses another index.`;
+    const message = `Only ${known} of the ${retrieved.length} documents that the retriever returned ${known === 1 ? 'is' : 'are'} in the store; check whether the retriever also uses another index.`;
     say({ status: 'warning', ms, message });
   } else {
     say({ status: 'ok', ms, message: 'All documents that the retriever returned are in the store.' });

@@ -20,17 +20,18 @@ export async function examineSignIn(config: Config, report: Report): Promise<voi
     report({ service, status: 'ok', ms, message });
     const missing = oidc.scopes.filter((scope) => metadata.scopes_supported?.includes(scope) === false);
     if (missing.length > 0) {
-      const text = `The provider does not list the scope ${missing.join(', ')}; correct server.oidc.scopes if sign-in fails with invalid_scope.`;
+      const text = `The provider does not list the scope ${missing.join(', ')} as supported; correct server.oidc.scopes if sign-in fails with invalid_scope.`;
       report({ service, status: 'warning', ms: null, message: text });
     }
     const [claim = ''] = oidc.groups_claim.split('.');
     const claims = metadata.claims_supported;
     if (Array.isArray(claims) && !claims.includes(claim)) {
-      const text = `The provider does not list the claim ${claim}, so users may have no groups; check server.oidc.groups_claim, or sign in to see which groups the provider sends.`;
+      const text = `The provider does not list the claim ${claim} as supported, so users may have no groups; check server.oidc.groups_claim, or sign in to see which groups the provider sends.`;
       report({ service, status: 'warning', ms: null, message: text });
     }
     if (metadata.code_challenge_methods_supported?.includes('S256') !== true) {
-      const text = 'The provider does not list PKCE with S256; sign-in still uses state and nonce.';
+      const text =
+        'The provider does not list PKCE with S256 as supported. recalld sends it anyway, and also protects sign-in with state and nonce.';
       report({ service, status: 'warning', ms: null, message: text });
     }
   } catch (error) {

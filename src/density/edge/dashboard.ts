@@ -22,7 +22,7 @@ const coverage: readonly MeasurePanel[] = [
   },
   {
     metric: 'recalld_density_admission_ratio',
-    title: 'Share of samples measured',
+    title: 'Share of samples that are measured',
     unit: 'percentunit',
     min: 0,
     max: 1,

@@ -34,7 +34,7 @@ function complaintsCommand(signal: AbortSignal): CommandUnknownOpts {
     .option('--days <n>', 'number of days of live queries', parseCount, 14)
     .option(
       '--why',
-      'explain why queries of a topic did not return documents that users with similar queries liked',
+      'explain why the queries of each topic did not return documents that users liked for similar queries',
       false,
     )
     .action(async ({ pipeline: name, days, why, json, config }) => {
@@ -88,7 +88,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
         const status = await withCommandStore(settings, (store) => requestRebaseline(store, request));
         if (json === true) printJson({ status });
         else if (status === 'unwatched')
-          printLine(`${pipeline} has not been measured yet. Its first baseline is learned automatically.`);
+          printLine(`${pipeline} has not been measured yet. recalld learns the first baseline automatically.`);
         else
           printLine(
             `The daemon starts a new baseline for ${pipeline} within a minute, or as soon as there is enough traffic.`,
@@ -133,7 +133,7 @@ export function topicsCommand(command: Command, signal: AbortSignal): CommandUnk
   );
   for (const [name, state, what] of [
     ['acknowledge', 'acknowledged', 'Mark a topic as being worked on.'],
-    ['close', 'closed', 'Close a topic. It reopens if it is seen again.'],
+    ['close', 'closed', 'Close a topic. recalld reopens the topic if users ask about it again.'],
   ] as const) {
     command.addCommand(
       configuredCommand(name, what, `recalld topics ${name} t-3f9a1c2b --note "page is being written"`)

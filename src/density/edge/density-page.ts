@@ -109,7 +109,9 @@ function coverageChart(
     levels: densityLevels[measure] ?? [],
     limits: [0, null],
     empty:
-      gap === null ? 'No window closed in this period. Choose a longer period.' : `No value: ${gapWords(gap.reason)}.`,
+      gap === null
+        ? 'No window of live queries ended in this period. Choose a longer period.'
+        : `No value: ${gapWords(gap.reason)}.`,
     ...rest,
   });
 }
@@ -182,15 +184,15 @@ function state({ phase, baseline, progress, closed_until: closedUntil }: Density
   if (phase === 'unwatched') {
     return empty(
       'The density of this pipeline is not monitored.',
-      'Configure its `vector_store`. Unless live queries include vectors, also configure its `embedder`. Then send live queries.',
+      'Configure `vector_store` for this pipeline and, unless live queries include vectors, also `embedder`. Then send live queries.',
     );
   }
   const shown = [
     baseline !== null &&
       fact('Baseline', `version ${baseline.version}`, [
-        `${plural(baseline.sessions, 'session')} of ${Math.round(baseline.days)} days until `,
+        `${plural(baseline.sessions, 'session')} in ${plural(Math.round(baseline.days), 'day')}, until `,
         time(new Date(baseline.until)),
-        baseline.grade !== 'page' && '; provisional: too little traffic for alerts to page',
+        baseline.grade !== 'page' && '; provisional: alerts do not page, because there is too little traffic',
       ]),
     progress !== null &&
       fact(
@@ -200,5 +202,5 @@ function state({ phase, baseline, progress, closed_until: closedUntil }: Density
       ),
     closedUntil !== null && fact('Latest window', age(new Date(closedUntil)), time(new Date(closedUntil))),
   ].filter((one) => one !== false);
-  return shown.length === 0 ? lead('The first window has not closed yet.') : facts(...shown);
+  return shown.length === 0 ? lead('The first window of live queries has not ended yet.') : facts(...shown);
 }

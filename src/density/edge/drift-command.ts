@@ -4,7 +4,7 @@ import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { formatTable } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { decimal, formatValue, percentage, range } from '../../core/format.ts';
+import { decimal, formatValue, percentage, plural, range } from '../../core/format.ts';
 import {
   compareVectorFiles,
   type OfflineDrift,
@@ -47,10 +47,10 @@ export function driftCommand(
     )
     .option(
       '--regions <number>',
-      'number of groups of similar reference queries within which scores are ranked; 0 = one group ' +
-        '(default: reference queries / 300, at most 32; 1 for fewer than 600)',
+      'number of groups of similar reference queries within which scores are ranked; 0 for a single group ' +
+        '(default: one group per 300 reference queries, at most 32; a single group below 600 queries)',
     )
-    .option('--alpha <level>', 'false positive rate of "worse_covered"', '0.05')
+    .option('--alpha <level>', 'accepted false positive rate of the verdict "worse_covered"', '0.05')
     .option('--seed <number>', 'random seed for regions, subsamples and permutations', '1')
     .option('--json', 'print one JSON document')
     .addHelpText('after', HELP)
@@ -93,9 +93,9 @@ Scores, by exact search among distinct chunks (equal vectors count once):
 Query density ranks each current score among the reference scores of its region: 1 = as well covered as the reference,
 lower = worse. A query is uncovered if its score is among the lowest 5 % of its region. Each session has equal weight.
 
-The density against similar reference queries compares each query with the five most similar reference queries, so a topic
-that becomes more frequent does not change it. It is more sensitive to new, uncovered queries. It uses at most 10000
-reference queries.
+The density against similar reference queries compares each query with the five most similar reference queries, so it does
+not change if a topic becomes more frequent. This density is more sensitive to new, uncovered queries, and uses at most
+10000 reference queries.
 
 Verdict: "worse_covered" (exit code 1) if the one-sided upper limit of the query density, or of the density against
 similar reference queries, is below ${DENSITY_THRESHOLD}. Each limit uses half of alpha and accounts for the sampling
@@ -188,11 +188,11 @@ function verdictLine({ coverage, density }: OfflineDrift, { alpha }: OfflineDrif
   const bound = (value: number, limit: number): string =>
     `${decimal(value)} (at most ${decimal(limit)} with ${confidence} confidence)`;
   const whole = `Query density ${bound(density.density, densityUpperLimit)}`;
-  const matched = `against similar reference queries ${bound(similar.density, similar.upperLimit)}`;
+  const matched = `density against similar reference queries ${bound(similar.density, similar.upperLimit)}`;
   if (verdict === 'not_worse') {
     return `No loss of coverage detected. ${whole}; ${matched}. The threshold is ${DENSITY_THRESHOLD}.`;
   }
-  const lower = densityUpperLimit < DENSITY_THRESHOLD ? whole : `Query density ${matched}`;
+  const lower = densityUpperLimit < DENSITY_THRESHOLD ? whole : `Query ${matched}`;
   return `Coverage is worse. ${lower}, below the threshold of ${DENSITY_THRESHOLD}.`;
 }
 
@@ -227,8 +227,8 @@ function notes(drift: OfflineDrift, { score, seed }: OfflineDriftRequest): strin
   const copies = counts.store - drift.distinctChunks;
   const regions = drift.regions === 1 ? 'one region' : `${drift.regions} regions`;
   const lines = [
-    `Store ${counts.store} chunks${copies === 0 ? '' : `, ${copies} of them duplicates`}; reference ${counts.reference} queries; ` +
-      `current ${counts.current} queries of ${density.sessions} sessions; ${score.name === 'mean-top-k' ? `mean of the top ${score.k}` : score.name}, ${regions}, seed ${seed}.`,
+    `Store: ${plural(counts.store, 'chunk')}${copies === 0 ? '' : `, of which ${copies} duplicates`}; reference: ${counts.reference} queries; ` +
+      `current: ${counts.current} queries of ${plural(density.sessions, 'session')}; ${score.name === 'mean-top-k' ? `mean of the top ${score.k}` : score.name}, ${regions}, seed ${seed}.`,
   ];
   if (isSubsampled(drift)) {
     lines.push(

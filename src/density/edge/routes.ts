@@ -182,12 +182,12 @@ export const complaintEndpoints: readonly Endpoint[] = [
     path: '/v1/complaint-topics',
     tag: 'density',
     summary:
-      'Topics that are more frequent in sessions with negative feedback, and why their queries did not return documents that other users liked.',
+      'Topics that are more frequent in sessions with negative feedback than in others, and why the queries of these topics did not return documents that other users liked.',
     scope: 'read',
     pipelines: 'named',
     query: complaintsQuery,
     body: null,
-    responses: { '200': { description: 'Topics, largest excess first.', body: reportSchema } },
+    responses: { '200': { description: 'Topics, largest difference in frequency first.', body: reportSchema } },
   },
 ];
 

@@ -69,7 +69,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
     ),
     paragraph(
       strong(percentage(topic.trafficShare)),
-      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points above the baseline. The coverage of its queries is ${percentage(topic.density)} of the baseline coverage.`,
+      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} percentage points above the baseline. The coverage of the topic's queries is ${percentage(topic.density)} of the baseline coverage.`,
     ),
     optional(describeJudgedRelevance(topic)),
     trendLine(windows.map(({ windowEnd: at, trafficShare: value }) => ({ at, value }))),
@@ -113,9 +113,7 @@ function draft(name: string, { nearest }: UncoveredTopic, examples: readonly str
     '',
     'Answer these questions:',
     ...examples.map((text) => `- ${text}`),
-    ...(related.length === 0
-      ? []
-      : ['', 'Related chunks in the store that do not answer these questions:', ...related]),
+    ...(related.length === 0 ? [] : ['', 'Related chunks in the store that do not answer these queries:', ...related]),
   ];
   return more('Outline of a document to write', { kind: 'lines', text: lines.join('\n') });
 }
@@ -180,7 +178,7 @@ export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark
           marks,
           levels: densityLevels[measure] ?? [],
           limits: [0, null],
-          empty: 'No window closed in this period.',
+          empty: 'No window of live queries ended in this period.',
         }),
       ),
     ),

@@ -26,7 +26,7 @@ export function isStale(plan: WindowTiming, windowEndMs: number, now: Date): boo
 }
 
 export function staleSentence(windowEndMs: number): string {
-  return `No window of live queries has closed since ${minute(new Date(windowEndMs))} UTC. Check the measure-query-coverage and evaluate-density jobs.`;
+  return `No window of live queries has ended since ${minute(new Date(windowEndMs))} UTC. Check the measure-query-coverage and evaluate-density jobs.`;
 }
 
 /**

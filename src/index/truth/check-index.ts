@@ -134,7 +134,7 @@ async function readManifest({ context, plan, round, save, signal }: PhaseRun): P
   }
   if ((await db.index.documents.countLines(pipeline)) === 0) {
     await save({ position: null });
-    const problem = 'Find out why it is empty.';
+    const problem = 'Find out why the source of the manifest is empty.';
     throw new RecalldError('manifest_unreadable', `The manifest of ${pipeline} is empty. ${problem}`);
   }
   const options = { maxArrivals: MAX_ARRIVALS, hasVersions };

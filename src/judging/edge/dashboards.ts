@@ -64,7 +64,7 @@ const agreement: readonly MeasurePanel[] = [
 function sinceMeasured(): Builder<Panel> {
   return ageGraph({
     title: 'Time since the last measurement',
-    description: 'recalld withholds values older than 3 hours.',
+    description: 'Values older than 3 hours are not exported.',
     width: 6,
     metric: 'recalld_live_judged_last_success_timestamp_seconds',
   });

@@ -63,7 +63,7 @@ export function judgePage(data: JudgePageData): PageContent {
       section(
         'grades',
         'Grades',
-        { lead: 'The model judge uses the same definitions.' },
+        { lead: 'The judge model uses the same definitions of the grades.' },
         table(
           'Meaning of the grades',
           [...gradeMeanings.entries()],

@@ -34,7 +34,7 @@ export function agentDashboard(settings: DashboardSettings): Dashboard {
         {
           title: 'Retrievals per turn',
           panels: measureGraphs(retrievals, { min: 0 }),
-          noData: 'No agent reports its turns',
+          noData: 'No agent reports turns',
         },
         {
           title: 'Graded turns',

@@ -60,7 +60,7 @@ export const indexMeasures = {
     scale: 'seconds',
     gauge: lagGauge(
       'recalld_index_lag_seconds',
-      'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, and no bounds are exported. The resolution is the time between two index checks.',
+      'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier estimate; changes that have not arrived yet are censored). If there are too few changes for an upper bound, the exported value is the lower bound, and no bounds are exported. The value is only as precise as the interval between two index checks.',
     ),
     thresholdPolicy: seconds,
   },

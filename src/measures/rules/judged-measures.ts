@@ -89,7 +89,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_pool_gap',
-      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). It is estimated from a random share (judged.pooling.share) of the queries selected for judging, with the judge model only. Subtract it from recalld_live_ndcg.',
+      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). The value is estimated with the judge model only, from a random share (judged.pooling.share) of the queries selected for judging. To correct recalld_live_ndcg, subtract this value.',
       labels: ['pipeline', 'k'],
       bounds: 'jackknife over sessions',
     },
@@ -102,7 +102,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_drop',
-      help: 'How far the nDCG at k of live queries in recent days is below that of the preceding weeks (up to six). The value comes from human judgments once they confirm or reject the drop; until then, from the judge model, with bounds that remain valid over a year of daily evaluations.',
+      help: 'How far the nDCG at k of live queries in recent days is below that of the preceding weeks (up to six). Once human judgments confirm or reject the drop, the value comes from human judgments. Until then, it comes from the judge model, with bounds that remain valid over a year of daily evaluations.',
       labels: ['pipeline', 'k'],
       bounds: "Student's t over days, or Welch's t over sessions",
     },
@@ -134,7 +134,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: episodeGauge(
       'recalld_rewrite_gain',
-      'Mean difference between the nDCG at k of the rewritten first query and the nDCG at k of the original text, over the episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
+      'Mean gain in nDCG at k from rewriting the first query of an episode: nDCG of the rewritten query minus nDCG of the original text. Covers the episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
     ),
     thresholdPolicy: { ...thresholdPolicy, unit: 'difference' },
   },

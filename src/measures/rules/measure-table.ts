@@ -80,7 +80,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   too_few_episodes: 'too few episodes',
   too_few_clicks: 'too few clicks',
   too_few_opinions: 'too few opinions',
-  unsupported: 'the store does not support this',
+  unsupported: 'the store does not support this measurement',
   store_empty: 'the store has no vectors',
   store_failed: 'the store did not respond',
   embedder_failed: 'the embedder did not respond',

@@ -268,7 +268,7 @@ export const trafficMeasures = {
     ),
   },
   query_uncovered_excess_ratio: {
-    title: 'Lost coverage, at least',
+    title: 'Minimum lost coverage',
     subject: 'the share of traffic that lost coverage',
     note: 'Share of poorly covered traffic in excess of the baseline.',
     scale: 'share',
@@ -285,13 +285,13 @@ export const trafficMeasures = {
     scale: 'count',
   },
   density_page_evidence_ratio: {
-    title: 'Drift e-value over page threshold',
+    title: 'Drift e-value relative to page threshold',
     subject: 'the e-value of density drift relative to the page threshold',
     note: 'E-value of density drift relative to the page threshold; the alert fires at 1.',
     scale: 'other',
   },
   density_ticket_evidence_ratio: {
-    title: 'Drift e-value over ticket threshold',
+    title: 'Drift e-value relative to ticket threshold',
     subject: 'the e-value of density drift relative to the ticket threshold',
     note: 'E-value of density drift relative to the ticket threshold; the alert fires at 1.',
     scale: 'other',

@@ -119,7 +119,7 @@ export async function identifyCallers(
       optional || validKeyOf(request) !== null
         ? new RecalldError(
             'rate_limited',
-            `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as long as Retry-After requires.`,
+            `You sent more than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as long as Retry-After requires.`,
           )
         : new RecalldError(
             'attempts_limited',
@@ -223,7 +223,7 @@ function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
     return new RecalldError(
       'host_refused',
       'This daemon accepts calls without a key only from its own machine, and the Host header names another machine:' +
-        ' call it as 127.0.0.1, or set server.host and use API keys.',
+        ' use the address 127.0.0.1, or set server.host and use API keys.',
     );
   }
   if (origin !== undefined && !isLocal(origin)) {

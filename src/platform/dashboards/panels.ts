@@ -325,7 +325,7 @@ export function snapshotAge(width: number): Builder<Panel> {
   return stat({
     title: 'Age of the snapshot',
     description:
-      'Age of the database rows from which stored gauges are made. The age grows while the database does not respond.',
+      'Age of the database rows from which recalld exports stored values, such as golden scores. The age grows while the database does not respond.',
     unit: 's',
     decimals: 0,
     width,

@@ -128,10 +128,10 @@ export const metricCatalogue = {
     },
     ['pipeline', 'check'],
   ),
-  recalld_check_n: storedGauge('Number of queries, opinions or documents (n) on which the value of a check is based.', [
-    'pipeline',
-    'check',
-  ]),
+  recalld_check_n: storedGauge(
+    'Number of queries, feedback items or documents (n) on which the value of a check is based.',
+    ['pipeline', 'check'],
+  ),
   recalld_check_since_timestamp_seconds: storedGauge(
     'When a measurement first crossed the threshold, or when data went missing. Absent while the check is ok.',
     ['pipeline', 'check'],
@@ -196,16 +196,15 @@ export const metricCatalogue = {
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
-        'Share of positive feedback among positive and negative feedback in the trailing window (live.window); only the latest opinion per user and query counts. Absent below 10 opinions. Measured every 5 minutes.',
+        'Share of positive feedback among positive and negative feedback in the trailing window (live.window); only the latest feedback per user and query counts. Absent below 10 feedback items. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
     "Wilson's method",
   ),
-  recalld_feedback_opinions: storedGauge('Number of opinions (n) on which recalld_feedback_positive_ratio is based.', [
-    'pipeline',
-    'segment',
-    'basis',
-  ]),
+  recalld_feedback_opinions: storedGauge(
+    'Number of positive and negative feedback items (n) on which recalld_feedback_positive_ratio is based.',
+    ['pipeline', 'segment', 'basis'],
+  ),
   ...measureMetrics,
   ...liveMeasurementMetrics,
   ...liveStageMetrics,
@@ -220,14 +219,14 @@ export const metricCatalogue = {
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
-    help: 'Age of the cached database rows from which stored gauges are exported; grows while the database does not respond. Until the first rows are read, this is the age of the process.',
+    help: 'Age of the database rows from which this process exports stored values, such as golden scores; grows while the database does not respond. Until the first rows are read, the value is the age of the process.',
     labels: [],
     source: 'process',
     isShared: true,
   },
   recalld_snapshot_errors_total: {
     type: 'counter',
-    help: 'Failed attempts to read the database rows from which stored gauges are exported.',
+    help: 'Failed attempts to read the database rows from which this process exports stored values, such as golden scores.',
     labels: [],
     source: 'process',
     isShared: true,

@@ -178,7 +178,7 @@ export function createExporter(settings: ExporterSettings) {
 
   const snapshot = createSnapshot(settings.readStoredGauges, settings.clock, (reason) => {
     counter('recalld_snapshot_errors_total').inc();
-    settings.logger.error('could not read the database rows for stored gauges', { reason });
+    settings.logger.error('could not read the database rows from which stored values are exported', { reason });
   });
   // A value that is not finite would silently resolve alerts, so it is dropped and counted.
   const write = createStoredGaugesWriter((metric) => {

@@ -149,8 +149,8 @@ function createProblemLog(read: () => Promise<readonly string[]>, logger: Logger
     const problems = await read().catch((cause: unknown) => Promise.reject(unreachable(cause)));
     for (const reason of problems)
       if (!known.some((one) => isSameProblem(one, reason)))
-        logger.warn('the store of the job queue is not safe', { reason });
-    if (problems.length === 0 && known.length > 0) logger.info('the store of the job queue is safe again');
+        logger.warn('the store of the job queue has a problem', { reason });
+    if (problems.length === 0 && known.length > 0) logger.info('all problems of the job queue store are resolved');
     known = problems;
     return problems;
   };

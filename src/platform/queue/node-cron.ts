@@ -16,7 +16,7 @@ export function createSchedule(logger: Logger) {
   const clockCheck = setInterval(() => {
     const now = Date.now();
     if (now < checkedAt) {
-      logger.warn('the system clock was set back; ticks follow the new time');
+      logger.warn('the system clock was set back; scheduled jobs follow the new time');
       for (const waker of wakers) waker.restart();
     }
     checkedAt = now;

@@ -80,7 +80,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Age of the oldest scores',
       description:
-        'Age of the oldest golden scores, in intervals between scheduled runs. Scores older than 3 intervals are withheld.',
+        'Age of the oldest golden scores, in intervals between scheduled runs. Scores older than 3 intervals are not exported.',
       unit: 'suffix: intervals',
       decimals: 1,
       width: 4,
@@ -93,7 +93,7 @@ function glance(): Builder<Panel>[] {
     }),
     stat({
       title: 'Withheld scores',
-      description: 'Golden sets whose latest scores are too old to trust and are withheld.',
+      description: 'Golden sets whose latest scores are not exported, because they are too old to trust.',
       unit: 'short',
       width: 4,
       steps: anyIsBad,
@@ -147,7 +147,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
     metricTable({
       title: 'Firing alerts',
       description:
-        "recalld's pending and firing alerts in Prometheus. Each name links to its runbook. The watchdog is always firing; if the table is empty, Prometheus does not evaluate recalld's rules.",
+        "recalld's pending and firing alerts in Prometheus. Each alert name links to a runbook. The watchdog is always firing; if the table is empty, Prometheus does not evaluate recalld's rules.",
       width: 8,
       height: 9,
       queries: [{ expr: `max by (alertname, alertstate, severity, pipeline) (${firing(settings.groupLabels)})` }],

@@ -93,7 +93,7 @@ export function overviewPage(data: OverviewData): PageContent {
       section(
         'measures',
         'Latest measures',
-        { lead: 'Values that are too old to trust are withheld. Shading shows the normal range of a measure.' },
+        { lead: 'Values that are too old to trust are not shown. Shading shows the normal range of a measure.' },
         measures(data),
       ),
       section(

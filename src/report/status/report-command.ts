@@ -138,7 +138,7 @@ export function readReportOptions(options: ReportOptions, pipelines: readonly st
   const until = end === undefined ? now : readTime(end);
   const from = readStart(start, until ?? now);
   const problems: string[] = [];
-  if (pipelines.length === 0) problems.push('the config has no pipeline; add one under `pipelines`');
+  if (pipelines.length === 0) problems.push('the config has no pipeline; add a pipeline under `pipelines`');
   else if (pipeline === undefined) problems.push(`--pipeline must name one of ${pipelines.join(', ')}`);
   else if (!pipelines.includes(pipeline)) {
     problems.push(`--pipeline must name one of ${pipelines.join(', ')}, not "${pipeline}"`);

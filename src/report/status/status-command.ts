@@ -19,7 +19,7 @@ export function statusCommand(command: Command, signal: AbortSignal): CommandUnk
 }
 
 function contentOf(pipelines: readonly OverviewJson[]): Content {
-  if (pipelines.length === 0) return empty('The config has no pipeline; add one under `pipelines`.');
+  if (pipelines.length === 0) return empty('The config has no pipeline; add a pipeline under `pipelines`.');
   const rows = pipelines.flatMap(({ golden_sets: sets, ...of }) =>
     (sets.length === 0 ? [null] : sets).map((set, index) => ({ ...of, set, isFirst: index === 0 })),
   );

@@ -37,9 +37,9 @@ it.each([
     'is readable',
     '{"id": "a", "hash": "v1", "segment": "tenant=a"}\n{"id": "b"}\n',
     'ok',
-    /^The manifest is readable\. The first of the 2 documents that were read has a hash, a segment\.$/,
+    /^recalld read the first 2 documents of the manifest\. Fields of the first document: id, hash, segment\.$/,
   ],
-  ['has only ids', '{"id": "a"}\n', 'ok', /has only an id/],
+  ['has only ids', '{"id": "a"}\n', 'ok', /: id\.$/],
   ['is empty', '\n', 'wrong', /is empty/],
   ['has an invalid line', '{"id": "a"}\nhello\n', 'wrong', /Line 2/],
   ['does not exist', null, 'wrong', /manifest\.jsonl/],
@@ -57,8 +57,8 @@ it('the doctor reports when a round last read the whole manifest, with its numbe
   const readAt = new Date('2026-03-02T11:48:00Z');
   const [known] = await examined('{"id": "a"}\n', [{ pipeline: 'docs', endedAt: readAt, readAt, documents: 412 }]);
   expect(known?.message).toMatch(
-    /The whole manifest was last read 12 min ago; it lists 412 documents that should be in the store\.$/,
+    /recalld last read the whole manifest 12 min ago; it lists 412 documents that should be in the store\.$/,
   );
   const [fresh] = await examined('{"id": "a"}\n', []);
-  expect(fresh?.message).toMatch(/The whole manifest has not been read yet\.$/);
+  expect(fresh?.message).toMatch(/recalld has not read the whole manifest yet\.$/);
 });

@@ -22,7 +22,7 @@ describe('the doctor, on dead rows of the database,', () => {
       {
         status: 'warning',
         message:
-          '40 % of the rows of bullmq.jobs are dead and the last vacuum was 180 minutes ago; run `vacuum bullmq.jobs`. If dead rows remain, end old transactions and drop unused replication slots.',
+          '40 % of the rows of bullmq.jobs are dead, and the last vacuum was 180 minutes ago; run `vacuum bullmq.jobs`. If dead rows remain, end old transactions and drop unused replication slots.',
       },
     ]);
   });

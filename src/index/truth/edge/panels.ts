@@ -30,7 +30,7 @@ export function indexPanels(): Builder<Panel>[] {
     }),
     ageGraph({
       title: 'Time since the last complete check',
-      description: 'Stale values are withheld.',
+      description: 'Stale values are not exported.',
       width: 12,
       metric: 'recalld_index_check_last_success_timestamp_seconds',
     }),

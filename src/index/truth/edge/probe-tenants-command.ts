@@ -59,7 +59,7 @@ export async function probeTenants(
       contentHash: sha256(JSON.stringify(['tenant probes', queries])),
       format: 'generated',
       origin: 'generated',
-      note: `Added ${probes.length} queries to ${latest === null ? 'a new set' : `version ${latest.version}`}; each is sent as ${options.segment}.`,
+      note: `Added ${probes.length} queries to ${latest === null ? 'a new set' : `version ${latest.version}`}; each query is sent on behalf of ${options.segment}.`,
       queries,
     },
     clock.now(),
@@ -91,7 +91,7 @@ async function segmentsToProbe(
   for (const named of [segment, ...(forbid ?? [])]) {
     if (known.includes(named)) continue;
     const some = known.slice(0, SEGMENTS_NAMED).join(', ');
-    throw refusal(`The manifest of "${pipeline}" has no segment "${named}". Its segments: ${some}.`);
+    throw refusal(`The manifest of "${pipeline}" has no segment "${named}". Known segments: ${some}.`);
   }
   const isOther = (one: string): boolean => one !== segment && one.startsWith(`${key}=`);
   const others = forbid ?? known.filter(isOther);

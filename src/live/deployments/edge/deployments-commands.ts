@@ -63,7 +63,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
           db.live.deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),
         );
         if (options.json === true) printJson(toWire(z.array(deploymentSchema), found));
-        else if (found.length === 0) printLine('No changes yet. Record one with `recalld deployments add`.');
+        else if (found.length === 0) printLine('No changes yet. Record a change with `recalld deployments add`.');
         else printLine(terminalText(deploymentTable('Changes', found, new Map(), null, true), systemClock.now()));
       }),
   );

@@ -23,7 +23,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
   command.addCommand(
     configuredCommand(
       'create',
-      'Create an API key; its text is shown only once.',
+      'Create an API key; the key itself is shown only once.',
       'recalld keys create --name rag-service --scope ingest',
     )
       .requiredOption('--name <name>', 'what the key is for')
@@ -40,7 +40,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
         else {
           printLine(text);
           note(
-            `Created key ${key.id} (${key.name}) with scope ${key.scopes.join(', ')}${limitOf(key)}. Its text is not shown again.`,
+            `Created key ${key.id} (${key.name}) with scope ${key.scopes.join(', ')}${limitOf(key)}. The key itself is not shown again.`,
           );
         }
       }),
@@ -53,7 +53,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
         );
         if (options.json === true) printJson(toDocument(keys));
         else if (keys.length === 0)
-          printLine('No keys. Create one with `recalld keys create --name NAME --scope ingest`.');
+          printLine('No API keys. Create a key with `recalld keys create --name NAME --scope ingest`.');
         else {
           const rows = keys.map((key) => [
             key.id,
@@ -72,7 +72,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
   command.addCommand(
     configuredCommand(
       'revoke',
-      'Revoke an API key. Its console sessions end immediately; its API calls fail within seconds.',
+      'Revoke an API key. Console sessions of the key end immediately; API calls with the key fail within seconds.',
       'recalld keys revoke 3f9a1c2b',
     )
       .argument('<id>', 'id of the API key')

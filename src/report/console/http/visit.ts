@@ -17,7 +17,7 @@ const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done'
 const notices: Readonly<Record<string, string>> = {
   pinned: 'The run is now the pinned baseline, with which later runs are compared.',
   noted: 'Your note is saved.',
-  acknowledged: 'The incident is acknowledged. Others can see that you are working on it.',
+  acknowledged: 'The incident is acknowledged. Other users can see that you are working on the incident.',
   silenced: 'The pipeline is silenced: its messages and alerts are suppressed.',
   unsilenced: 'The silence has ended. recalld now sends messages about incidents that are still open.',
   marked:

@@ -34,7 +34,7 @@ function scoreChange({ goldenSet, runs }: ReportedSet): string[] {
   const difference = last.mean - first.mean;
   const [before, now] = [formatValue(first.mean, 'score'), formatValue(last.mean, 'score')];
   return [
-    before === now ? `${name} stayed at ${now}.` : `${name} went from ${before} to ${now} (${signed(difference)}).`,
+    before === now ? `${name} stayed at ${now}.` : `${name} changed from ${before} to ${now} (${signed(difference)}).`,
   ];
 }
 
@@ -45,7 +45,7 @@ function coverageChange(series: WeeklyReport['density']['series']['query_uncover
   return [
     before === now
       ? `${now} of live queries are poorly covered, as before.`
-      : `The share of poorly covered live queries went from ${before} to ${now}.`,
+      : `The share of poorly covered live queries changed from ${before} to ${now}.`,
   ];
 }
 

@@ -75,7 +75,7 @@ describe('golden probe-tenants', () => {
     [
       'a segment that is not there',
       { segment: 'tenant=x' },
-      /has no segment "tenant=x"\. Its segments: tenant=a, tenant=b, tenant=c/,
+      /has no segment "tenant=x"\. Known segments: tenant=a, tenant=b, tenant=c/,
     ],
     ['a segment that is no tag', { segment: 'a' }, /"a" does not have the form key=value/],
     ['a segment against itself', { forbid: ['tenant=a'] }, /its documents cannot be forbidden/],

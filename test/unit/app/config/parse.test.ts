@@ -58,7 +58,7 @@ describe('a command that opens a database', () => {
 
   it('rejects a folder without a config, explains the fix, and creates nothing', async () => {
     const sentence =
-      /^There is no recalld\.yaml in .+, so no database was created there; .*--config, or write a config\.$/;
+      /^There is no recalld\.yaml in .+, so recalld created no database there; .*--config, or write a config\.$/;
     for (const env of [{}, { RECALLD_LOG_LEVEL: 'debug' }]) {
       expect(() => load(env)).toThrow(
         expect.objectContaining({ code: 'config_not_found', message: expect.stringMatching(sentence) as string }),
@@ -83,7 +83,7 @@ describe('the services of pipelines', () => {
 
   it('belong to one pipeline each', () => {
     expect(problemOf(pipelines('[a, rag]', '[rag]'))).toBe(
-      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also has; a span belongs to one pipeline, so remove the name from one of them, or set recalld.pipeline on the spans.',
+      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also lists, but the spans of a service belong to one pipeline; remove the name from one of the two, and if the service uses both pipelines, set the attribute recalld.pipeline on its spans.',
     );
     expect(parse(pipelines('[a, rag]', '[b]')).pipelines).toHaveLength(2);
   });

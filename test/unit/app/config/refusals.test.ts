@@ -69,7 +69,10 @@ describe('a value of the wrong type or out of bounds', () => {
       'server: {trusted_proxies: [proxy.internal]}',
       'server.trusted_proxies[0] must be an IP address or a network such as 10.0.0.0/8.',
     ],
-    ['server: {trusted_proxies: ["::/0"]}', 'server.trusted_proxies[0] must not contain all addresses.'],
+    [
+      'server: {trusted_proxies: ["::/0"]}',
+      'server.trusted_proxies[0] must not cover all IP addresses; list only the networks of your proxies.',
+    ],
     [
       aProvider('https://login.example', '{admin: [ops]}'),
       'server.oidc needs `alerts.console_base_url`, because the provider sends users back to that address.',
@@ -152,11 +155,11 @@ describe('a value of the wrong type or out of bounds', () => {
     [aCheck('3'), 'pipelines[0].checks[0] must be a mapping.'],
     [
       aCheck('{}'),
-      'pipelines[0].checks[0] matches no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
+      'pipelines[0].checks[0] lacks the keys that determine its kind; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [
       aCheck('{severity: critical}'),
-      'pipelines[0].checks[0] matches no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
+      'pipelines[0].checks[0] lacks the keys that determine its kind; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [aCheck('{measure: ndcg@10}'), 'pipelines[0].checks[0].below is missing; it must be a number.'],
     [aCheck('{measure: ndcg@10, below: "0.8"}'), 'pipelines[0].checks[0].below must be a number.'],

@@ -308,7 +308,7 @@ describe('recalld drift in a terminal', () => {
     expect(text).toMatch(/^query density +0\.\d+ +1$/m);
     expect(text).toMatch(/^uncovered share +28 % +5 %$/m);
     expect(text).toContain(
-      'Store 120 chunks; reference 400 queries; current 300 queries of 300 sessions; top-1-less-mean, one region, seed 1.\n',
+      'Store: 120 chunks; reference: 400 queries; current: 300 queries of 300 sessions; top-1-less-mean, one region, seed 1.\n',
     );
     expect(text).not.toContain('\u001b');
   });
@@ -323,9 +323,9 @@ describe('recalld drift in a terminal', () => {
     const text = await run([[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)], '--alpha', '0.01');
     expect(text).toContain('No loss of coverage detected.');
     expect(text).toMatch(
-      /\(at most \d\.\d+ with 99\.5 % confidence\); against similar reference queries \d\.\d+ \(at most \d\.\d+ with 99\.5 % /,
+      /\(at most \d\.\d+ with 99\.5 % confidence\); density against similar reference queries \d\.\d+ \(at most \d\.\d+ with 99\.5 % /,
     );
-    expect(text).toContain('Store 240 chunks, 120 of them duplicates;');
+    expect(text).toContain('Store: 240 chunks, of which 120 duplicates;');
     expect(text).toContain('MMD and energy distance use a random sample of 2000 reference and 20 current queries');
     expect(text).toContain('With fewer than 200 current sessions, only a large loss of coverage can be detected.');
   });

@@ -76,7 +76,7 @@ describe('the density drift check', () => {
     expect(standingAt(48)).toMatchObject({
       verdict: 'no_data',
       explanation:
-        'No window of live queries has closed since 2026-11-20 12:00 UTC. Check the measure-query-coverage and evaluate-density jobs.',
+        'No window of live queries has ended since 2026-11-20 12:00 UTC. Check the measure-query-coverage and evaluate-density jobs.',
     });
   });
 

@@ -20,7 +20,7 @@ describe('readReportOptions', () => {
   it('requires the name of the pipeline if there are several', () => {
     expect(read({ pipeline: 'faq' }, ['docs', 'faq']).pipeline).toBe('faq');
     expect(() => read({}, ['docs', 'faq'])).toThrow('--pipeline must name one of docs, faq.');
-    expect(() => read({}, [])).toThrow('the config has no pipeline; add one under `pipelines`.');
+    expect(() => read({}, [])).toThrow('the config has no pipeline; add a pipeline under `pipelines`.');
   });
 
   it('rejects invalid options with all problems in one message', () => {
