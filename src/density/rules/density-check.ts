@@ -59,7 +59,9 @@ export function evaluateDensityDrift(
 
 function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, evidenceRatio: number | null) {
   const ratio =
-    evidenceRatio === null ? '' : ` Evidence of drift: ${percentage(evidenceRatio)} of the alert threshold.`;
+    evidenceRatio === null
+      ? ''
+      : ` The evidence of drift has reached ${percentage(evidenceRatio)} of the alert threshold.`;
   const openedAt = (level: AlertLevel): string | null => {
     const incident = alerts[level]?.incident ?? null;
     return incident === null ? null : `${minute(new Date(incident.openedMs))} UTC`;

@@ -60,7 +60,7 @@ export function experimentPanels(): Builder<Panel>[] {
     graph({
       title: 'Live queries sent to shadows',
       description:
-        'Number of live queries sent to shadows in each graph interval. At most `max_calls_per_day` queries per shadow are sent, after users have received their results.',
+        'Number of live queries sent to shadows in each graph interval. recalld sends at most `max_calls_per_day` queries to each shadow, after users have received their results.',
       unit: 'short',
       min: 0,
       width: 8,

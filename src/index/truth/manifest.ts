@@ -97,7 +97,7 @@ export async function* readCommand(
   const failed = (reason: string): RecalldError =>
     new RecalldError(
       'manifest_unreadable',
-      `The command of ${configField} ${reason}. Run it manually to see its output.`,
+      `The command of ${configField} ${reason}. Run the command manually to see its output.`,
     );
   const ended = once(child, 'close');
   // If the program fails, the error is thrown below.
@@ -194,7 +194,7 @@ export async function* readQuery(
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       throw new RecalldError(
         'manifest_unreadable',
-        `The query of ${configField} failed${code}. Run it manually to see the error.`,
+        `The query of ${configField} failed${code}. Run the query manually to see the error.`,
       );
     }
   };

@@ -106,7 +106,8 @@ export function sentimentOf({ kind, value, documentId }: Feedback, mapping: Sent
 
 function readThumb(value: Feedback['value'], zero: SentimentMapping['thumb_zero']) {
   const thumb = thumbOf(value, zero);
-  if (thumb === null) return refused('For a thumb, value must be up or down, true or false, or 1, 0 or -1.');
+  if (thumb === null)
+    return refused('For feedback of the kind thumb, value must be up or down, true or false, or 1, 0 or -1.');
   if (thumb === 0) return reading('neutral', thumb);
   return reading(thumb > 0 ? 'positive' : 'negative', thumb);
 }
