@@ -61,11 +61,12 @@ create table density_baselines (
   primary key (pipeline, version)
 );
 
--- Baseline queries that are retained with their vectors: the poorly covered queries, and a random sample of all.
+-- Baseline queries that are retained with their vectors: the poorly covered queries, a random sample of all, and the
+-- queries with which live queries are compared.
 create table density_baseline_queries (
   pipeline text not null,
   version integer not null,
-  role text not null check (role in ('tail', 'sample')),
+  role text not null check (role in ('tail', 'sample', 'reference')),
   id text not null,
   user_hash text,
   session text not null,
@@ -73,6 +74,8 @@ create table density_baseline_queries (
   surprise double precision not null,
   nearest jsonb not null,
   vector bytea not null,
+  -- Number of sessions in the even and in the odd blocks of the baseline; null for other roles than 'reference'.
+  counts jsonb,
   -- When the query was last replayed, and its score then.
   replayed_at timestamptz,
   replayed_score double precision,

@@ -1,7 +1,13 @@
 /** Intervals of query density: live sessions are ranked among the sessions of a baseline, which is itself a sample. */
 import { coverageTotals, pooledCoverage } from '../../src/density/rules/pooled-density.ts';
-import { BASELINE_MEAN_X, densityOf, queryDensity, repeatDensity } from '../../src/density/rules/query-density.ts';
-import { baselineScores, MAX_SURPRISE, surprisesOf, tiedRanks } from '../../src/density/rules/query-score.ts';
+import { densityOf, queryDensity, repeatDensity, SURPRISE_VARIANCE } from '../../src/density/rules/query-density.ts';
+import {
+  BASELINE_MEAN_X,
+  baselineScores,
+  MAX_SURPRISE,
+  surprisesOf,
+  tiedRanks,
+} from '../../src/density/rules/query-score.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 
@@ -45,7 +51,8 @@ function densityCells(): Cell[] {
         const density = queryDensity(ranks, surprisesOf(ranks), new Int32Array(sessions).fill(REGION), numbers);
         if (density === null) throw new Error('a window with sessions has a density');
         const totals = { ...coverageTotals(density), sessions };
-        return pooledCoverage([{ startMs: 0, endMs: 1, totals }], { phi: 1, sessions: baseline });
+        const spread = { variance: SURPRISE_VARIANCE, phi: 1, sessions: baseline };
+        return pooledCoverage([{ startMs: 0, endMs: 1, totals }], spread);
       };
       return [
         {

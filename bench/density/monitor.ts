@@ -10,7 +10,8 @@ import {
   stepAlert,
 } from '../../src/density/rules/alert.ts';
 import { type Baseline, buildBaseline } from '../../src/density/rules/baseline.ts';
-import { measureWindow, type WindowMeasurement } from '../../src/density/rules/measure-window.ts';
+import { expectedInBaseline } from '../../src/density/rules/matched-density.ts';
+import { measureRanked, rankQueries, type WindowMeasurement } from '../../src/density/rules/measure-window.ts';
 import { type WindowTotals, windowTotals } from '../../src/density/rules/pooled-density.ts';
 import type { ScoredQuery } from '../../src/density/rules/query-score.ts';
 import { type Matrix, selectRows } from '../../src/math/vector/matrix.ts';
@@ -69,6 +70,13 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
     page: newAlert(policies.page, startMs),
     ticket: newAlert(policies.ticket, startMs),
   };
+  /** Expected surprises of all queries of a scenario: searching them once is much faster than in each hour. */
+  const known = new Map<Matrix, Float64Array>();
+  const expectedIn = (vectors: Matrix): Float64Array => {
+    const expected = known.get(vectors) ?? expectedInBaseline(vectors, baseline.reference);
+    known.set(vectors, expected);
+    return expected;
+  };
   const history: WindowTotals[] = [];
   let hour = firstHour;
   return {
@@ -78,7 +86,9 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
         asked.map(({ question }) => question),
       );
       const queries = scored(asked, hour, scores, (_, i) => i);
-      const window = measureWindow(queries, own, baseline);
+      const expected = expectedIn(vectors);
+      const ranked = rankQueries(queries, own, baseline);
+      const window = measureRanked(ranked, (row) => expected[asked[row]?.question ?? 0] ?? 0, baseline.meanExcess);
       const startMs = START_MS + hour * HOUR_MS;
       history.push(windowTotals({ startMs, endMs: startMs + HOUR_MS }, window.means));
       if (history.length > POOL_HOURS) history.shift();

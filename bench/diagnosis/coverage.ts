@@ -5,7 +5,7 @@ import { readCause, topicCause } from '../../src/density/rules/cause.ts';
 import {
   densityInterval,
   densityOf,
-  surpriseVariance,
+  SURPRISE_VARIANCE,
   uncoveredShareOf,
 } from '../../src/density/rules/query-density.ts';
 import {
@@ -57,7 +57,7 @@ export function observeCoverage(
   );
   const ranks = asking.map((vector) => tiedRanks(scoreOf(held, vector, storeMean), NO_REGION, against));
   const value = densityOf(mean(ranks.map(surpriseOf)));
-  const { low: ciLow, high: ciHigh } = densityInterval(value, surpriseVariance(1), asking.length, asked.length);
+  const { low: ciLow, high: ciHigh } = densityInterval(value, SURPRISE_VARIANCE, asking.length, asked.length);
   const hasFallen = ciHigh < FELL_BELOW;
   const tail = asking.filter((_, index) => tailShare(ranks[index] as TiedRanks, TAIL) >= 0.5);
   const usual = asked

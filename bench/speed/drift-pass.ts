@@ -18,6 +18,9 @@ export function randomMatrix(rows: number, columns: number, seed: number): Matri
   return normaliseRows({ rows, columns, data }).matrix;
 }
 
+/** Maximum number of reference queries of a baseline. */
+const REFERENCE = 2_000;
+
 /** A window with scores and vectors, and a baseline of five times its size. */
 export function windowOf(queries: number, columns: number) {
   const vectors = randomMatrix(queries, columns, 1);
@@ -40,7 +43,13 @@ export function windowOf(queries: number, columns: number) {
       occurredAt: new Date(0),
     }),
   );
-  return { scored, vectors, baseline: { regions, scores } };
+  const ones = new Uint32Array(REFERENCE).fill(1);
+  const reference = {
+    vectors: randomMatrix(REFERENCE, columns, 4),
+    surprises: Float64Array.from(ones, () => random.uniform()),
+    counts: [ones, ones] as const,
+  };
+  return { scored, vectors, baseline: { regions, scores, reference, meanExcess: 0 } };
 }
 
 const NUMPY = `

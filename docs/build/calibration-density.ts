@@ -79,7 +79,6 @@ function densityParagraphs(result: DensityResult): string[] {
     [
       '- A content gap that affects 2 % of the traffic can produce uncovered topics and tickets, but no pages. With 30 queries an hour, recalld often detects a gap that affects 5 % of the traffic late or never.',
       '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
-      '- If traffic consists of few distinct queries, density starts above 1, because queries with equal scores have tied ranks. With such traffic, recalld detects changes later, but false alerts do not become more frequent.',
       "- A moderate change in the mix of covered topics, which multiplies each topic's popularity by exp(0.5 z) with a standard normal z, almost never causes a page. A large change of the mix, with exp(z) as the factor, can cause a page.",
       '- If the embedding model changes, the embedding canary detects the change in the first hour, before any page.',
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. If the affected queries resemble known queries and no chunks are missing, recalld reports a content gap with low confidence.',
@@ -147,7 +146,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
       ]),
     ),
     '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries are. Some of the missing articles are about covered subjects, so recalld does not always detect an uncovered fifth of the traffic. Only judgments show whether results answer a query ([density](../density.md#what-density-cannot-detect)).',
-    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept a change in popularity, build a new baseline. With other random seeds, strong variation also caused a page ([decision 21](../../decisions/0021-density-thresholds-of-a-region.md)).',
+    '**Changes in popularity rarely cause false alerts**, because recalld compares each query with similar baseline queries ([decision 31](../../decisions/0031-the-daemon-matches-queries.md)). A topic that was never covered and becomes more popular appears only among the uncovered topics.',
     measuredBy(provenance),
   ];
 }
@@ -169,7 +168,7 @@ function papersParagraph([, papers]: readonly StrongResult[]): string {
   const { quiet } = papers.dense;
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   const years = quiet.reduce((sum, { alerts }) => sum + alerts.page.years, 0);
-  return `**Query density says less about a store with one subject.** In the store of research papers, a missing paper is hard to detect, and changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For a store with one subject, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
+  return `**Query density says less about a store with one subject.** In the store of research papers, a missing paper is hard to detect, a new paper that the store contains can cause an alert, and changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For a store with one subject, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
 }
 
 function strongParagraphs(results: readonly StrongResult[]): string[] {

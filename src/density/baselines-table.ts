@@ -36,15 +36,17 @@ export interface RetainedQuery {
   /** Ids and cosines of the chunks that were nearest when the baseline was built. */
   readonly nearest: readonly (readonly [string, number])[];
   readonly vector: Float32Array;
+  /** Numbers of sessions of a reference query (see `ReferenceQueries`); null for other roles. */
+  readonly counts: readonly [number, number] | null;
 }
 
 export type RetainedQueries = ReturnType<typeof retainedOf>;
 
 /**
  * `tail`: the worst-covered 10 % of the baseline queries, which are searched for uncovered topics. `sample`: a random
- * sample of all baseline queries.
+ * sample of all baseline queries. `reference`: the queries with which live queries are compared.
  */
-type RetainedRole = 'tail' | 'sample';
+type RetainedRole = 'tail' | 'sample' | 'reference';
 
 interface Summary extends Omit<FrozenBaseline, 'regions' | 'scores' | 'period'> {
   readonly period: { readonly from: string; readonly until: string };
@@ -59,7 +61,7 @@ type BaselineRow = Omit<StoredBaseline, 'baseline' | 'storeMean' | 'tailSessions
 
 type RetainedRow = Omit<RetainedQuery, 'vector'> & { readonly vector: Buffer };
 
-const RETAINED = 'id, user_hash, session, score, surprise, nearest, vector';
+const RETAINED = 'id, user_hash, session, score, surprise, nearest, vector, counts';
 
 export function baselinesTable(pool: Pool) {
   return {
@@ -70,7 +72,7 @@ export function baselinesTable(pool: Pool) {
     ): Promise<number> =>
       inTransaction(pool, async (client) => {
         const version = await insertBaseline(client, stored);
-        for (const role of ['tail', 'sample'] as const) {
+        for (const role of ['tail', 'sample', 'reference'] as const) {
           await insertRetained(client, stored.pipeline, version, role, retained[role]);
         }
         return version;
@@ -218,6 +220,7 @@ async function insertRetained(
     surprise: 'double precision',
     nearest: 'jsonb',
     vector: 'bytea',
+    counts: 'jsonb',
   } as const;
   const rows = retained.map((query) => ({ ...query, pipeline, version, role, vector: bytesOfVector(query.vector) }));
   await insertRows(client, 'density_baseline_queries', columns, rows);

@@ -51,7 +51,7 @@ export async function describeDensity(
     progress: progress && plan && { ...progress, needs: plan.needs },
     incidents: Object.fromEntries(
       Object.entries(watching?.alerts ?? {}).flatMap(([level, { incident }]) =>
-        incident === null ? [] : [[level, { openedAt: new Date(incident.openedMs), scope: incident.scope }]],
+        incident === null ? [] : [[level, { openedAt: new Date(incident.openedMs) }]],
       ),
     ),
     closedUntil: watching && stored && new Date(stored.state.closedMs),

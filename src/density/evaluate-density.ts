@@ -12,6 +12,7 @@ import type { DensityPlan } from './plan.ts';
 import { MAX_POOL_MS } from './rules/alert.ts';
 import { type RegionRow, regionTable } from './rules/baseline-spread.ts';
 import { noveltyOf, readCause } from './rules/cause.ts';
+import type { ReferenceQueries } from './rules/matched-density.ts';
 import { segmentTotals, type WindowMeasurement } from './rules/measure-window.ts';
 import { type WindowSpan, windowsToClose, windowTotals } from './rules/pooled-density.ts';
 import { densityOf, UNCOVERED_PERCENTILE, type UncoveredShare, uncoveredShareOf } from './rules/query-density.ts';
@@ -153,13 +154,15 @@ async function observeWindow(
   if (span === undefined || (await isAwaited(context, plan, span, now))) return null;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} no longer exists`);
+  const retained = await context.db.density.baselines.retained(pipeline, baselineVersion, 'reference');
+  const comparison = { ...stored, reference: referenceOf(retained) };
   const scoredSince = timeOf(sinceMs);
-  const { closed, measurement, traffic } = await measureWindow(context, plan, stored, scoredSince, span, signal);
+  const { closed, measurement, traffic } = await measureWindow(context, plan, comparison, scoredSince, span, signal);
   const before = await context.db.density.watch.windows(pipeline, new Date(span.endMs - MAX_POOL_MS));
   const comparable = before.filter(
     (window) => window.endMs <= span.startMs && window.baselineVersion === baselineVersion,
   );
-  const remeasured = await measureLateSamples(context, plan, stored, scoredSince, comparable, signal);
+  const remeasured = await measureLateSamples(context, plan, comparison, scoredSince, comparable, signal);
   const latest = new Map(remeasured.map((window) => [window.endMs, window]));
   return {
     kind: 'window_measured',
@@ -183,13 +186,21 @@ async function isAwaited(
   return open + untouched > 0;
 }
 
+/** A baseline and its queries with which live queries are compared. */
+type Comparison = StoredBaseline & { readonly reference: ReferenceQueries };
+
+function referenceOf({ queries, vectors }: RetainedQueries): ReferenceQueries {
+  const half = (side: 0 | 1): Uint32Array => Uint32Array.from(queries, ({ counts }) => counts?.[side] ?? 0);
+  return { vectors, surprises: Float64Array.from(queries, ({ surprise }) => surprise), counts: [half(0), half(1)] };
+}
+
 /**
  * @param scoredSince excludes queries measured before this time, whose scores are not comparable; null excludes none
  */
 async function measureWindow(
   context: Context,
   plan: DensityPlan,
-  { baseline, storeMean, version }: StoredBaseline,
+  { baseline, storeMean, version, reference }: Comparison,
   scoredSince: Date | null,
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
@@ -198,12 +209,12 @@ async function measureWindow(
   // starts at this time.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
-  const { regions, scores } = baseline;
+  const { regions, scores, meanExcess } = baseline;
   const traffic = await readTraffic(context, period, MAX_QUERIES, storeMean, signal);
   const { queries, vectors } = traffic;
   const measurement = await context.compute.run(
     'measureWindow',
-    { traffic: { queries, vectors }, baseline: { regions, scores } },
+    { traffic: { queries, vectors }, baseline: { regions, scores, reference, meanExcess } },
     signal,
   );
   const totals = windowTotals({ startMs, endMs }, measurement.means);
@@ -223,7 +234,7 @@ async function measureWindow(
 async function measureLateSamples(
   context: Context,
   plan: DensityPlan,
-  stored: StoredBaseline,
+  stored: Comparison,
   scoredSince: Date | null,
   comparable: readonly ClosedWindow[],
   signal: AbortSignal,

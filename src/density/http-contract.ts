@@ -73,7 +73,7 @@ export const densityAnswer = z.object({
     })
     .nullable()
     .describe('Progress towards a baseline; null once there is one.'),
-  incidents: z.record(z.string(), z.object({ opened_at: z.iso.datetime(), scope: z.union([z.string(), z.int()]) })),
+  incidents: z.record(z.string(), z.object({ opened_at: z.iso.datetime() })),
   closed_until: z.iso.datetime().nullable().describe('End of the latest closed window.'),
   check: z.object({ name: z.string(), verdict: verdictField, explanation: z.string() }).nullable(),
   outgrew_baseline: z

@@ -178,7 +178,7 @@ async function buildBaseline(
   const built = await context.compute.run('buildBaseline', { traffic, settings }, signal);
   if ('kind' in built) return tooLittle({ days: built.have, sessions });
   if (built.grade === 'insufficient') return tooLittle({ days: built.days, sessions: built.sessions });
-  const { tail, ...frozen } = built;
+  const { tail, reference, ...frozen } = built;
   const retained = retainedTail(built, traffic);
   const version = await context.db.density.baselines.save(
     {
@@ -189,7 +189,11 @@ async function buildBaseline(
       storeMean,
       tailSessions: tail.length === 0 ? 0 : built.global.sessions * retained.share,
     },
-    { tail: retained.queries, sample: retainedSample(built, traffic) },
+    {
+      tail: retained.queries,
+      sample: retainedSample(built, traffic),
+      reference: retainedReference(reference, traffic),
+    },
   );
   return { kind: 'built' as const, version, baseline: built, storeMean, traffic };
 }
@@ -237,6 +241,20 @@ function retainedSample({ scores }: Baseline, traffic: Traffic): readonly Retain
   return chosen;
 }
 
+function retainedReference({ queries, surprises, counts }: Baseline['reference'], traffic: Traffic) {
+  const places = new Map(traffic.queries.map(({ id }, place) => [id, place]));
+  return queries.flatMap(({ id, session }, i) => {
+    const place = places.get(id);
+    if (place === undefined) return [];
+    // Only the vector of a reference query is searched, not its chunks.
+    return retainedQuery(traffic, place, session, surprises[i] ?? 0).map((query) => ({
+      ...query,
+      nearest: [],
+      counts: [counts[0][i] ?? 0, counts[1][i] ?? 0] as const,
+    }));
+  });
+}
+
 function retainedQuery(
   { queries, covered, vectors }: Traffic,
   place: number,
@@ -248,7 +266,7 @@ function retainedQuery(
   const { id, userHash, nearest } = about;
   // The bytes are copied because database drivers cannot read shared memory.
   const vector = Float32Array.from(rowOf(vectors, query.row));
-  return [{ id, userHash, session, score: query.score, surprise, nearest, vector }];
+  return [{ id, userHash, session, score: query.score, surprise, nearest, vector, counts: null }];
 }
 
 /** `unwatched`: the pipeline has never been evaluated, so there is no baseline to replace. */

@@ -1,36 +1,17 @@
-/** Regions of similar baseline queries, and the spread of session means in total and by region. */
+/** Regions of similar baseline queries, and the spread of session means. */
 import { moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import { type Matrix, selectRows } from '../../math/vector/matrix.ts';
 import { nearestDirections, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
-import { BASELINE_MEAN_X, type QueryDensity } from './query-density.ts';
-import { MAX_SURPRISE } from './query-score.ts';
-import type { SessionMeans } from './sessions.ts';
+import type { QueryDensity } from './query-density.ts';
+import { BASELINE_MEAN_X } from './query-score.ts';
 
-export type BaselineSpread = ReturnType<typeof globalSpread>;
+export type BaselineSpread = ReturnType<typeof baselineSpread>;
 
-const MIN_FOR_DETECTOR = 200;
-const GLOBAL_Z = normalQuantile(0.99);
-const REGION_Z = 3;
+const UPPER_Z = normalQuantile(0.99);
 
-/** @param windows mean surprises of the sessions in each window; at least one window must contain a session */
-export function globalSpread(windows: readonly SessionMeans[]) {
-  return spreadOf(
-    windows.map(({ all }) => all),
-    GLOBAL_Z,
-  );
-}
-
-/** Regions with enough sessions for a separate detector; empty if a single region covers all traffic. */
-export function regionSpreads(windows: readonly SessionMeans[], regionCount: number) {
-  return Array.from({ length: regionCount < 2 ? 0 : regionCount }, (_, region) => {
-    const own = windows.flatMap(({ regions }) => regions.get(region) ?? []);
-    const sessions = own.reduce((sum, means) => sum + means.length, 0);
-    return sessions < MIN_FOR_DETECTOR ? [] : [{ region, ...spreadOf(own, REGION_Z) }];
-  }).flat();
-}
-
-function spreadOf(windows: readonly Float64Array[], z: number) {
+/** @param windows mean matched surprises of the sessions in each window; at least one window must contain a session */
+export function baselineSpread(windows: readonly Float64Array[]) {
   const all = windows.flatMap((means) => [...means]);
   const { mean, standardDeviation } = moments(all);
   const pooled = { mean, variance: standardDeviation ** 2 };
@@ -50,8 +31,13 @@ function spreadOf(windows: readonly Float64Array[], z: number) {
     /** Overdispersion of the per-window means, at least 1. */
     phi,
     /** Upper bound of the true mean of x. */
-    meanXUpper: meanXUpper(pooled, phi, all.length, z),
+    meanXUpper: meanXUpper(pooled, phi, all.length, UPPER_Z),
   };
+}
+
+/** Variance of the mean surprise between sessions, including the overdispersion between windows. */
+export function sessionVariance({ variance, phi }: Pick<BaselineSpread, 'variance' | 'phi'>): number {
+  return variance * phi;
 }
 
 /**
@@ -74,8 +60,8 @@ export function overdispersion(
 }
 
 /**
- * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The detectors
- * use this bound to account for the uncertainty of the baseline.
+ * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The detector
+ * uses this bound to account for the uncertainty of the baseline.
  *
  * @param pooled mean and variance of the session means of x over the whole baseline
  */
@@ -89,12 +75,12 @@ export function meanXUpper(
 }
 
 /**
- * Largest mean of y = x / ln 100 that is not drift: (meanXUpper - ln floor) / ln 100.
+ * Largest mean surprise that is not drift.
  *
  * @param floor lowest acceptable density, such as 0.95
  */
-export function nullMean(upper: number, floor: number): number {
-  return (upper - Math.log(floor)) / MAX_SURPRISE;
+export function nullMeanX(upper: number, floor: number): number {
+  return upper - Math.log(floor);
 }
 
 export interface Regions {

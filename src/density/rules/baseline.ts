@@ -2,11 +2,16 @@
 
 import { groupBy } from '../../core/group-by.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../core/time.ts';
-import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
-import { findRegions, globalSpread, type Regions, regionSpreads } from './baseline-spread.ts';
+import { mean } from '../../math/stats/descriptive.ts';
+import { drawn } from '../../math/stats/random.ts';
+import { groupEqualRows, type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
+import { baselineSpread, findRegions, type Regions } from './baseline-spread.ts';
+import { excessOf, expectedInHalf, halvesOf, type ReferenceQueries } from './matched-density.ts';
 import { regionsOfQueries } from './measure-window.ts';
 import { windowAt } from './pooled-density.ts';
 import {
+  BASELINE_MEAN_X,
+  type BaselineScores,
   baselineScores,
   type MeasuredQuery,
   measuredQueries,
@@ -21,7 +26,7 @@ import { numberSessions, sessionMeans, sessionWeights } from './sessions.ts';
 
 export type Baseline = Exclude<ReturnType<typeof buildBaseline>, { readonly kind: string }>;
 
-export type FrozenBaseline = Omit<Baseline, 'tail'>;
+export type FrozenBaseline = Omit<Baseline, 'tail' | 'reference'>;
 
 export interface BaselineSettings {
   readonly period: TimeSpan;
@@ -65,8 +70,19 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
   );
   if (ranks === null) return tooFewDays(days);
   const surprises = surprisesOf(ranks);
-  const windows = baselineWindows(measured, vectors, labels, surprises, settings.windowMs);
-  const means = windows.map((window) => window.means);
+  const windows = baselineWindows(measured, vectors, settings.windowMs);
+  const scores = baselineScores(
+    measured.map(({ score }) => score),
+    labels,
+    regions.count,
+  );
+  const reference = chooseReference(placed, vectors, scores, windows, settings.seed);
+  const excess = crossFitExcess(measured, surprises, vectors, reference);
+  const means = windows.map(({ indices, sessions }) => {
+    const own = Float64Array.from(indices, (index) => excess[index] ?? 0);
+    return sessionMeans(own, [], sessions).all;
+  });
+  const meanExcess = mean(Float64Array.from(means.flatMap((own) => [...own])));
   const sessions = sessionCount(windows);
   return {
     grade: baselineGrade(days, sessions, settings.pageNeeds),
@@ -76,14 +92,13 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
     queries: measured.length,
     dropped,
     regions,
-    scores: baselineScores(
-      measured.map(({ score }) => score),
-      labels,
-      regions.count,
-    ),
-    global: globalSpread(means),
-    /** Regions with enough sessions for a separate detector. */
-    monitored: regionSpreads(means, regions.count),
+    scores,
+    /** Mean excess over the sessions; see `matchedSurprise`. */
+    meanExcess,
+    /** Spread of the mean matched surprises of the sessions. */
+    global: baselineSpread(means.map((own) => own.map((value) => BASELINE_MEAN_X + value - meanExcess))),
+    /** Queries with which live queries are compared; each distinct vector once. */
+    reference,
     /** For each region, its share of the total session weight. */
     regionShares: regionShares(windows, labels, regions.count),
     /**
@@ -160,6 +175,86 @@ export function baselineGrade(days: number, sessions: number, pageNeeds: Baselin
   return has(PROVISIONAL_NEEDS) ? 'provisional' : 'insufficient';
 }
 
+/** Maximum number of reference queries. More would be slow to search and detect no more. */
+const MAX_REFERENCE = 2_000;
+
+/**
+ * Chooses random baseline queries as reference queries. Counts each session once per distinct vector. If users repeat
+ * queries, a reference therefore represents nearly all of them.
+ */
+function chooseReference(
+  queries: readonly (MeasuredQuery & { readonly region: number })[],
+  vectors: Matrix,
+  scores: BaselineScores,
+  windows: ReturnType<typeof baselineWindows>,
+  seed: number,
+) {
+  const withVector = [...queries.entries()].filter(([, { row }]) => row !== null);
+  const { groupOf } = groupEqualRows(
+    selectRows(
+      vectors,
+      withVector.map(([, { row }]) => row ?? 0),
+    ),
+  );
+  const groups = new Map(withVector.map(([index], i) => [index, groupOf[i] ?? 0]));
+  const votes = new Map<string, { readonly index: number; readonly group: number; readonly session: string }>();
+  for (const { startMs, indices, sessions } of windows) {
+    for (const [i, index] of indices.entries()) {
+      const group = groups.get(index);
+      const session = `${startMs}/${sessions[i]}`;
+      if (group !== undefined) votes.set(`${session} ${group}`, { index, group, session });
+    }
+  }
+  const chosen = new Map<number, { readonly index: number; readonly session: string; readonly counts: number[] }>();
+  for (const { index, group, session } of drawn([...votes.values()], votes.size, seed)) {
+    if (!chosen.has(group) && chosen.size === MAX_REFERENCE) continue;
+    const one = chosen.get(group) ?? { index, session, counts: [0, 0] };
+    chosen.set(group, one);
+    const half = isInOddBlock(queries[index] as MeasuredQuery) ? 1 : 0;
+    one.counts[half] = (one.counts[half] ?? 0) + 1;
+  }
+  const rows = [...chosen.values()];
+  const own = rows.map(({ index }) => queries[index] as (typeof queries)[number]);
+  const half = (side: number): Uint32Array => Uint32Array.from(rows, ({ counts }) => counts[side] ?? 0);
+  return {
+    /** One of the queries with the vector of each row. */
+    queries: own.map(({ id, row, score }, i) => ({ id, row: row ?? 0, score, session: rows[i]?.session ?? '' })),
+    vectors: selectRows(
+      vectors,
+      own.map(({ row }) => row ?? 0),
+    ),
+    surprises: surprisesOf(own.map(({ score, region }) => tiedRanks(score, region, scores))),
+    counts: [half(0), half(1)] as const,
+  };
+}
+
+/**
+ * Excess of each baseline query: its surprise minus that of the similar queries in the other half of the baseline. If a
+ * query were compared with itself or with queries of the same user, the excess would be smaller than that of live
+ * queries.
+ */
+function crossFitExcess(
+  queries: readonly MeasuredQuery[],
+  surprises: Float64Array,
+  vectors: Matrix,
+  reference: ReferenceQueries,
+): Float64Array {
+  const excess = surprises.map((surprise) => excessOf(surprise, BASELINE_MEAN_X));
+  const [even, odd] = halvesOf(reference);
+  for (const other of [even, odd]) {
+    const own = [...queries.keys()].filter(
+      (index) => queries[index]?.row !== null && isInOddBlock(queries[index] as MeasuredQuery) === (other === even),
+    );
+    const rows = selectRows(
+      vectors,
+      own.map((index) => queries[index]?.row ?? 0),
+    );
+    const expected = expectedInHalf(rows, other);
+    for (const [i, index] of own.entries()) excess[index] = excessOf(surprises[index] ?? 0, expected[i] ?? 0);
+  }
+  return excess;
+}
+
 interface DatedScore {
   readonly score: number;
   readonly region: number;
@@ -172,6 +267,10 @@ interface DatedScore {
  */
 const BLOCK_MS = 8 * HOUR_MS;
 
+function isInOddBlock({ occurredAt }: { readonly occurredAt: Date }): boolean {
+  return Math.floor(occurredAt.getTime() / BLOCK_MS) % 2 !== 0;
+}
+
 /**
  * Cross-fitted ranks of the baseline queries: queries in odd blocks of eight hours are ranked among the scores of even
  * blocks, and vice versa. If a query were ranked among scores that include its own or those of the same hour, the
@@ -180,9 +279,8 @@ const BLOCK_MS = 8 * HOUR_MS;
  * @returns ranks in query order; null if all queries are in odd blocks, or if all are in even blocks
  */
 export function crossFitRanks(queries: readonly DatedScore[], regionCount: number): TiedRanks[] | null {
-  const isOdd = ({ occurredAt }: DatedScore): boolean => Math.floor(occurredAt.getTime() / BLOCK_MS) % 2 !== 0;
-  const odd = queries.filter(isOdd);
-  const even = queries.filter((query) => !isOdd(query));
+  const odd = queries.filter(isInOddBlock);
+  const even = queries.filter((query) => !isInOddBlock(query));
   if (odd.length === 0 || even.length === 0) return null;
   const [oddScores, evenScores] = [odd, even].map((half) =>
     baselineScores(
@@ -192,17 +290,11 @@ export function crossFitRanks(queries: readonly DatedScore[], regionCount: numbe
     ),
   );
   if (oddScores === undefined || evenScores === undefined) return null;
-  return queries.map((query) => tiedRanks(query.score, query.region, isOdd(query) ? evenScores : oddScores));
+  return queries.map((query) => tiedRanks(query.score, query.region, isInOddBlock(query) ? evenScores : oddScores));
 }
 
 /** Windows with queries, in order. */
-function baselineWindows(
-  queries: readonly MeasuredQuery[],
-  vectors: Matrix,
-  regions: Int32Array,
-  surprises: Float64Array,
-  windowMs: number,
-) {
+function baselineWindows(queries: readonly MeasuredQuery[], vectors: Matrix, windowMs: number) {
   const byStart = groupBy(queries.entries(), ([, { occurredAt }]) => windowAt(occurredAt.getTime(), windowMs).startMs);
   return [...byStart]
     .toSorted(([a], [b]) => a - b)
@@ -212,12 +304,7 @@ function baselineWindows(
       const sessions = numberSessions(own, vectors);
       /** Session names; null for sessions inferred from similarity. */
       const names = own.map(({ session }) => session);
-      const means = sessionMeans(
-        Float64Array.from(indices, (index) => surprises[index] ?? 0),
-        indices.map((index) => regions[index] ?? NO_REGION),
-        sessions,
-      );
-      return { startMs, indices, sessions, names, means };
+      return { startMs, indices, sessions, names };
     });
 }
 

@@ -7,7 +7,7 @@ import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { isInTail } from './baseline.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { familiarity, MIN_SAMPLED, novelBelow, topicCause } from './cause.ts';
-import { measureWindow, type WindowMeasurement } from './measure-window.ts';
+import { type RankedQuery, rankQueries } from './measure-window.ts';
 import type { BaselineScores, ScoredQuery } from './query-score.ts';
 import { type BaselineTail, type TailQuery, tailClusters } from './tail-clusters.ts';
 
@@ -149,8 +149,8 @@ export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topic
  * @throws RangeError if the vectors and the baseline have different numbers of dimensions
  */
 export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, baseline: TopicBaseline, seed: number) {
-  const { queries: placed, density } = measureWindow(queries, vectors, baseline);
-  const sessions = density?.sessions ?? 0;
+  const { queries: placed } = rankQueries(queries, vectors, baseline);
+  const sessions = new Set(placed.map(({ sessionNumber }) => sessionNumber)).size;
   const tail = placed.flatMap(tailQuery);
   const before = {
     vectors: baseline.tail.vectors,
@@ -190,14 +190,7 @@ export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, bas
   return { kind: 'topics' as const, sessions, topics };
 }
 
-function tailQuery({
-  id,
-  row,
-  ranks,
-  surprise,
-  region,
-  sessionNumber,
-}: WindowMeasurement['queries'][number]): TailQuery[] {
+function tailQuery({ id, row, ranks, surprise, region, sessionNumber }: RankedQuery): TailQuery[] {
   if (row === null || !isInTail(ranks)) return [];
   return [{ id, row, surprise, region, session: String(sessionNumber) }];
 }

@@ -1,7 +1,9 @@
 /** Coverage relative to the most similar reference queries, so that a change of the topic mix has no effect. */
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
-import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
+import { groupEqualRows, type Matrix, selectRows } from '../../math/vector/matrix.ts';
+import { type Neighbours, nearestNeighbours } from '../../math/vector/nearest-neighbours.ts';
+import { BASELINE_MEAN_X } from './query-score.ts';
 import { sessionWeights } from './sessions.ts';
 
 /** Number of similar reference queries that determine the expected surprise of a query. */
@@ -24,14 +26,97 @@ export function referenceHalves(rows: number): readonly [readonly number[], read
 }
 
 /**
- * Expected surprise of each query: the mean surprise of its neighbors among the reference queries.
+ * Expected surprise of each query: the mean surprise of the five nearest reference queries, or of all that were found.
  *
  * @param surprises surprise values of the searched rows
+ * @param counts how many reference queries each searched row stands for, at least one; one each by default
  */
-export function expectedSurprises({ k, indices }: Neighbours, queries: number, surprises: Float64Array): Float64Array {
-  return Float64Array.from({ length: queries }, (_, query) =>
-    mean(Float64Array.from(indices.subarray(query * k, (query + 1) * k), (row) => surprises[row] ?? 0)),
-  );
+export function expectedSurprises(
+  { k, indices }: Neighbours,
+  queries: number,
+  surprises: Float64Array,
+  counts?: Uint32Array,
+): Float64Array {
+  return Float64Array.from({ length: queries }, (_, query) => {
+    let sum = 0;
+    let counted = 0;
+    for (let i = query * k; i < (query + 1) * k && counted < MATCHED_QUERIES; i++) {
+      const row = indices[i] ?? 0;
+      const count = Math.min(MATCHED_QUERIES - counted, counts?.[row] ?? 1);
+      sum += count * (surprises[row] ?? 0);
+      counted += count;
+    }
+    return sum / counted;
+  });
+}
+
+/**
+ * Baseline queries with which live queries are compared. Queries with equal vectors share a row, so that a few thousand
+ * rows represent many queries. The halves of the baseline are its odd and its even blocks of eight hours.
+ */
+export interface ReferenceQueries {
+  readonly vectors: Matrix;
+  readonly surprises: Float64Array;
+  /** For each half of the baseline, the number of sessions that asked the query of each row. */
+  readonly counts: readonly [Uint32Array, Uint32Array];
+}
+
+/** Rows of one half of the baseline. */
+interface ReferenceHalf {
+  readonly vectors: Matrix;
+  readonly surprises: Float64Array;
+  readonly counts: Uint32Array;
+}
+
+export function halvesOf({ vectors, surprises, counts }: ReferenceQueries): readonly [ReferenceHalf, ReferenceHalf] {
+  const half = (own: Uint32Array): ReferenceHalf => {
+    const rows = [...own.keys()].filter((row) => (own[row] ?? 0) > 0);
+    return {
+      vectors: selectRows(vectors, rows),
+      surprises: Float64Array.from(rows, (row) => surprises[row] ?? 0),
+      counts: Uint32Array.from(rows, (row) => own[row] ?? 0),
+    };
+  };
+  return [half(counts[0]), half(counts[1])];
+}
+
+/**
+ * Expected surprise of each row, given one half of the baseline. Searches equal rows only once. Takes 2 * distinct rows
+ * * reference rows * columns floating-point operations. If the half is empty, the mean surprise of the baseline.
+ */
+export function expectedInHalf(rows: Matrix, half: ReferenceHalf): Float64Array {
+  if (half.vectors.rows === 0) return new Float64Array(rows.rows).fill(BASELINE_MEAN_X);
+  const { distinct, groupOf } = groupEqualRows(rows);
+  const found = nearestNeighbours(half.vectors, selectRows(rows, distinct), MATCHED_QUERIES);
+  const expected = expectedSurprises(found, distinct.length, half.surprises, half.counts);
+  return Float64Array.from(groupOf, (group) => expected[group] ?? 0);
+}
+
+/** Expected surprise of each row: the mean over the halves of the baseline. */
+export function expectedInBaseline(rows: Matrix, reference: ReferenceQueries): Float64Array {
+  const halves = halvesOf(reference).filter((half) => half.vectors.rows > 0);
+  if (rows.rows === 0 || halves.length === 0) return new Float64Array(rows.rows).fill(BASELINE_MEAN_X);
+  const expected = halves.map((half) => expectedInHalf(rows, half));
+  return Float64Array.from({ length: rows.rows }, (_, row) => mean(expected.map((values) => values[row] ?? 0)));
+}
+
+/** Lowest excess. With a smaller range, the sequential test can make larger bets. */
+const MIN_EXCESS = -2;
+
+/** Surprise minus expected surprise, at least -2. */
+export function excessOf(surprise: number, expected: number): number {
+  return Math.max(MIN_EXCESS, surprise - expected);
+}
+
+/**
+ * Matched surprise of a query: 0.99 + excess - mean excess of the baseline. The mean is 0.99 if coverage equals that of
+ * similar baseline queries.
+ *
+ * @param expected from `expectedInBaseline`; 0.99 for a query without a vector
+ * @param meanExcess mean excess of baseline queries, each compared with the half that it is not in
+ */
+export function matchedSurprise(surprise: number, expected: number, meanExcess: number): number {
+  return BASELINE_MEAN_X + excessOf(surprise, expected) - meanExcess;
 }
 
 /**

@@ -1,10 +1,12 @@
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
-import { type Matrix, rowLengths } from '../../math/vector/matrix.ts';
+import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
+import { expectedInBaseline, matchedSurprise, type ReferenceQueries } from './matched-density.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
 import { queryDensity, tooFewSessions } from './query-density.ts';
 import {
+  BASELINE_MEAN_X,
   type BaselineScores,
   type MeasuredQuery,
   measuredQueries,
@@ -16,16 +18,81 @@ import {
 } from './query-score.ts';
 import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 
-export type WindowMeasurement = ReturnType<typeof measureWindow>;
+export type WindowMeasurement = ReturnType<typeof measureRanked>;
 
 /**
  * Measures one window. The order of the queries does not affect the result, not even its last digit. Takes about 2 *
- * queries * regions * columns floating-point operations.
+ * queries * (regions + reference queries) * columns floating-point operations.
  *
  * @param vectors matrix whose rows the queries refer to
  * @throws RangeError if the vectors do not have the dimensions of the baseline
  */
 export function measureWindow(
+  queries: readonly ScoredQuery[],
+  vectors: Matrix,
+  baseline: Parameters<typeof rankQueries>[2] & {
+    readonly reference: ReferenceQueries;
+    readonly meanExcess: number;
+  },
+) {
+  const ranked = rankQueries(queries, vectors, baseline);
+  const rows = [...new Set(ranked.queries.flatMap(({ row }) => row ?? []))];
+  const expected = expectedInBaseline(selectRows(vectors, rows), baseline.reference);
+  const places = new Map(rows.map((row, i) => [row, expected[i]]));
+  return measureRanked(ranked, (row) => places.get(row) ?? BASELINE_MEAN_X, baseline.meanExcess);
+}
+
+/**
+ * Measures a window of ranked queries.
+ *
+ * @param expectedOf expected surprise of the query in a row, from `expectedInBaseline`
+ */
+export function measureRanked(
+  ranked: ReturnType<typeof rankQueries>,
+  expectedOf: (row: number) => number,
+  meanExcess: number,
+) {
+  const measured = ranked.queries.map((query) => {
+    const expected = query.row === null ? BASELINE_MEAN_X : expectedOf(query.row);
+    return { ...query, matchedSurprise: matchedSurprise(query.surprise, expected, meanExcess) };
+  });
+  const density = densityOfQueries(measured);
+  const means = sessionMeans(
+    Float64Array.from(measured, (query) => query.matchedSurprise),
+    measured.map(({ region }) => region),
+    measured.map(({ sessionNumber }) => sessionNumber),
+  );
+  return {
+    ...ranked,
+    /** Measured queries, ordered by id. */
+    queries: measured,
+    /** Coverage of the window; null if no query is measurable. */
+    density,
+    /** Set if the window has too few sessions for a density. The drift test nevertheless uses the window. */
+    insufficient: tooFewSessions(density?.sessions ?? 0),
+    /** Mean matched surprises. */
+    means,
+    scores: detectorScores(means),
+  };
+}
+
+function densityOfQueries(queries: readonly (RankedQuery & { readonly matchedSurprise: number })[]) {
+  return queryDensity(
+    queries.map(({ ranks }) => ranks),
+    Float64Array.from(queries, ({ matchedSurprise }) => matchedSurprise),
+    queries.map(({ region }) => region),
+    queries.map(({ sessionNumber }) => sessionNumber),
+  );
+}
+
+export type RankedQuery = ReturnType<typeof rankQueries>['queries'][number];
+
+/**
+ * Ranks queries among the baseline queries of their regions. The order of the queries does not affect the result.
+ *
+ * @throws RangeError if the vectors do not have the dimensions of the baseline
+ */
+export function rankQueries(
   queries: readonly ScoredQuery[],
   vectors: Matrix,
   baseline: { readonly regions: Regions; readonly scores: BaselineScores },
@@ -37,8 +104,6 @@ export function measureWindow(
   const regions = regionsOfQueries(measured, vectors, baseline.regions, lengths);
   const ranks = measured.map(({ score }, i) => tiedRanks(score, regions[i] ?? NO_REGION, baseline.scores));
   const surprises = surprisesOf(ranks);
-  const density = queryDensity(ranks, surprises, regions, sessions);
-  const means = sessionMeans(surprises, regions, sessions);
   return {
     /** Measured queries, ordered by id. */
     queries: measured.map((query, i) => ({
@@ -51,12 +116,6 @@ export function measureWindow(
       surprise: surprises[i] ?? 0,
     })),
     dropped,
-    /** Coverage of the window; null if no query is measurable. */
-    density,
-    /** Set if the window has too few sessions for a density. The drift test nevertheless uses the window. */
-    insufficient: tooFewSessions(density?.sessions ?? 0),
-    means,
-    scores: detectorScores(means),
   };
 }
 
@@ -90,12 +149,7 @@ export function segmentTotals(
   const tagged = queries.map(({ id }) => ({ tags: segmentsOf.get(id) ?? {} }));
   for (const { name, members } of groupBySegment(tagged, segmentKeys, maxSegments).segments) {
     const own = members.flatMap((index) => queries[index] ?? []);
-    const found = queryDensity(
-      own.map(({ ranks }) => ranks),
-      Float64Array.from(own, ({ surprise }) => surprise),
-      own.map(({ region }) => region),
-      own.map(({ sessionNumber }) => sessionNumber),
-    );
+    const found = densityOfQueries(own);
     if (found !== null) totals[name] = coverageTotals(found);
   }
   return totals;

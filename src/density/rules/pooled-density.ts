@@ -8,13 +8,13 @@
  */
 
 import { DAY_MS } from '../../core/time.ts';
+import { type BaselineSpread, sessionVariance } from './baseline-spread.ts';
 import {
   CONFIDENCE,
   densityInterval,
   densityOf,
   MIN_SESSIONS,
   type QueryDensity,
-  surpriseVariance,
   tooFewSessions,
   UNCOVERED_PERCENTILE,
   uncoveredShareOf,
@@ -54,9 +54,6 @@ export function windowsToClose(
   return spans;
 }
 
-/** All traffic, or a region number. */
-export type Scope = 'global' | number;
-
 /** Stored totals of a closed window. */
 export type WindowTotals = ReturnType<typeof windowTotals>;
 
@@ -77,23 +74,21 @@ export type PooledDensity = NonNullable<ReturnType<typeof pooledDensity>>;
  * interval is valid for comparing windows of the same baseline with each other, or with a threshold that already
  * accounts for the sampling error of the baseline.
  *
- * @param phi overdispersion of the scope in the baseline
+ * @param variance variance of the mean surprise between sessions, from `sessionVariance`
  * @returns null if there are no sessions
  */
 export function pooledDensity(
   windows: readonly WindowTotals[],
-  scope: Scope,
   fromMs: number,
-  phi: number,
+  variance: number,
   confidence = CONFIDENCE,
 ) {
   const pooled = windows.filter(({ startMs }) => startMs >= fromMs);
   let sessions = 0;
   let sumX = 0;
-  for (const window of pooled) {
-    const total = scope === 'global' ? window.all : window.regions.find(({ region }) => region === scope);
-    sessions += total?.sessions ?? 0;
-    sumX += total?.sumX ?? 0;
+  for (const { all } of pooled) {
+    sessions += all.sessions;
+    sumX += all.sumX;
   }
   if (sessions === 0) return null;
   const density = densityOf(sumX / sessions);
@@ -102,7 +97,7 @@ export function pooledDensity(
     endMs: Math.max(...pooled.map(({ endMs }) => endMs)),
     sessions,
     density,
-    ...densityInterval(density, surpriseVariance(phi), sessions, Number.POSITIVE_INFINITY, confidence),
+    ...densityInterval(density, variance, sessions, Number.POSITIVE_INFINITY, confidence),
   };
 }
 
@@ -130,11 +125,11 @@ export type PooledCoverage = Extract<ReturnType<typeof pooledCoverage>, { kind: 
  * poorly covered, sessions vary more than in the baseline. The interval of the density accounts for this.
  *
  * @param windows in order, latest last; totals are null for a window without queries of the segment
- * @param baseline overdispersion and number of baseline sessions
+ * @param baseline spread of the baseline sessions
  */
 export function pooledCoverage(
   windows: readonly (WindowSpan & { readonly totals: CoverageTotals | null })[],
-  baseline: { readonly phi: number; readonly sessions: number },
+  baseline: Pick<BaselineSpread, 'variance' | 'phi' | 'sessions'>,
 ) {
   const endMs = windows.at(-1)?.endMs ?? 0;
   let startMs = endMs;
@@ -152,7 +147,7 @@ export function pooledCoverage(
   if (insufficient !== null) return insufficient;
   const meanX = sumX / sessions;
   const density = densityOf(meanX);
-  const variance = Math.max(surpriseVariance(baseline.phi), sumXSquared / sessions - meanX ** 2);
+  const variance = Math.max(sessionVariance(baseline), sumXSquared / sessions - meanX ** 2);
   return {
     kind: 'coverage' as const,
     startMs,

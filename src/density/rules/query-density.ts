@@ -5,6 +5,7 @@ import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
 import {
+  BASELINE_MEAN_X,
   type BaselineScores,
   MAX_SURPRISE,
   MIN_IN_REGION,
@@ -18,9 +19,6 @@ import { sessionWeights } from './sessions.ts';
 
 export type QueryDensity = NonNullable<ReturnType<typeof queryDensity>>;
 
-/** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
-export const BASELINE_MEAN_X = 0.99;
-
 /** Minimum number of sessions for a density: with this number, it is accurate to within about 13 %. */
 export const MIN_SESSIONS = 200;
 
@@ -33,7 +31,7 @@ export function coverageTitle(share: number): string {
 }
 
 /** Variance of min(-ln u, ln 100) for uniform u, rounded. */
-const SURPRISE_VARIANCE = 0.9;
+export const SURPRISE_VARIANCE = 0.9;
 
 export const CONFIDENCE = 0.95;
 
@@ -97,15 +95,6 @@ export function queryDensity(
 /** D = exp(0.99 - X). */
 export function densityOf(meanX: number): number {
   return Math.exp(BASELINE_MEAN_X - meanX);
-}
-
-/**
- * Variance of X between sessions that are covered as well as the sessions in the baseline.
- *
- * @param phi overdispersion of the baseline, >= 1
- */
-export function surpriseVariance(phi: number): number {
-  return SURPRISE_VARIANCE * phi;
 }
 
 /**

@@ -105,6 +105,9 @@ export const MIN_IN_REGION = 50;
 /** Maximum surprise: -ln 0.01. All queries in the worst 1 % count equally. */
 export const MAX_SURPRISE = Math.log(100);
 
+/** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
+export const BASELINE_MEAN_X = 0.99;
+
 export type BaselineScores = ReturnType<typeof baselineScores>;
 
 /**

@@ -3,7 +3,7 @@
  * probability.
  */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
-import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
+import { BASELINE_MEAN_X, MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
 /** Queries in one window are repeats by one client if their cosine is at least this high. */
 const MIN_REPEAT_COSINE = 0.995;
@@ -108,7 +108,8 @@ function rootOf(parents: Int32Array, member: number): number {
 export type SessionMeans = ReturnType<typeof sessionMeans>;
 
 /**
- * Mean surprise x of each session in one window, in nats: over all queries, and by region.
+ * Mean surprise x of each session in one window, in nats: over all queries, and by region. The daemon passes matched
+ * surprises.
  *
  * @param regions region of each query; `NO_REGION` if it has none
  * @param sessions session numbers of the queries
@@ -132,20 +133,22 @@ export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>
   };
 }
 
-export type SessionScores = ReturnType<typeof detectorScores>;
+/**
+ * Range of a matched surprise relative to its baseline mean: an excess is between -2 and ln 100, and the mean excess of
+ * a baseline is within 1 of zero.
+ */
+const MIN_DIFFERENCE = -3;
+const MAX_DIFFERENCE = MAX_SURPRISE + 1;
 
-/** Detector input: y = x / ln 100 of each session, in [0, 1]. */
-export function detectorScores({ all, regions }: SessionMeans) {
-  return {
-    all: scoresOf(all),
-    /** A session counts in each region in which it has queries, with the mean over these queries. */
-    regions: new Map([...regions].map(([region, means]) => [region, scoresOf(means)])),
-  };
+/** Maps a mean matched surprise linearly to the range [0, 1] of the detector. */
+export function detectorScore(x: number): number {
+  const score = (x - BASELINE_MEAN_X - MIN_DIFFERENCE) / (MAX_DIFFERENCE - MIN_DIFFERENCE);
+  return Math.min(1, Math.max(0, score));
 }
 
-function scoresOf(means: Float64Array): ArrayLike<number> {
-  // Because of rounding, a mean of maximum surprises may slightly exceed the maximum.
-  return means.map((x) => Math.min(1, x / MAX_SURPRISE));
+/** Detector input: one score per session. */
+export function detectorScores({ all }: SessionMeans): Float64Array {
+  return all.map(detectorScore);
 }
 
 /** Number of sessions and sum of their mean surprises, from which pooled densities are computed. */

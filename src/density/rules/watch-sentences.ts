@@ -3,7 +3,7 @@ import type { AlertEvent, AlertLevel } from './alert.ts';
 import type { RegionRow } from './baseline-spread.ts';
 import type { CauseReading, CoverageCause, Novelty } from './cause.ts';
 import type { FingerprintField } from './measurement-change.ts';
-import type { PooledDensity, Scope } from './pooled-density.ts';
+import type { PooledDensity } from './pooled-density.ts';
 import type { UncoveredShare } from './query-density.ts';
 import type {
   AlertToInvestigate,
@@ -37,14 +37,12 @@ export function raisedEvent(
   lost: LostChunks | null,
 ): NewDensityEvent {
   const { level, raised, evidenceRatio, baselineVersion, history } = alert;
-  const { scope, size, renewed, leading } = raised;
+  const { size, renewed } = raised;
   const region = regions.find(({ explained }) => explained > 0) ?? null;
   const sentence = raisedSentence(pipeline, level, raised, uncovered, region, reading);
   const details = {
     level,
     renewed,
-    scope,
-    leading,
     evidence_ratio: evidenceRatio,
     baseline: baselineVersion,
     ...sizeDetails(size),
@@ -76,11 +74,11 @@ export function raisedEvent(
 export function resolvedEvent(
   pipeline: string,
   level: AlertLevel,
-  { scope, size }: Extract<AlertEvent, { kind: 'resolved' }>,
+  { size }: Extract<AlertEvent, { kind: 'resolved' }>,
   occurredAt: Date,
 ): NewDensityEvent {
-  const sentence = resolvedSentence(pipeline, level, scope, size);
-  return { kind: 'resolve', occurredAt, sentence, details: { level, scope, ...sizeDetails(size) } };
+  const sentence = resolvedSentence(pipeline, level, size);
+  return { kind: 'resolve', occurredAt, sentence, details: { level, ...sizeDetails(size) } };
 }
 
 function sizeDetails({ density, low, high, sessions, startMs }: PooledDensity) {
@@ -187,14 +185,13 @@ const causeSentences: Readonly<Record<CoverageCause, string>> = {
 export function raisedSentence(
   pipeline: string,
   level: AlertLevel,
-  { scope, size, renewed }: Omit<AlertToInvestigate['raised'], 'kind' | 'leading'>,
+  { size, renewed }: Omit<AlertToInvestigate['raised'], 'kind'>,
   uncovered: UncoveredShare,
   region: RegionRow | null,
   reading: CauseReading,
 ): string {
-  const of = scope === 'global' ? pipeline : `one group of similar queries in ${pipeline}`;
   const sentences = [
-    `Query density of ${of} ${renewed ? 'is still' : 'dropped to'} ${decimal(size.density)} ${boundsOf(size)}; the baseline is 1.`,
+    `Query density of ${pipeline} ${renewed ? 'is still' : 'dropped to'} ${decimal(size.density)} ${boundsOf(size)}; the baseline is 1.`,
     `${percentage(uncovered.share)} of traffic is poorly covered, ${percentage(uncovered.threshold)} in the baseline; drift confirmed (${level}).`,
     ...(region === null ? [] : [regionSentence(region)]),
     ...readingSentences(reading),
@@ -212,9 +209,8 @@ function readingSentences({ cause, confidence, confirmed }: CauseReading): reado
   return [causeSentences[cause], ...golden, ...weighed];
 }
 
-export function resolvedSentence(pipeline: string, level: AlertLevel, scope: Scope, size: PooledDensity): string {
-  const of = scope === 'global' ? pipeline : `one group of similar queries in ${pipeline}`;
-  return `Query density of ${of} recovered to ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
+export function resolvedSentence(pipeline: string, level: AlertLevel, size: PooledDensity): string {
+  return `Query density of ${pipeline} recovered to ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
 }
 
 function regionSentence({ share, baselineShare, density }: RegionRow): string {

@@ -5,7 +5,6 @@ import type { AlertEvent, AlertLevel, AlertState, FalsePageBudget } from './aler
 import type { BaselineNeeds, FrozenBaseline } from './baseline.ts';
 import type { FingerprintField, MeasurementFingerprint, Replay } from './measurement-change.ts';
 import type { CoverageTotals, WindowSpan, WindowTotals } from './pooled-density.ts';
-import type { SessionScores } from './sessions.ts';
 
 export interface WatchSettings {
   readonly pipeline: string;
@@ -85,7 +84,8 @@ export interface MeasuredWindow {
   readonly history: readonly ClosedWindow[];
   /** Windows in `history` to which late samples were added. */
   readonly remeasured: readonly ClosedWindow[];
-  readonly scores: SessionScores;
+  /** One score per session of the closing window, from `detectorScores`. */
+  readonly scores: ArrayLike<number>;
   /** Number of queries in the window that were not measurable, by reason. */
   readonly notMeasurable: Readonly<Record<string, number>>;
 }

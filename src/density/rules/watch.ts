@@ -75,7 +75,7 @@ function windowMeasurements(
         ...unbounded,
         value: step.evidenceRatio,
         n: window.totals.all.sessions,
-        details: { status: step.status.kind, leading: step.leading, baseline: version },
+        details: { status: step.status.kind, baseline: version },
       }),
     ),
   ];

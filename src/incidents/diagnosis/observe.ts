@@ -200,9 +200,8 @@ export async function observeDensity(
   const { alerts } = stored.state.phase;
   const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
   // The alert resolves only after a day of good coverage, long after the fault is fixed.
-  const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
-    scope === 'global' && newest.value >= DENSITY_THRESHOLDS.ticket.global;
-  const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
+  const isBack = newest.value >= DENSITY_THRESHOLDS.ticket;
+  const opened = isBack ? [] : incidents.map(({ openedMs }) => openedMs);
   const density = estimateOf(newest);
   if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
   const events = await states.events({ pipeline, limit: MAX_EVENTS });

@@ -400,6 +400,7 @@ describe('an erasure', () => {
       surprise: 1,
       nearest: [['a', 0.5]] as const,
       vector: Float32Array.of(1, 0),
+      counts: null,
     });
     const spread = { sessions: 4, meanX: 1, variance: 1, phi: 1, meanXUpper: 1.1 };
     const version = await baselines.save(
@@ -419,12 +420,19 @@ describe('an erasure', () => {
           regions: { count: 1, columns: 2, centroids: Float64Array.of(1, 0) },
           scores: { all: Float64Array.of(0.5, 0.6), regions: [Float64Array.of(0.5)] },
           global: spread,
-          monitored: [{ region: 0, ...spread }],
+          meanExcess: 0.02,
           regionShares: [1],
         },
       },
-      { tail: [kept('q0', 'hash of ann'), kept('old', 'hash of ann')], sample: [kept('q1', null)] },
+      {
+        tail: [kept('q0', 'hash of ann'), kept('old', 'hash of ann')],
+        sample: [kept('q1', null)],
+        reference: [{ ...kept('q2', 'hash of ann'), counts: [3, 1] }],
+      },
     );
+    expect((await baselines.retained('docs', version, 'reference')).queries).toMatchObject([
+      { id: 'q2', counts: [3, 1] },
+    ]);
     expect(await baselines.similarities('docs', version)).toEqual(Float64Array.of(0.5));
     expect(await baselines.find('docs', version)).toMatchObject({
       version: 1,

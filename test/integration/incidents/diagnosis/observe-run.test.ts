@@ -14,8 +14,8 @@ import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts'
 
 const noEvents = { events: async () => [] };
 
-async function observed(value: number, scope: 'global' | number) {
-  const incident = { scope, openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9, hasReturned: false };
+async function observed(value: number) {
+  const incident = { openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9, hasReturned: false };
   const phase = { kind: 'watching', alerts: { page: { incident } } };
   const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
   const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };
@@ -23,15 +23,11 @@ async function observed(value: number, scope: 'global' | number) {
 }
 
 it('reports a drop in density while its alert is open', async () => {
-  expect(await observed(0.8, 'global')).toMatchObject({ value: 0.8, hasFallen: true });
+  expect(await observed(0.8)).toMatchObject({ value: 0.8, hasFallen: true });
 });
 
 it('reports recovered density although the alert stays open for another day', async () => {
-  expect(await observed(1.02, 'global')).toMatchObject({ value: 1.02, hasFallen: false, questions: null });
-});
-
-it('reports a drop for a region with a firing alert, regardless of other traffic', async () => {
-  expect(await observed(1.02, 3)).toMatchObject({ hasFallen: true });
+  expect(await observed(1.02)).toMatchObject({ value: 1.02, hasFallen: false, questions: null });
 });
 
 const database = useDatabase();

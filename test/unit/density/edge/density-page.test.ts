@@ -51,7 +51,7 @@ describe('the density page', () => {
 
   it('says whether drift is confirmed, and since when', () => {
     expect(textOf(dataOf({}))).toContain('Drift not confirmed.');
-    const opened = { opened_at: '2026-11-20T07:00:00.000Z', scope: 'global' };
+    const opened = { opened_at: '2026-11-20T07:00:00.000Z' };
     const text = textOf(dataOf({ incidents: { page: opened } }));
     expect(text).toContain('Drift confirmed at 2026-11-20 07:00');
     expect(text).not.toContain('not confirmed');

@@ -17,43 +17,19 @@ import { uniforms } from '../../../support/uniforms.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-const SPREAD = { sessions: 4000, meanX: 0.99, variance: 0.9, phi: 1, meanXUpper: 1.02 };
-const BASELINE = {
-  global: SPREAD,
-  monitored: [0, 1, 2, 3].map((region) => ({ region, ...SPREAD, sessions: 1000, meanXUpper: 1.08 })),
-};
+const BASELINE = { global: { sessions: 4000, meanX: 0.99, variance: 0.9, phi: 1, meanXUpper: 1.02 } };
 const POLICY = alertPolicy(BASELINE, 'page', 8760);
 
-/** Region 2 has a twentieth of the sessions; the others share the rest. */
-function regionOf(session: number): number {
-  return session % 20 === 0 ? 2 : ([0, 1, 3][session % 3] ?? 0);
-}
-
-/** Live hours in sequence, with the history that a step needs. */
+/** Live hours in sequence, with the history that a step needs; `lost` is the share of uncovered sessions. */
 function stream(policy: AlertPolicy, seed = 1) {
   const uniform = uniforms(seed);
   let state: AlertState = newAlert(policy, 0);
   let history: WindowTotals[] = [];
   let hour = 0;
-  /** `lost` is the share of uncovered sessions in a region. */
-  const step = (sessions: number, lost: (region: number) => number): AlertStep => {
-    const drawn = Array.from({ length: sessions }, (_, i) => {
-      const region = regionOf(i);
-      const x = uniform() < lost(region) ? Math.log(100) : Math.min(-Math.log(1 - uniform()), Math.log(100));
-      return { region, x };
-    });
-    const means = {
-      all: Float64Array.from(drawn, ({ x }) => x),
-      regions: new Map(
-        [0, 1, 2, 3].map((region) => [
-          region,
-          Float64Array.from(
-            drawn.filter((session) => session.region === region),
-            ({ x }) => x,
-          ),
-        ]),
-      ),
-    };
+  const step = (sessions: number, lost: number): AlertStep => {
+    const surprise = (): number =>
+      uniform() < lost ? Math.log(100) : Math.min(-Math.log(1 - uniform()), Math.log(100));
+    const means = { all: Float64Array.from({ length: sessions }, surprise), regions: new Map() };
     const span = windowAt(hour * HOUR, HOUR);
     hour++;
     history = [...history, windowTotals(span, means)].slice(-7 * 24);
@@ -61,13 +37,12 @@ function stream(policy: AlertPolicy, seed = 1) {
     state = JSON.parse(JSON.stringify(result.state));
     return result;
   };
-  const run = (hours: number, sessions: number, lost: (region: number) => number) =>
+  const run = (hours: number, sessions: number, lost: number) =>
     Array.from({ length: hours }, () => ({ hour, ...step(sessions, lost) }));
   return { run, state: () => state };
 }
 
-const none = (): number => 0;
-const everywhere = (share: number) => (): number => share;
+const none = 0;
 
 function eventsOf(steps: readonly (AlertStep & { readonly hour: number })[]) {
   return steps.flatMap(({ event, hour }) => (event === null ? [] : [{ ...event, hour }]));
@@ -87,11 +62,10 @@ describe('the density alert', () => {
   it('fires once when a tenth of the traffic loses its coverage, states the size, and is then silent for a day', () => {
     const { run, state } = stream(POLICY);
     run(48, 75, none);
-    const steps = run(20, 75, everywhere(0.15));
+    const steps = run(20, 75, 0.15);
     const [raised, ...more] = eventsOf(steps);
     expect(raised?.kind).toBe('raised');
     expect(more).toEqual([]);
-    expect(raised?.scope).toBe('global');
     expect(raised?.size.high).toBeLessThan(0.95);
     expect(raised?.size.sessions).toBeGreaterThanOrEqual(200);
     expect(state().incident?.raisedMs).toBe(((raised?.hour ?? 0) + 1) * HOUR);
@@ -102,7 +76,7 @@ describe('the density alert', () => {
 
   it('fires again after the silence if nothing is fixed, on new evidence only, as the same incident', () => {
     const { run } = stream(POLICY);
-    const events = eventsOf(run(24 * 4, 75, everywhere(0.3)));
+    const events = eventsOf(run(24 * 4, 75, 0.3));
     expect(kindsOf(events).every((kind) => kind === 'raised')).toBe(true);
     expect(events.map((event) => event.kind === 'raised' && event.renewed)).toEqual(events.map((_, i) => i > 0));
     const hours = events.map(({ hour }) => hour);
@@ -112,7 +86,7 @@ describe('the density alert', () => {
   it('resolves after a few well-covered hours, and then stays resolved', () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       const { run, state } = stream(POLICY, seed);
-      const [raised] = eventsOf(run(24, 75, everywhere(0.3)));
+      const [raised] = eventsOf(run(24, 75, 0.3));
       const [resolved, ...more] = eventsOf(run(24 * 3, 75, none));
       expect([raised?.kind, resolved?.kind, more.length], `seed ${seed}`).toEqual(['raised', 'resolved', 0]);
       expect((resolved?.hour ?? 99) - 24, `seed ${seed}`).toBeLessThan(6);
@@ -124,14 +98,14 @@ describe('the density alert', () => {
 
   it('does not resolve within a week while a small drift goes on', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
-      const events = eventsOf(stream(POLICY, seed).run(24 * 7, 30, everywhere(0.12)));
+      const events = eventsOf(stream(POLICY, seed).run(24 * 7, 30, 0.12));
       expect(new Set(kindsOf(events)), `seed ${seed}`).toEqual(new Set(['raised']));
     }
   });
 
   it('resolves at most once a drift that pauses every night, because its return then needs a whole good day', () => {
     const { run, state } = stream(POLICY);
-    const daily = Array.from({ length: 10 }, () => [...run(12, 75, none), ...run(12, 75, everywhere(0.4))]).flat();
+    const daily = Array.from({ length: 10 }, () => [...run(12, 75, none), ...run(12, 75, 0.4)]).flat();
     expect(kindsOf(eventsOf(daily)).filter((kind) => kind === 'resolved')).toHaveLength(1);
     expect(state().incident).toMatchObject({ hasReturned: true });
     run(48, 75, none);
@@ -142,7 +116,7 @@ describe('the density alert', () => {
     const ticket = alertPolicy(BASELINE, 'ticket', 8760);
     for (let seed = 1; seed <= 20; seed += 1) {
       const { run, state } = stream(ticket, seed);
-      expect(kindsOf(eventsOf(run(24, 50, everywhere(0.3))))).toEqual(['raised']);
+      expect(kindsOf(eventsOf(run(24, 50, 0.3)))).toEqual(['raised']);
       run(48, 50, none);
       expect(state().incident, `seed ${seed}`).toBeNull();
     }
@@ -151,27 +125,29 @@ describe('the density alert', () => {
   it('stays open while nothing is fixed, or only half of it', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { run } = stream(POLICY, seed);
-      const events = eventsOf([...run(24 * 4, 75, everywhere(0.3)), ...run(24 * 4, 75, everywhere(0.12))]);
+      const events = eventsOf([...run(24 * 4, 75, 0.3), ...run(24 * 4, 75, 0.12)]);
       expect(new Set(kindsOf(events)), `seed ${seed}`).toEqual(new Set(['raised']));
     }
   });
 
-  it('names the region when one loses its coverage, and measures its size there', () => {
+  it('measures the drop since coverage probably dropped, however long traffic was well covered before', () => {
     const { run } = stream(POLICY);
-    run(48, 75, none);
-    const [raised] = eventsOf(run(72, 400, (region) => (region === 2 ? 0.4 : 0)));
-    expect(raised).toMatchObject({ kind: 'raised', scope: 2, leading: 2 });
-    expect(raised?.size.high).toBeLessThan(0.6);
+    run(14 * 24, 75, none);
+    const dropMs = 14 * DAY;
+    const [raised] = eventsOf(run(24, 75, 0.15));
+    expect(raised?.size.startMs).toBeGreaterThanOrEqual(dropMs - 3 * HOUR);
+    expect(raised?.size.startMs).toBeLessThanOrEqual(dropMs + 3 * HOUR);
+    expect(raised?.size.density).toBeLessThan(0.75);
   });
 
   it('does not page for a certain but tiny change', () => {
-    const events = eventsOf(stream(POLICY).run(30 * 24, 300, everywhere(0.012)));
+    const events = eventsOf(stream(POLICY).run(30 * 24, 300, 0.012));
     expect(events).toEqual([]);
   });
 
   it('waits for 200 sessions before it states a size', () => {
     const { run } = stream(POLICY);
-    const steps = run(60, 8, everywhere(1));
+    const steps = run(60, 8, 1);
     const waiting = steps.flatMap(({ status }) => (status.kind === 'unconfirmed' ? [status] : []));
     expect(waiting.length).toBeGreaterThan(0);
     for (const { sessions, needed } of waiting) expect(sessions).toBeLessThan(needed);
@@ -183,15 +159,14 @@ describe('the density alert', () => {
 
   it('rejects a window that was already counted', () => {
     const totals = { ...windowAt(0, HOUR), all: { sessions: 0, sumX: 0 }, regions: [] };
-    const scores = { all: [], regions: new Map<number, number[]>() };
-    const { state } = stepAlert(POLICY, newAlert(POLICY, 0), scores, [totals]);
-    expect(() => stepAlert(POLICY, state, scores, [totals])).toThrow(RangeError);
-    expect(() => stepAlert(POLICY, state, scores, [])).toThrow(RangeError);
+    const { state } = stepAlert(POLICY, newAlert(POLICY, 0), [], [totals]);
+    expect(() => stepAlert(POLICY, state, [], [totals])).toThrow(RangeError);
+    expect(() => stepAlert(POLICY, state, [], [])).toThrow(RangeError);
   });
 
   it('creates a ticket for what does not deserve a page', () => {
     const ticket: AlertPolicy = alertPolicy(BASELINE, 'ticket', 8760);
-    const mild = everywhere(0.0276);
+    const mild = 0.021;
     expect(eventsOf(stream(POLICY, 5).run(14 * 24, 400, mild))).toEqual([]);
     expect(kindsOf(eventsOf(stream(ticket, 5).run(14 * 24, 400, mild)))).toContain('raised');
   });
@@ -211,10 +186,9 @@ describe('the levels', () => {
     expect(alertThreshold({ count: 2, periodMs: 365 * DAY }, HOUR, 1)).toBe(4380);
   });
 
-  it('derive the null mean of each detector from the bound of its baseline and the threshold', () => {
-    const { global, regions } = POLICY.detectors;
-    expect(global.nullMean).toBeCloseTo((1.02 - Math.log(0.95)) / Math.log(100), 14);
-    expect(regions.map(({ region }) => region)).toEqual([0, 1, 2, 3]);
-    expect(regions[0]?.nullMean).toBeCloseTo((1.08 - Math.log(0.4)) / Math.log(100), 14);
+  it('derive the null mean of the detector from the bound of the baseline and the threshold', () => {
+    const { nullMean } = POLICY.detector;
+    expect(nullMean).toBeCloseTo((1.02 - Math.log(0.95) - 0.99 + 3) / (Math.log(100) + 4), 14);
+    expect(alertPolicy(BASELINE, 'ticket', 8760).detector.nullMean).toBeLessThan(nullMean);
   });
 });

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Baseline,
   baselineGrade,
   buildBaseline,
   crossFitRanks,
   daysWithTraffic,
   wholeWeeks,
 } from '../../../../src/density/rules/baseline.ts';
-import { meanXUpper, nullMean, overdispersion } from '../../../../src/density/rules/baseline-spread.ts';
+import { meanXUpper, nullMeanX, overdispersion } from '../../../../src/density/rules/baseline-spread.ts';
 import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
+import { MAX_SURPRISE } from '../../../../src/density/rules/query-score.ts';
+import { groupEqualRows, matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { differences, driftCases } from '../../../support/drift-conformance.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
 
@@ -29,10 +30,6 @@ function builtFrom(count: number, days: number, seed = 1) {
   return { world, asked, settings, baseline };
 }
 
-function spreadsOf({ global, monitored }: Baseline) {
-  return [global, ...monitored];
-}
-
 describe('a baseline', () => {
   const { world, asked, settings, baseline } = builtFrom(3000, 14);
 
@@ -44,14 +41,21 @@ describe('a baseline', () => {
     expect(baseline.regionShares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
-  it('has an upper bound of the mean for each detector, wider for fewer sessions', () => {
-    for (const { meanX, meanXUpper, phi, variance } of spreadsOf(baseline)) {
-      expect(meanXUpper).toBeGreaterThan(Math.max(0.99, meanX));
-      expect(phi).toBeGreaterThanOrEqual(1);
-      expect(variance).toBeGreaterThan(0.5);
-    }
-    expect(baseline.monitored.length).toBeGreaterThan(0);
-    for (const { sessions } of baseline.monitored) expect(sessions).toBeGreaterThanOrEqual(200);
+  it('has an upper bound of the mean for the detector', () => {
+    const { meanX, meanXUpper, phi, variance } = baseline.global;
+    expect(meanX).toBeCloseTo(0.99, 12);
+    expect(meanXUpper).toBeGreaterThan(meanX);
+    expect(phi).toBeGreaterThanOrEqual(1);
+    expect(variance).toBeGreaterThan(0.5);
+  });
+
+  it('has at most 2,000 reference queries with distinct vectors, half of them from each half of the baseline', () => {
+    const { vectors, surprises, counts, queries } = baseline.reference;
+    expect([vectors.rows, surprises.length, queries.length]).toEqual([2000, 2000, 2000]);
+    expect(groupEqualRows(vectors).distinct).toHaveLength(2000);
+    const [even, odd] = counts.map((half) => half.reduce((sum, count) => sum + count, 0));
+    expect((even ?? 0) + (odd ?? 0)).toBe(2000);
+    expect((even ?? 0) / 2000).toBeCloseTo(0.5, 1);
   });
 
   it('measures the next window of the same traffic at its own density', () => {
@@ -79,17 +83,38 @@ describe('a baseline', () => {
     expect(baselineGrade(13, 9999)).toBe('provisional');
   });
 
-  it('has no region detectors if there is only one region', () => {
-    const { baseline: small } = builtFrom(599, 4);
-    expect(small.regions.count).toBe(1);
-    expect(small.monitored).toEqual([]);
+  it('counts a repeated query once per session among its reference queries', () => {
+    const vectors = matrixOf([
+      [1, 0],
+      [0, 1],
+    ]);
+    const queries = Array.from({ length: 1200 }, (_, i) => ({
+      id: String(i).padStart(4, '0'),
+      session: `s${Math.floor(i / 4)}`,
+      score: i % 2,
+      row: i % 2,
+      occurredAt: new Date(MONDAY.getTime() + Math.floor(i / 4) * HOUR),
+    }));
+    const built = buildBaseline(queries, vectors, settings);
+    if ('kind' in built) throw new Error('The baseline was not built.');
+    const { reference } = built;
+    expect(reference.vectors.rows).toBe(2);
+    // Each of the 300 hours has one session, which asks both queries twice.
+    expect(reference.counts.map((half) => [...half])).toEqual([
+      [152, 152],
+      [148, 148],
+    ]);
+    // The same queries are in both halves, so each query has the expected surprise of itself.
+    expect(built.meanExcess).toBeCloseTo(0, 2);
+    expect(built.global.variance).toBeCloseTo(0, 3);
   });
 
   it('works without vectors: every query is compared with the whole baseline', () => {
     const bare = asked.queries.map((query) => ({ ...query, row: null }));
     const built = buildBaseline(bare, asked.vectors, settings);
     if ('kind' in built) throw new Error('The baseline was not built.');
-    expect(built).toMatchObject({ grade: 'page', monitored: [], tail: [], regionShares: [] });
+    expect(built).toMatchObject({ grade: 'page', tail: [], regionShares: [] });
+    expect(built.reference.vectors.rows).toBe(0);
     expect(measureWindow(bare, asked.vectors, built).queries.every(({ region }) => region === -1)).toBe(true);
   });
 
@@ -189,7 +214,7 @@ describe('overdispersion', () => {
     const upper = meanXUpper(pooled, phi, sessions, input.z);
     expect(
       differences(
-        [phi, upper, nullMean(upper, input.density_floor)],
+        [phi, upper, nullMeanX(upper, input.density_floor) / MAX_SURPRISE],
         [expected.phi, expected.mean_x_upper, expected.m0],
       ),
     ).toEqual([]);

@@ -1,5 +1,14 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectedSurprises, matchedDensity, referenceHalves } from '../../../../src/density/rules/matched-density.ts';
+import {
+  expectedInBaseline,
+  expectedSurprises,
+  matchedDensity,
+  matchedSurprise,
+  type ReferenceQueries,
+  referenceHalves,
+} from '../../../../src/density/rules/matched-density.ts';
+import { MAX_SURPRISE } from '../../../../src/density/rules/query-score.ts';
 import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { nearestNeighbours } from '../../../../src/math/vector/nearest-neighbours.ts';
 import { uniforms } from '../../../support/uniforms.ts';
@@ -61,6 +70,65 @@ describe('the expected surprise of a query', () => {
     );
     const expected = expectedSurprises(found, 2, Float64Array.of(1, 2, 4));
     expect([...expected]).toEqual([1.5, 3]);
+  });
+
+  it('counts a row as often as it was asked, up to five queries in all', () => {
+    const found = { k: 3, indices: Uint32Array.of(0, 1, 2), similarities: Float64Array.of(1, 0.9, 0.8) };
+    const surprises = Float64Array.of(1, 2, 4);
+    expect([...expectedSurprises(found, 1, surprises, Uint32Array.of(2, 9, 9))]).toEqual([(2 * 1 + 3 * 2) / 5]);
+    expect([...expectedSurprises(found, 1, surprises, Uint32Array.of(1, 1, 1))]).toEqual([7 / 3]);
+  });
+});
+
+describe('the matched surprise of a query', () => {
+  const vectors = matrixOf([
+    [1, 0],
+    [0, 1],
+  ]);
+  const reference: ReferenceQueries = {
+    vectors,
+    surprises: Float64Array.of(2, 0.5),
+    // The first query was asked only in even blocks.
+    counts: [Uint32Array.of(7, 3), Uint32Array.of(0, 6)],
+  };
+
+  it('is its surprise in excess of similar queries in both halves of the baseline', () => {
+    const [first = 0, second = 0] = expectedInBaseline(vectors, reference);
+    // The nearest five queries are: of the first query, five equal ones in the even half and five others in the odd
+    // half; of the second query, three equal ones and two others in the even half, and five equal ones in the odd half.
+    expect(first).toBeCloseTo((2 + 0.5) / 2, 12);
+    expect(second).toBeCloseTo(((3 * 0.5 + 2 * 2) / 5 + 0.5) / 2, 12);
+    expect(matchedSurprise(3, first, 0.25)).toBeCloseTo(0.99 + 3 - 1.25 - 0.25, 12);
+    expect(matchedSurprise(0, 2.5, 0.25)).toBeCloseTo(0.99 - 2 - 0.25, 12);
+  });
+
+  it('is the surprise in excess of the mean if all reference queries were erased', () => {
+    const none = new Uint32Array(0);
+    const erased = { vectors: matrixOf([]), surprises: new Float64Array(0), counts: [none, none] as const };
+    expect([...expectedInBaseline(vectors, erased)]).toEqual([0.99, 0.99]);
+    const odd = { ...reference, counts: [Uint32Array.of(0, 0), Uint32Array.of(0, 6)] as const };
+    expect([...expectedInBaseline(vectors, odd)]).toEqual([0.5, 0.5]);
+  });
+
+  it('expects a surprise between those of the reference queries, whichever other queries are searched', () => {
+    const angle = fc.double({ min: 0, max: Math.PI, noNaN: true });
+    const asked = fc.tuple(angle, fc.double({ min: 0, max: MAX_SURPRISE, noNaN: true }), fc.nat(9), fc.nat(9));
+    const rowsOf = (angles: readonly number[]) => matrixOf(angles.map((a) => [Math.cos(a), Math.sin(a)]));
+    fc.assert(
+      fc.property(fc.array(asked, { minLength: 1 }), fc.array(angle, { minLength: 1 }), (queries, angles) => {
+        const known: ReferenceQueries = {
+          vectors: rowsOf(queries.map(([a]) => a)),
+          surprises: Float64Array.from(queries, ([, x]) => x),
+          counts: [Uint32Array.from(queries, ([, , n]) => n + 1), Uint32Array.from(queries, ([, , , n]) => n)],
+        };
+        const expected = [...expectedInBaseline(rowsOf(angles), known)];
+        for (const x of expected) {
+          expect(x).toBeGreaterThanOrEqual(Math.min(...known.surprises) - 1e-9);
+          expect(x).toBeLessThanOrEqual(Math.max(...known.surprises) + 1e-9);
+        }
+        expect(expected).toEqual(angles.map((a) => expectedInBaseline(rowsOf([a]), known)[0]));
+      }),
+    );
   });
 });
 

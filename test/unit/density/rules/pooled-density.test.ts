@@ -7,8 +7,8 @@ import {
   type WindowTotals,
   windowTotals,
 } from '../../../../src/density/rules/pooled-density.ts';
-import { BASELINE_MEAN_X, queryDensity } from '../../../../src/density/rules/query-density.ts';
-import { surpriseOf } from '../../../../src/density/rules/query-score.ts';
+import { queryDensity } from '../../../../src/density/rules/query-density.ts';
+import { BASELINE_MEAN_X, surpriseOf } from '../../../../src/density/rules/query-score.ts';
 import { sessionMeans } from '../../../../src/density/rules/sessions.ts';
 
 function hours(totals: readonly (CoverageTotals | null)[]) {
@@ -23,17 +23,16 @@ const totals = (sessions: number, meanX = 0.99, uncovered = 0.05): CoverageTotal
   sumUncovered: sessions * uncovered,
 });
 
+const SPREAD = { variance: 0.9, phi: 1, sessions: 2000 };
+
 describe('coverage over windows', () => {
   it('is that of the latest window if it has 200 sessions', () => {
-    const pooled = pooledCoverage(hours([totals(500, 3), totals(200, 0.99)]), { phi: 1, sessions: 2000 });
+    const pooled = pooledCoverage(hours([totals(500, 3), totals(200, 0.99)]), SPREAD);
     expect(pooled).toMatchObject({ kind: 'coverage', sessions: 200, startMs: HOUR, density: 1 });
   });
 
   it('uses as many windows as needed, and no more', () => {
-    const pooled = pooledCoverage(hours([totals(500, 3), totals(150, 0.99), totals(50, 1.99, 0.25)]), {
-      phi: 1,
-      sessions: 2000,
-    });
+    const pooled = pooledCoverage(hours([totals(500, 3), totals(150, 0.99), totals(50, 1.99, 0.25)]), SPREAD);
     expect(pooled).toMatchObject({ sessions: 200, queries: 400, startMs: HOUR, endMs: 3 * HOUR });
     if (pooled.kind !== 'coverage') throw new Error('there are sessions enough');
     expect(pooled.density).toBeCloseTo(Math.exp(-0.25), 12);
@@ -44,8 +43,7 @@ describe('coverage over windows', () => {
   it('has a wider interval if some sessions are badly covered than if all are slightly worse', () => {
     const alike = { ...totals(500, 1.5), sumXSquared: 500 * (0.9 + 1.5 ** 2) };
     const split = { ...totals(500, 1.5), sumXSquared: 500 * (2.5 + 1.5 ** 2) };
-    const baseline = { phi: 1, sessions: 2000 };
-    const [narrow, wide] = [alike, split].map((own) => pooledCoverage(hours([own]), baseline));
+    const [narrow, wide] = [alike, split].map((own) => pooledCoverage(hours([own]), SPREAD));
     if (narrow?.kind !== 'coverage' || wide?.kind !== 'coverage') throw new Error('there are sessions enough');
     expect(Math.log(wide.high / wide.density) / Math.log(narrow.high / narrow.density)).toBeCloseTo(
       Math.sqrt(2.5 / 0.9),
@@ -55,13 +53,13 @@ describe('coverage over windows', () => {
 
   it('covers at most a day, and states how many sessions are missing', () => {
     const sparse = Array.from({ length: 48 }, () => totals(5));
-    expect(pooledCoverage(hours(sparse), { phi: 1, sessions: 2000 })).toEqual({
+    expect(pooledCoverage(hours(sparse), SPREAD)).toEqual({
       kind: 'insufficient_data',
       of: 'sessions',
       have: 120,
       need: 200,
     });
-    expect(pooledCoverage(hours([null, null]), { phi: 1, sessions: 2000 })).toMatchObject({ have: 0 });
+    expect(pooledCoverage(hours([null, null]), SPREAD)).toMatchObject({ have: 0 });
   });
 
   it('of one window is the density of that window', () => {
@@ -70,7 +68,7 @@ describe('coverage over windows', () => {
     const sessions = ranks.map((_, i) => i);
     const density = queryDensity(ranks, surprises, new Int32Array(300), sessions);
     if (density === null) throw new Error('there are queries');
-    const pooled = pooledCoverage(hours([coverageTotals(density)]), { phi: 1, sessions: 2000 });
+    const pooled = pooledCoverage(hours([coverageTotals(density)]), SPREAD);
     if (pooled.kind !== 'coverage') throw new Error('there are sessions enough');
     expect(pooled.density).toBeCloseTo(density.density, 12);
     expect(pooled.uncovered.share).toBeCloseTo(density.uncovered.share, 12);
@@ -105,15 +103,15 @@ describe('window totals', () => {
 
 describe('density over windows', () => {
   it('is e to the power of the baseline surprise minus the mean surprise, with one vote per session', () => {
-    const pooled = pooledDensity([aWindow(0, [1, 1, 1]), aWindow(1, [5])], 'global', 0, 1);
+    const pooled = pooledDensity([aWindow(0, [1, 1, 1]), aWindow(1, [5])], 0, 0.9);
     expect(pooled).toMatchObject({ startMs: 0, endMs: 2 * HOUR, sessions: 4 });
     expect(pooled?.density).toBeCloseTo(Math.exp(BASELINE_MEAN_X - 8 / 4), 12);
   });
 
-  it('has a wider interval if the population is overdispersed', () => {
+  it('has a wider interval if the sessions of the baseline vary more', () => {
     const windows = [aWindow(0, [0.5, 1, 1, BASELINE_MEAN_X * 4 - 2.5])];
-    const calm = pooledDensity(windows, 'global', 0, 1);
-    const scattered = pooledDensity(windows, 'global', 0, 4);
+    const calm = pooledDensity(windows, 0, 0.9);
+    const scattered = pooledDensity(windows, 0, 3.6);
     expect(calm?.density).toBeCloseTo(1, 12);
     expect(calm?.low).toBeLessThan(1);
     expect(calm?.high).toBeGreaterThan(1);
@@ -123,19 +121,11 @@ describe('density over windows', () => {
 
   it('excludes windows before the given time', () => {
     const windows = [aWindow(0, [9, 9]), aWindow(1, [1]), aWindow(2, [3])];
-    expect(pooledDensity(windows, 'global', HOUR, 1)).toMatchObject({ startMs: HOUR, sessions: 2 });
-  });
-
-  it('uses the sessions of one region when a region is given', () => {
-    const windows = [aWindow(0, [2, 2, 0], 2), aWindow(1, [1, 1])];
-    const pooled = pooledDensity(windows, 7, 0, 1);
-    expect(pooled?.sessions).toBe(2);
-    expect(pooled?.density).toBeCloseTo(Math.exp(BASELINE_MEAN_X - 2), 12);
+    expect(pooledDensity(windows, HOUR, 0.9)).toMatchObject({ startMs: HOUR, sessions: 2 });
   });
 
   it('is null without sessions', () => {
-    expect(pooledDensity([], 'global', 0, 1)).toBeNull();
-    expect(pooledDensity([aWindow(0, [1])], 7, 0, 1)).toBeNull();
-    expect(pooledDensity([aWindow(0, [1])], 'global', HOUR, 1)).toBeNull();
+    expect(pooledDensity([], 0, 0.9)).toBeNull();
+    expect(pooledDensity([aWindow(0, [1])], HOUR, 0.9)).toBeNull();
   });
 });

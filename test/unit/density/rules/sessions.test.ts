@@ -91,6 +91,17 @@ describe('sessionMeans', () => {
       [1, [3]],
     ]);
     expect(surpriseTotal(means.all)).toEqual({ sessions: 2, sumX: 5 });
-    expect(Array.from(detectorScores(means).all)).toEqual([2 / Math.log(100), 3 / Math.log(100)]);
+  });
+});
+
+describe('detectorScores', () => {
+  it('maps every possible mean matched surprise linearly into [0, 1]', () => {
+    const most = 0.99 + Math.log(100) + 1;
+    const means = { all: Float64Array.of(0.99 - 3, most, (0.99 - 3 + most) / 2, 99, -99), regions: new Map() };
+    const [low, high, between, above, below] = detectorScores(means);
+    expect(low).toBeCloseTo(0, 12);
+    expect(high).toBeCloseTo(1, 12);
+    expect(between).toBeCloseTo(0.5, 12);
+    expect([above, below]).toEqual([1, 0]);
   });
 });

@@ -10,7 +10,7 @@ const size = {
   high: 0.88,
 };
 
-const raised = { renewed: false, scope: 'global', size } as const;
+const raised = { renewed: false, size } as const;
 const uncovered = {
   threshold: 0.05,
   share: 0.131,
@@ -35,11 +35,11 @@ describe('the sentence of a density alert', () => {
     );
   });
 
-  it('does not name the number of a region and omits what is unknown', () => {
+  it('says that a drop continues and omits what is unknown', () => {
     const reading = { cause: 'lost_content', confidence: 'medium', confirmed: null } as const;
-    const still = { renewed: true, scope: 3, size };
+    const still = { renewed: true, size };
     const sentence = raisedSentence('docs', 'ticket', still, uncovered, null, reading);
-    expect(sentence).toContain('Query density of one group of similar queries in docs is still 0.8');
+    expect(sentence).toContain('Query density of docs is still 0.8');
     expect(sentence).toContain('the store or its index lost content');
     expect(sentence).toContain('drift confirmed (ticket)');
     expect(sentence).not.toContain('Golden');
@@ -56,7 +56,7 @@ describe('the sentence of a density alert', () => {
   });
 
   it('states the recovered density when the alert is resolved', () => {
-    expect(resolvedSentence('docs', 'page', 'global', { ...size, density: 1.02, low: 0.97, high: 1.07 })).toBe(
+    expect(resolvedSentence('docs', 'page', { ...size, density: 1.02, low: 0.97, high: 1.07 })).toBe(
       'Query density of docs recovered to 1.02 (95 % CI 0.97-1.07, 412 sessions since 2026-11-20 12:00 UTC); the page is resolved.',
     );
   });

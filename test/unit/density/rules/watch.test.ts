@@ -41,7 +41,7 @@ function aBaseline(grade: FrozenBaseline['grade']): FrozenBaseline {
     regions: { count: 0, columns: 0, centroids: new Float64Array(0) },
     scores: { all: new Float64Array(0), regions: [] },
     global: spread,
-    monitored: [],
+    meanExcess: 0,
     regionShares: [],
   };
 }
@@ -88,7 +88,7 @@ function aWindow(sessions: number, y: number): WatchObservation {
     baseline: aBaseline('page'),
     history: [windowAt(NOW)],
     remeasured: [],
-    scores: { all: new Float64Array(sessions).fill(y), regions: new Map() },
+    scores: new Float64Array(sessions).fill(y),
     notMeasurable: { no_vector: 2 },
   };
 }
