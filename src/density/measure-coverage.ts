@@ -1,3 +1,4 @@
+import { CONCURRENCY } from '../connectors/stores/search-each.ts';
 import type { Context } from '../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
@@ -5,7 +6,7 @@ import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { ClaimedQuery, CoverageOutcome, QueryKey } from './coverage-table.ts';
 import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
-import { CONCURRENCY, openSearch, searchCoverage, searchRateLimit } from './search-store.ts';
+import { openSearch, searchCoverage, searchRateLimit } from './search-store.ts';
 
 /** Duration of a round; a round starts every minute and continues where the previous one ended. */
 export const ROUND_MS = 50_000;

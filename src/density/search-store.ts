@@ -1,7 +1,7 @@
 /** Store access: nearest chunks, replays of baseline queries, the mean direction, and lost chunks. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inPortions } from '../connectors/stores/store-rows.ts';
+import { searchEach } from '../connectors/stores/search-each.ts';
 import type { Nearest, Neighbour, StoreOutcome, VectorStore } from '../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
 import type { Context } from '../core/context.ts';
@@ -62,25 +62,14 @@ type Search = (vector: Float32Array, k: number) => Promise<StoreOutcome<Nearest>
 
 const REQUEST = { filter: {}, exact: false, withContent: 'digest' } as const;
 
-/** Number of concurrent searches in a store that searches for one vector at a time. */
-export const CONCURRENCY = 8;
-
 /**
  * Returns a search for `searchCoverage`. If the store can search for several vectors with one request, searches that
- * start while another one is running share the next request. If such a request fails, its vectors are searched
- * separately, so that one vector cannot make the others fail.
+ * start while another one is running share the next request.
  */
 export function openSearch(store: VectorStore, signal: AbortSignal): Search {
-  const searchOne: Search = (vector, k) => store.nearest({ ...REQUEST, vector, k }, signal);
-  if (store.nearestOfEach === undefined) return searchOne;
-  const searchAll = async (vectors: readonly Float32Array[], k: number) => {
-    const found = vectors.length > 1 ? await store.nearestOfEach?.(vectors, { ...REQUEST, k }, signal) : undefined;
-    if (found?.kind === 'ok') return found.value.map((value) => ({ ...found, value }));
-    const outcomes: StoreOutcome<Nearest>[] = [];
-    for (const some of inPortions(vectors, CONCURRENCY))
-      outcomes.push(...(await Promise.all(some.map((vector) => searchOne(vector, k)))));
-    return outcomes;
-  };
+  if (store.nearestOfEach === undefined) return (vector, k) => store.nearest({ ...REQUEST, vector, k }, signal);
+  const searchAll = (vectors: readonly Float32Array[], k: number) =>
+    searchEach(store, vectors, { ...REQUEST, k }, signal);
   type Batch = { readonly vectors: Float32Array[]; readonly outcomes: ReturnType<typeof searchAll> };
   /** Batches that have not been sent, by their number of neighbors. */
   const open = new Map<number, Batch>();

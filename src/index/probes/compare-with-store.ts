@@ -2,6 +2,7 @@
  * Compares golden results with a direct search of the store, to tell a fault in the store from one in the retriever.
  */
 import { createHash } from 'node:crypto';
+import { searchEach } from '../../connectors/stores/search-each.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { mean, summarize } from '../../math/stats/descriptive.ts';
@@ -111,8 +112,13 @@ async function agreementWith(reader: Reader, answered: readonly AnsweredQuery[])
   const vectors = await reader.embed(queries.map(({ text }) => text));
   const near: number[] = [];
   const deep: number[] = [];
+  const found = await nearestChunks(
+    reader,
+    vectors,
+    DEEPER * Math.max(...queries.map(({ documents }) => documents.length)),
+  );
   for (const [place, { documents }] of queries.entries()) {
-    const chunks = await nearestChunks(reader, vectors[place], DEEPER * documents.length);
+    const chunks = found[place]?.slice(0, DEEPER * documents.length) ?? [];
     const ids = [...new Set(chunks.map(({ id }) => id))];
     near.push(shareIn(documents, ids.slice(0, documents.length)));
     deep.push(shareIn(documents, ids));
@@ -137,11 +143,10 @@ async function foreignAmongMissed(
   if (texts.length === 0)
     throw new NoValueError('none_missed', 'The run missed no relevant document whose text is in the store.');
   const vectors = await reader.embed(texts.map(({ text }) => text));
-  let foreign = 0;
-  for (const [place, { id }] of texts.entries()) {
-    const found = await nearestChunks(reader, vectors[place], FOUND_AMONG);
-    if (!found.some((one) => one.id === id && one.similarity >= minCosine)) foreign += 1;
-  }
+  const found = await nearestChunks(reader, vectors, FOUND_AMONG);
+  const isFound = (id: string, place: number) =>
+    found[place]?.some((one) => one.id === id && one.similarity >= minCosine) ?? false;
+  const foreign = texts.filter(({ id }, place) => !isFound(id, place)).length;
   const value = foreign / texts.length;
   const { low, high } = wilsonInterval(value, texts.length, 0.95);
   return { value, n: texts.length, ciLow: low, ciHigh: high, ciMethod: 'wilson' };
@@ -164,10 +169,9 @@ async function absentAmongReturned(
 }
 
 /** @throws NoValueError */
-async function nearestChunks({ store, signal }: Reader, vector: Float32Array | undefined, k: number) {
-  if (vector === undefined) throw new NoValueError('embedder_failed', 'The embedder returned too few vectors.');
-  const request = { vector, k, filter: {}, exact: false, withContent: false } as const;
-  return valueOf(await store.nearest(request, signal)).neighbours;
+async function nearestChunks({ store, signal }: Reader, vectors: readonly Float32Array[], k: number) {
+  const request = { k, filter: {}, exact: false, withContent: false } as const;
+  return (await searchEach(store, vectors, request, signal)).map((outcome) => valueOf(outcome).neighbours);
 }
 
 function shareIn(documents: readonly string[], ids: readonly string[]): number {

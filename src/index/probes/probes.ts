@@ -198,6 +198,8 @@ export async function vectorsOf(
 ): Promise<readonly Float32Array[]> {
   const answer = await embedder.embed(texts, signal);
   if (answer.kind === 'failed') throw new NoValueError('embedder_failed', answer.message);
+  if (answer.vectors.length < texts.length)
+    throw new NoValueError('embedder_failed', 'The embedder returned too few vectors.');
   return answer.vectors;
 }
 
