@@ -1,6 +1,5 @@
 /** Store access: nearest chunks, replays of baseline queries, the mean direction, and lost chunks. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { searchEach } from '../connectors/stores/search-each.ts';
 import type { Nearest, Neighbour, StoreOutcome, VectorStore } from '../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
@@ -8,6 +7,7 @@ import type { Context } from '../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { gapNow, noValueOf, valueNow } from '../index/probes/probes.ts';
 import { lengthOf, meanDirection, rowOf } from '../math/vector/matrix.ts';
+import { combineCalls } from '../platform/threads/combine-calls.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { DensityPlan } from './plan.ts';
 import { repeatDensity } from './rules/query-density.ts';
@@ -68,32 +68,13 @@ const REQUEST = { filter: {}, exact: false, withContent: 'digest' } as const;
  */
 export function openSearch(store: VectorStore, signal: AbortSignal): Search {
   if (store.nearestOfEach === undefined) return (vector, k) => store.nearest({ ...REQUEST, vector, k }, signal);
-  const searchAll = (vectors: readonly Float32Array[], k: number) =>
-    searchEach(store, vectors, { ...REQUEST, k }, signal);
-  type Batch = { readonly vectors: Float32Array[]; readonly outcomes: ReturnType<typeof searchAll> };
-  /** Batches that have not been sent, by their number of neighbors. */
-  const open = new Map<number, Batch>();
-  let last: Promise<unknown> = Promise.resolve();
-  const openBatch = (k: number): Batch => {
-    const vectors: Float32Array[] = [];
-    const outcomes = last
-      .then(() => nextTurn())
-      .then(() => {
-        open.delete(k);
-        return searchAll(vectors, k);
-      });
-    last = outcomes.catch(() => undefined);
-    const batch = { vectors, outcomes };
-    open.set(k, batch);
-    return batch;
-  };
-  return async (vector, k) => {
-    const { vectors, outcomes } = open.get(k) ?? openBatch(k);
-    const at = vectors.push(vector) - 1;
-    const outcome = (await outcomes)[at];
-    if (outcome === undefined) throw new Error('The store returned fewer answers than vectors.');
-    return outcome;
-  };
+  const searches = new Map(
+    [FIRST_SEARCH, SECOND_SEARCH].map((k) => [
+      k,
+      combineCalls((vectors: readonly Float32Array[]) => searchEach(store, vectors, { ...REQUEST, k }, signal)),
+    ]),
+  );
+  return async (vector, k) => searches.get(k)?.(vector) ?? store.nearest({ ...REQUEST, vector, k }, signal);
 }
 
 /** Sample size for the mean direction, independent of the size of the store. */

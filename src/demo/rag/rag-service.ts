@@ -157,8 +157,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   const server = Fastify({ logger: false });
 
   /**
-   * Results by the stored documents and the embedder: golden queries repeat, and a search takes milliseconds. All
-   * statements use one connection, so a search that began before a change of the documents also ends before it.
+   * Results by the stored documents and the embedder: golden queries repeat, and a search takes milliseconds.
    */
   const caches = new Map<string, Map<string, Promise<readonly FoundDocument[]>>>();
   /** Null while the documents change. */
@@ -170,15 +169,16 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     const found = own.get(key) ?? searchStore(query, k);
     if (own.size >= MAX_CACHED) own.clear();
     own.set(key, found);
-    // Failed searches are not cached.
-    found.catch(() => own.delete(key));
+    const forget = () => void own.delete(key);
+    // Neither failed searches are cached, nor those that ended after a change of the documents began.
+    found.then(() => cache !== own && forget(), forget);
     return found;
   };
   const searchStore = async (query: string, k: number): Promise<readonly FoundDocument[]> => {
     const embedding = embedderInUse().embed(query);
     // The cosine distance to the zero vector is NaN.
     if (embedding.every((value) => value === 0)) return [];
-    return (await store.search(embedding, k)).map(({ id, score }) => ({ ...documentOf(id), score }));
+    return (await store.search({ embedding, k })).map(({ id, score }) => ({ ...documentOf(id), score }));
   };
 
   server.post<{ Body: { query: string; k: number; with_text: boolean } }>(

@@ -4,6 +4,7 @@ import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
 import { vectorBytes } from '../../connectors/stores/pgvector/rows.ts';
+import { combineCalls } from '../../platform/threads/combine-calls.ts';
 import type { DemoDocument } from './corpus.ts';
 
 export interface Chunk extends DemoDocument {
@@ -93,7 +94,8 @@ export async function startChunkStore(options: { dimensions: number; onError: (e
       const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from chunks');
       return rows[0]?.count ?? 0;
     },
-    search: (embedding: Float32Array, k: number) => searchChunks(pool, embedding, k),
+    /** Searches that start together use one statement. */
+    search: combineCalls((searches: readonly Search[]) => searchChunks(pool, searches)),
     async stop(): Promise<void> {
       await pool.end();
       await server.stop();
@@ -125,16 +127,24 @@ async function insertChunks(pool: Pool, chunks: readonly Chunk[]): Promise<void>
   }
 }
 
-/** Returns the nearest chunks by cosine distance, then by id. `embedding` must not be the zero vector. */
-async function searchChunks(pool: Pool, embedding: Float32Array, k: number): Promise<FoundChunk[]> {
-  const { rows } = await pool.query<FoundChunk>(
-    `select id, 1 - (embedding <=> $1::vector) as score
-     from chunks
-     order by embedding <=> $1::vector, id
-     limit $2::int`,
-    [vectorBytes(embedding), k],
+interface Search {
+  /** Must not be the zero vector. */
+  readonly embedding: Float32Array;
+  readonly k: number;
+}
+
+/** Returns the nearest chunks of each search by cosine distance, then by id. */
+async function searchChunks(pool: Pool, searches: readonly Search[]): Promise<FoundChunk[][]> {
+  const { rows } = await pool.query<FoundChunk & { place: number }>(
+    `select place, id, 1 - distance as score
+     from (values ${searches.map((_, at) => `(${at}, $${2 * at + 1}::vector, $${2 * at + 2}::int)`).join(', ')}) as search (place, query, k)
+     cross join lateral (
+       select id, embedding <=> query as distance from chunks order by embedding <=> query, id limit k
+     ) as nearest
+     order by place, distance, id`,
+    searches.flatMap(({ embedding, k }) => [vectorBytes(embedding), k]),
   );
-  return rows;
+  return searches.map((_, at) => rows.filter(({ place }) => place === at).map(({ id, score }) => ({ id, score })));
 }
 
 /** Text format of pgvector; nine significant digits represent a float32 exactly. */
