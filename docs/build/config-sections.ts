@@ -163,7 +163,7 @@ function defaultOf(schema: JsonSchema, ofMapping: unknown): unknown {
 /** The mapping under a key, in the elements of its list, or under each name of its mapping; null for a leaf. */
 function innerSchema(schema: JsonSchema): { readonly schema: JsonSchema; readonly suffix: string } | null {
   const [item] = childSchemas([schema], 0);
-  const [value] = isMapping(schema.additionalProperties) ? [schema.additionalProperties as JsonSchema] : [];
+  const [value] = isMapping(schema.additionalProperties) ? [schema.additionalProperties] : [];
   const candidates = [
     { schema, suffix: '' },
     { schema: item, suffix: '[]' },

@@ -61,9 +61,8 @@ describe('searches of live queries', () => {
 
   it('are sent separately to a store that searches for one vector at a time', async () => {
     const { store, requests } = countingStore();
-    const { nearestOfEach, ...single } = store;
-    expect(nearestOfEach).toBeDefined();
-    expect(await searchAll(single, [1, 2])).toMatchObject([{ kind: 'measured' }, { kind: 'measured' }]);
+    expect(Reflect.deleteProperty(store, 'nearestOfEach')).toBe(true);
+    expect(await searchAll(store, [1, 2])).toMatchObject([{ kind: 'measured' }, { kind: 'measured' }]);
     expect(requests).toEqual([1, 1]);
   });
 });

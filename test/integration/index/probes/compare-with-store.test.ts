@@ -80,10 +80,8 @@ describe('golden results compared with the store', () => {
   });
 
   it('counts returned documents that the store does not have, even without an embedder', async () => {
-    const store = {
-      ...nearby,
-      chunks: scriptedStore({ chunks: (ids) => ok(ids.filter((id) => !id.startsWith('3')).map(aChunk)) }).chunks,
-    };
+    const without3 = (ids: readonly string[]) => ok(ids.filter((id) => !id.startsWith('3')).map(aChunk));
+    const store = scriptedStore({ chunks: without3 });
     const latest = await compared(answers([0, 1]), { store });
     expect(latest('returned_absent_ratio')?.newest).toMatchObject({ value: 0.1, n: 20, details: { run_id: 'run-1' } });
     const alone = await compared(answers([0, 1]), { embedder: null });

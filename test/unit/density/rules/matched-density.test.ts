@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, double, nat, property, tuple } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   expectedInBaseline,
@@ -111,11 +111,11 @@ describe('the matched surprise of a query', () => {
   });
 
   it('expects a surprise between those of the reference queries, whichever other queries are searched', () => {
-    const angle = fc.double({ min: 0, max: Math.PI, noNaN: true });
-    const asked = fc.tuple(angle, fc.double({ min: 0, max: MAX_SURPRISE, noNaN: true }), fc.nat(9), fc.nat(9));
+    const angle = double({ min: 0, max: Math.PI, noNaN: true });
+    const asked = tuple(angle, double({ min: 0, max: MAX_SURPRISE, noNaN: true }), nat(9), nat(9));
     const rowsOf = (angles: readonly number[]) => matrixOf(angles.map((a) => [Math.cos(a), Math.sin(a)]));
-    fc.assert(
-      fc.property(fc.array(asked, { minLength: 1 }), fc.array(angle, { minLength: 1 }), (queries, angles) => {
+    assert(
+      property(array(asked, { minLength: 1 }), array(angle, { minLength: 1 }), (queries, angles) => {
         const known: ReferenceQueries = {
           vectors: rowsOf(queries.map(([a]) => a)),
           surprises: Float64Array.from(queries, ([, x]) => x),
