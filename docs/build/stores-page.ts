@@ -93,7 +93,7 @@ function courseParagraphs(): string[] {
       ['engine', 'date', 'queries', 'hit rate@5', 'MRR@5', "the course's MRR@5", 'queries with ties', 'range'],
       rows,
     ),
-    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, and the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over all possible orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To repeat the measurement, download two files of the course:",
+    "The MRR differs for two reasons. The data contains one document twice; recalld counts only its first rank, and the course adds the reciprocals of both ranks. Documents with equal scores have no defined order; the last column is the range of the course's MRR over all possible orders. The test verifies that one of these orders gives exactly the published hit rate and MRR. To repeat the measurement, download two files from the course:",
     `\`\`\`sh\n${courseVariable}=FOLDER npx vitest run --project interop test/interop/stores/course.test.ts  # FOLDER contains ${Object.values(courseFiles).join(' and ')}\n\`\`\``,
   ];
 }

@@ -104,7 +104,9 @@ export const errorTable = {
     'An API key, or an address if no keys are required, exceeded `server.max_requests_per_minute`.',
   ),
   explanations_limited: tooMany('One caller requested explanations of too many queries within a minute.'),
-  retriever_busy: tooMany("Golden runs and other explanations are using the retriever's entire concurrency limit."),
+  retriever_busy: tooMany(
+    "Golden runs and explanations of other queries use the retriever's entire concurrency limit.",
+  ),
   key_unknown: notFound('No API key has that id.'),
   key_lacks_scope: forbidden('The API key lacks the required scope.'),
   sign_in_failed: unauthorized('The sign-in with the provider failed or was not completed.'),

@@ -232,7 +232,7 @@ function refuseOtherOptions(path: string, format: string, options: ReadGoldenSet
 function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOptions): JudgedQueriesSources {
   const { path, names } = at;
   if (!at.isFolder) {
-    throw usage(`BEIR is a folder with queries.jsonl and qrels, but ${path} is a file; name the folder`);
+    throw usage(`A BEIR data set is a folder with queries.jsonl and qrels, but ${path} is a file; specify the folder`);
   }
   if (queriesPath === undefined && !names.includes('queries.jsonl')) {
     throw missing(`${path} has no queries.jsonl, which BEIR requires; add the file or name it with --queries`);

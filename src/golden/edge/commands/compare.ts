@@ -196,7 +196,7 @@ const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ misma
 const HELP = `${TREC_HELP}
 The verdict on a metric is regression if its mean drops by at least the smallest difference that matters and p < alpha,
 and improvement if its mean rises by as much and p < alpha. The verdict is no_change if no query changed, or if the 95 %
-CI of the difference contains no difference that matters. Otherwise, the verdict is inconclusive. p comes from the
+CI of the difference excludes every difference that matters. Otherwise, the verdict is inconclusive. p comes from the
 sign-flip randomization test, which is exact for few queries and uses seeded random samples for many.
 
 The first metric in --metrics decides the overall verdict and the exit code. The other metrics are context; each is

@@ -120,7 +120,7 @@ const endLines: Readonly<Partial<Record<GenerationReport['end']['kind'], readonl
   cost_cap: ['Stopped: the next query could exceed --max-cost.'],
   no_more_chunks: ['Stopped: all sampled chunks are used up. Use another --seed to sample other chunks.'],
   never_retrieved: [
-    'Stopped: the retriever never returned the source chunk of any query. Check that the retriever returns the ids of the store.',
+    'Stopped: the retriever never returned the source chunk of any query. Check that the retriever returns the same document ids as the store.',
   ],
 };
 

@@ -94,7 +94,7 @@ describe('an unknown or wrong format is refused with a fix', () => {
       both,
       'qrels.tsv',
       { format: 'beir' },
-      'BEIR is a folder with queries.jsonl and qrels, but qrels.tsv is a file; name the folder.',
+      'A BEIR data set is a folder with queries.jsonl and qrels, but qrels.tsv is a file; specify the folder.',
     ],
     [
       'two TREC judgments',
