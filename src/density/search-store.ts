@@ -98,7 +98,7 @@ export async function sampleStoreMean(
   return null;
 }
 
-/** The most similar chunk for each distinct content, most similar first. */
+/** Drops chunks whose content equals that of a more similar chunk, and returns the other chunks, most similar first. */
 function distinctChunks(neighbours: readonly Neighbour[]): Neighbour[] {
   const first = new Map<string, Neighbour>();
   for (const chunk of neighbours.toSorted((a, b) => b.similarity - a.similarity)) {

@@ -14,8 +14,8 @@ const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /**
- * Returns the position of the header text or, if the file is invalid, its problem. The problem is worded to complete
- * the sentence `FILE ...`.
+ * Returns the position of the header text or, if the file is invalid, a description of the problem. The description
+ * completes the sentence `FILE ...`.
  *
  * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all bytes of a shorter file
  */
@@ -38,7 +38,10 @@ function locateNpyHeader(
 
 const TRUNCATED = 'is truncated; copy or save it again';
 
-/** Parses the header, a Python dictionary literal. A returned problem is worded to complete the sentence `FILE ...`. */
+/**
+ * Parses the header, a Python dictionary literal. If the header is invalid, the returned `problem` completes the
+ * sentence `FILE ...`.
+ */
 function parseNpyHeader(text: string) {
   const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[.*\])\s*,\s*['"]fortran_order)/s.exec(text);
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];

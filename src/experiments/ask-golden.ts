@@ -29,8 +29,8 @@ export async function followWithShadows(
 }
 
 /**
- * Starts a shadow run for each version of a set at most once a day (UTC), so that the shadow does not receive the
- * queries of every run of an hourly set.
+ * Starts at most one shadow run per day (UTC) and version of a set. Without this limit, a shadow would receive the
+ * queries of an hourly set every hour.
  */
 async function startBeside(
   context: Context,

@@ -19,8 +19,8 @@ export function startOfUtcDay(now: Date): Date {
 
 /**
  * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of the pipeline's
- * golden sets, whether or not the sets run on that day. A set whose number of queries exceeds the rest of the limit is
- * not subtracted.
+ * golden sets, whether or not the sets run on that day. Subtracts the sets one after another, and skips a set that has
+ * more queries than are left of the limit.
  */
 export async function liveCallsPerDay(
   sets: GoldenSets,

@@ -7,12 +7,13 @@ const NOTHING_FOUND = -1;
 /** Tolerance for float32 rounding of a cosine. */
 const ROUNDING = 1e-4;
 
-/** Weight of a query's mean similarity to the store. This mean does not depend on coverage. */
+/** Weight with which a query's mean similarity to the store is subtracted from its similarity to the nearest chunk. */
 const MEAN_WEIGHT = 0.5;
 
 /**
- * Cosine to the nearest chunk found; -1 if none was found. Null if a similarity is not a cosine (not finite, or outside
- * [-1, 1]): distances, or dot products of vectors that are not scaled to length 1, are not comparable.
+ * Cosine to the nearest chunk found; -1 if none was found. Null if any similarity is not finite or is outside [-1, 1].
+ * Such a value is not a cosine, but a distance or a dot product of vectors whose length is not 1, and cannot be
+ * compared with cosines.
  */
 export function nearestSimilarity(found: readonly { readonly similarity: number }[]): number | null {
   if (!found.every(({ similarity }) => Math.abs(similarity) <= 1 + ROUNDING)) return null;
@@ -70,8 +71,8 @@ export interface MeasuredQuery extends ScoredQuery {
 }
 
 /**
- * Measurable queries in order, and the number of other queries. Includes queries without a vector: they have no region
- * and are compared with the whole baseline.
+ * Measurable queries in order, and the number of other queries. Queries without a vector are measurable too: they have
+ * no region, so they are compared with the whole baseline.
  *
  * @param lengths Euclidean norms of the vectors, from rowLengths
  */
@@ -102,7 +103,7 @@ export const NO_REGION = -1;
  */
 export const MIN_IN_REGION = 50;
 
-/** Maximum surprise: -ln 0.01. All queries in the worst 1 % count equally. */
+/** Maximum surprise: -ln 0.01. All queries whose percentile is at most 0.01 have this surprise. */
 export const MAX_SURPRISE = Math.log(100);
 
 /** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
@@ -136,7 +137,8 @@ export function baselineScores(scores: ArrayLike<number>, regions: ArrayLike<num
 }
 
 /**
- * Ranks of a score in the list that consists of this score and the baseline scores; equal scores share all their ranks.
+ * Range of ranks of a score in a list that contains this score and all baseline scores. Baseline scores that equal the
+ * score share this range with it.
  */
 export type TiedRanks = ReturnType<typeof tiedRanks>;
 
@@ -169,11 +171,14 @@ export function tiedRanks(score: number, region: number, baseline: BaselineScore
 export function surpriseOf({ first, last, of }: TiedRanks): number {
   let sum = 0;
   for (let rank = first; rank <= last; rank++) sum += Math.min(-Math.log(rank / of), MAX_SURPRISE);
-  // Adding 0 turns the -0 of u = 1 into 0.
+  // For u = 1, -ln u is -0; adding 0 turns it into 0.
   return sum / (last - first + 1) + 0;
 }
 
-/** Surprise of each query, computed once for ranks that several queries share, such as those of repeated queries. */
+/**
+ * Surprise of each query. If several queries have the same range of ranks, as repeated queries do, the surprise is
+ * computed only once.
+ */
 export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   const known = new Map<string, number>();
   return Float64Array.from(ranks, (tied) => {

@@ -1,6 +1,6 @@
 /**
- * Gives each session one vote: its queries share the vote. Also finds samples in which all sessions have equal
- * probability.
+ * Gives each session one vote: its queries share the vote. Also finds a sampling probability that is equal for all
+ * sessions.
  */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { BASELINE_MEAN_X, MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
@@ -11,7 +11,7 @@ const MIN_REPEAT_COSINE = 0.995;
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** Number of coordinates that are summed before the distance is compared with the limit again. */
+/** The squared distance is compared with the limit each time this number of coordinates has been added. */
 const STRIDE = 16;
 
 /** @param sessions session number of each query in one window */
@@ -23,7 +23,7 @@ export function sessionWeights(sessions: ArrayLike<number>) {
   }
   const weights = Float64Array.from(sessions, (session) => 1 / (counts.get(session) ?? 1));
   return {
-    /** Weight of each query: 1 / (queries of the same session), so that the weights of a session sum to 1. */
+    /** Weight of each query: 1 / (number of queries in its session). The weights of a session sum to 1. */
     weights,
     sessions: counts.size,
   };
@@ -53,9 +53,8 @@ export function numberSessions(queries: readonly MeasuredQuery[], vectors: Matri
 }
 
 /**
- * Groups rows linked by cosines >= 0.995 (connected components). Compares all pairs of rows, but stops a comparison as
- * soon as the distance exceeds the limit, and never compares rows that are already in the same group, so that a
- * duplicate needs one comparison. 10,000 distinct rows take about three seconds.
+ * Groups rows linked by cosines >= 0.995 (connected components). Compares every two rows that are not in the same group
+ * yet. Each comparison stops as soon as the distance exceeds the limit. 10,000 distinct rows take about three seconds.
  *
  * @returns for each row, the index in `rows` of the first member of its group
  */
@@ -108,8 +107,8 @@ function rootOf(parents: Int32Array, member: number): number {
 export type SessionMeans = ReturnType<typeof sessionMeans>;
 
 /**
- * Mean surprise x of each session in one window, in nats: over all queries, and by region. The daemon passes matched
- * surprises.
+ * Mean surprise x of each session in one window, in nats: over all queries, and by region. The surprises that the
+ * daemon passes are matched surprises (see `matched-density.ts`).
  *
  * @param regions region of each query; `NO_REGION` if it has none
  * @param sessions session numbers of the queries
@@ -134,8 +133,8 @@ export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>
 }
 
 /**
- * Range of a matched surprise relative to its baseline mean: an excess is between -2 and ln 100, and the mean excess of
- * a baseline is within 1 of zero.
+ * Bounds of a matched surprise minus `BASELINE_MEAN_X`. This difference is the excess of a query, which is between -2
+ * and ln 100, minus the mean excess of the baseline, which is between -1 and 1.
  */
 const MIN_DIFFERENCE = -3;
 const MAX_DIFFERENCE = MAX_SURPRISE + 1;
@@ -180,7 +179,10 @@ export interface ChanceGroup {
   readonly sessions: number;
 }
 
-/** Maximum share of all traffic that may be underweighted in order to use more of the other traffic. */
+/**
+ * Groups with the lowest sampling probabilities are skipped if together they make up at most this share of all traffic.
+ * They are then underweighted, but more of the other traffic can be used.
+ */
 const TRIMMED_SHARE = 0.05;
 /** Maximum ratio between the weights of two sessions. */
 const MAX_WEIGHT = 16;
@@ -188,8 +190,8 @@ const MAX_WEIGHT = 16;
 /**
  * Finds a common sampling probability for traffic that was sampled at different rates. Each session has a stored,
  * uniform random number. The sessions whose number is below a common probability are therefore exactly those that would
- * have been sampled if all traffic had been sampled at that rate. Their unweighted means estimate the means of all
- * traffic, as inverse-probability weighting would, and each session is an independent vote.
+ * have been sampled if all traffic had been sampled at that rate. Unweighted means over these sessions therefore
+ * estimate the means of all traffic, and each session is an independent vote.
  *
  * The common probability is the smallest probability of any group that is not skipped. Groups with tiny probabilities
  * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if they would weigh
@@ -216,7 +218,8 @@ export function equalChance(groups: readonly ChanceGroup[], most: number = Numbe
   // A session counts if its random number is below `chance` and below its own probability. `queries` is the expected
   // number of queries in the sessions that count.
   if (expected <= most) return { chance, queries: expected };
-  // Below all group probabilities, the expected number drops at least as fast as the common probability.
+  // The loop ends, because the expected number of queries is proportional to the common probability once that
+  // probability is below the probabilities of all groups.
   let lowered = chance;
   while (expectedQueries(ordered, lowered) > most) lowered /= 2;
   return { chance: lowered, queries: expectedQueries(ordered, lowered) };

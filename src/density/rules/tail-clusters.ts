@@ -98,7 +98,7 @@ export function tailClusters(
       .toSorted((a, b) => b.cosine - a.cosine || (a.vote.id < b.vote.id ? -1 : 1))
       .map(({ vote }) => vote);
     return {
-      /** Row-major sum of directions, scaled to length 1. */
+      /** Sum of the unit vectors of the topic's queries, scaled to length 1. */
       centroid,
       /** Median cosine between the topic's queries on both sides and the centroid. */
       cohesion: median(cosines),
@@ -198,9 +198,10 @@ interface ClusterCounts {
 }
 
 /**
- * Tests each cluster in the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric(A
- * + B, a + b, A), adjusted over the clusters. Exact for the given clusters, provided that the clustering did not depend
- * on which side a query comes from.
+ * Tests each cluster in the union of both tails. Let A members of all clusters, and a members of this cluster, come
+ * from the window; B and b come from the baseline. Then p = P(H >= a) for H ~ Hypergeometric(A + B, a + b, A). The
+ * p-values are adjusted over the clusters. They are exact for the given clusters, provided that the clustering did not
+ * depend on which side a query comes from.
  *
  * @param sessions all sessions on both sides; > 0
  */
@@ -225,7 +226,7 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
       p: p[i] ?? 1,
       holm: stepDown[i] ?? 1,
       benjaminiHochberg: stepUp[i] ?? 1,
-      /** Members divided by all sessions, covered or not; 0 to 1. */
+      /** Number of members from the window divided by the number of all sessions in the window, 0 to 1. */
       trafficShare,
       baselineShare,
       /** Difference of the shares, in percentage points. */

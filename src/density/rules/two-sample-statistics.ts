@@ -97,7 +97,7 @@ function smoothedShare(count: number, total: number, bins: number): number {
  */
 type OrderedVisitor = (value: number, atOrBelowX: number, atOrBelowY: number) => void;
 
-/** Visits every distinct value of both samples once, ascending. The samples must not contain NaN. */
+/** Visits each distinct value in the two samples once, in ascending order. The samples must not contain NaN. */
 function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: OrderedVisitor): void {
   const sortedX = Float64Array.from(x).toSorted();
   const sortedY = Float64Array.from(y).toSorted();
@@ -145,7 +145,7 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
     dMinus: below / (n * m),
     /** P(D >= d) by Kolmogorov's limit, at sqrt(n m / (n + m)) d; conservative with ties and in small samples. */
     pKolmogorov: kolmogorovTail(root * d),
-    /** The same p-value with the small-sample correction of Stephens 1970. */
+    /** Like `pKolmogorov`, but with the small-sample correction of Stephens 1970. */
     pStephens: kolmogorovTail((root + 0.12 + 0.11 / root) * d),
   };
 }

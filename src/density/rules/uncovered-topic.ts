@@ -117,7 +117,7 @@ const SAME_TOPIC = 0.8;
 
 /**
  * Minimum cosine between a known topic and a found topic. The minimum is lower if the found topic has a lower cohesion,
- * as with sparse vectors. Clusters are merged by the same rule.
+ * as with sparse vectors. `mergeSimilar` in tail-clusters.ts merges clusters by a similar rule.
  */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);
@@ -126,7 +126,8 @@ function minSimilarity({ cohesion }: FoundTopic): number {
 /**
  * Matches found topics with known topics, best pairs first, each topic at most once. The cosine must be at least 0.8
  * or, if the found topic's cohesion is below 0.8, at least that cohesion. Centroids with different dimensions never
- * match, because they come from different models. The result does not depend on the order of either side.
+ * match, because they come from different models. The order of the found topics and that of the known topics do not
+ * affect which topics match.
  */
 export function matchTopics<Found extends FoundTopic>(
   found: readonly Found[],
@@ -153,8 +154,8 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Finds known topics that are now part of a found topic: their centroids are as close to the found topic as the found
- * topic's own queries are. An earlier search had separated these topics.
+ * Finds known topics that are now part of a found topic: the cosine between both centroids is high enough for a match,
+ * but the known topic was not matched. An earlier search had separated these topics.
  *
  * @returns the index of the found topic, keyed by the id of the known topic
  */

@@ -144,7 +144,7 @@ export interface RebaselineRequest {
   readonly at: Date;
   /** Reason that is shown to users and stored with the event. */
   readonly reason: string | null;
-  /** Traffic before this time is ignored; null adds no such limit. */
+  /** The new baseline ignores traffic before this time. If null, the request itself excludes no traffic. */
   readonly since: Date | null;
 }
 
@@ -153,7 +153,7 @@ export interface AlertToInvestigate {
   readonly raised: Extract<AlertEvent, { kind: 'raised' }>;
   readonly evidenceRatio: number;
   readonly baselineVersion: number;
-  /** Windows of the last week, in order. The alert fired after the last of them. */
+  /** Windows of the last week, oldest first. The alert fired when the last window closed. */
   readonly history: readonly ClosedWindow[];
 }
 

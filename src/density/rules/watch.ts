@@ -55,7 +55,7 @@ export const densityMeasures = [
 
 export type DensityMeasure = (typeof densityMeasures)[number];
 
-/** Measurements of the closing window, the last of the history. */
+/** Returns the measurements of the closing window, which is the last window in `history`. */
 function windowMeasurements(
   pipeline: string,
   version: number,
@@ -205,7 +205,8 @@ export function startOver(pipeline: string, state: DensityState, request: Rebase
   const { since } = request;
   const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
   return {
-    // Lets recalld check immediately whether there is enough traffic, not only at the end of the next window.
+    // With `closedMs` 0, recalld checks immediately whether there is enough traffic for a baseline, and does not wait
+    // for the end of the next window.
     state: { ...learningState(state.fingerprint, from), closedMs: 0 },
     events: [requestEvent(pipeline, request)],
   };

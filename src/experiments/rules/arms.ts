@@ -114,8 +114,8 @@ type SplitVerdict = (typeof splitVerdicts)[number];
 const CONCENTRATION = 1000;
 
 /**
- * Tests the split, and compares each arm with the first. With a mismatch, no arms are compared, because the cause of
- * the missing sessions may also have removed sessions with bad results.
+ * Tests the split, and compares each arm with the first. If the split is not as declared, no arms are compared:
+ * sessions are missing from some arms, and these may be the sessions with bad results.
  *
  * @param days in order
  */

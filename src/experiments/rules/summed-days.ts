@@ -30,8 +30,8 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
 }
 
 /**
- * Computes the difference of two independent ratios. The difference has as many degrees of freedom as the ratio that
- * has fewer.
+ * Computes the difference of two independent ratios. The degrees of freedom of the difference are the smaller of those
+ * of the two ratios.
  */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;
@@ -50,8 +50,8 @@ export function isKnown(estimate: Estimate | null): estimate is Estimate {
 }
 
 /**
- * Status of a comparison at the end of its latest day, with the means over all live traffic, which are null before the
- * first session.
+ * Status of a comparison at the end of its latest day, and the means over all live traffic. The means are null before
+ * the first session.
  */
 export interface DaysStatus extends ComparisonStatus {
   readonly baseline: SummedRatio | null;
@@ -59,15 +59,15 @@ export interface DaysStatus extends ComparisonStatus {
 }
 
 /**
- * The bounds after each day are a confidence sequence (`normalMixtureInterval`): the probability that an equal
- * candidate is ever reported as different is at most alpha. The first decisive day determines the verdict, and no later
- * day revokes it.
+ * The bounds after each day are a confidence sequence (`normalMixtureInterval`): if the candidate is no different from
+ * the baseline, the probability that a difference is ever reported is at most alpha. The first decisive day determines
+ * the verdict, and no later day revokes it.
  *
  * @param estimates estimates of the mean difference, one per day in ascending order, each computed from that day and
  *   all earlier days
- * @param test `alpha`: probability that an equal candidate is ever reported as different. `scale`: difference for which
- *   the bounds are tightest, > 0. `minEffect`: smallest difference that is reported. `margin`: if the bounds are within
- *   this difference, the verdict is `no_change`
+ * @param test `alpha`: probability that a difference is ever reported for a candidate that is no different from the
+ *   baseline. `scale`: difference for which the bounds are tightest, > 0. `minEffect`: smallest difference that is
+ *   reported. `margin`: if the bounds are within this difference, the verdict is `no_change`
  */
 export function statusOverDays(
   estimates: readonly { readonly day: string; readonly estimate: Estimate | null }[],

@@ -11,13 +11,13 @@ export const experimentVerdicts = [...comparisonVerdicts, 'no_data'] as const;
 export type ExperimentVerdict = (typeof experimentVerdicts)[number];
 
 /**
- * Probability that an equal candidate is ever reported as a regression or an improvement, no matter how long and how
- * often people check the results.
+ * Probability that a regression or an improvement is ever reported for a candidate that is no different from the
+ * baseline, no matter how long and how often people check the results.
  */
 export const FALSE_CALLS = 0.01;
 /**
- * Planned power. The plan exceeds the target power of 0.8, because the spread and the difference are underestimated
- * until rare large losses have occurred.
+ * Power with which forecasts are computed. It is higher than the target power of 0.8, because the data underestimates
+ * the spread and the difference until rare large losses have occurred.
  */
 export const PLANNED_POWER = 0.9;
 
