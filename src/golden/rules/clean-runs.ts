@@ -1,6 +1,6 @@
 /**
- * Chooses the runs on which retriever noise is measured. A run during an incident, with failures or from another
- * deployment would overstate the noise, and hide the next fault of the same size.
+ * Chooses the runs on which retriever noise is measured. Excludes runs that would make the noise look larger than it
+ * is, and so hide later faults: runs during an incident, runs with failures, and runs from another deployment.
  */
 import { decimal } from '../../core/format.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
@@ -43,9 +43,9 @@ const MAD_TO_DEVIATION = 1.4826;
  * between, and no mean that is an outlier among all runs.
  *
  * A run's mean is an outlier if its distance from the median of all runs exceeds both 4 robust standard deviations
- * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. If all
- * other runs are equal, a run that differs a little is therefore kept; without it, every small difference would count
- * as a change.
+ * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Because
+ * of the minimum effect, a run with a slightly different mean is kept even if the means of all other runs are equal. If
+ * such a run were excluded, the noise would be measured as zero, and every small difference would count as a change.
  *
  * @param pinned the run to pin. Its failed checks and open incidents do not exclude reruns requested at the same time,
  *   because the person who pins the run accepts them

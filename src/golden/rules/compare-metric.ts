@@ -63,13 +63,13 @@ const MIN_EQUAL = 6;
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`. The interval
  *   extends to each side by at least q * sd, where q is the 97.5 % quantile of Student's t distribution; the variance
  *   (sd^2) and the degrees of freedom come from `noisyVariance`.
- * - If it is known how much the mean of an unchanged retriever varies, this variance (sd^2, from `knownVariance`)
- *   replaces the variance between queries: the difference is taken from the mean of the reruns, `p` is 2
+ * - If it is known how much the mean of an unchanged retriever varies, the variance between queries is not used.
+ *   Instead, the variance is sd^2 from `knownVariance`, the baseline is the mean of the reruns, `p` is 2
  *   Phi(-|difference| / sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same
  *   results has sd 0, so any difference is a change.
- * - If the variance is unknown because the index was rebuilt, `p` and the width of the interval have lower bounds that
- *   are computed from a normal distribution with the variance from `acceptedDropVariance`: a rebuild can shift the
- *   scores of all queries at once, and no paired test can distinguish such a shift from a drop.
+ * - If the variance is unknown because the index was rebuilt, `p` and the width of the interval are at least those of a
+ *   normal distribution with the variance from `acceptedDropVariance`. This is necessary because a rebuild can shift
+ *   the scores of all queries at once, and no paired test can distinguish such a shift from a drop.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
@@ -217,8 +217,8 @@ type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
  *
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
  * of the n paired differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n -
- * 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. A small number of reruns may show no
- * shared noise by chance; the interval is still wide, because few reruns have few degrees of freedom.
+ * 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. If there are only a few reruns, the
+ * shared variance may be 0 by chance. The interval is then still wide, because it has few degrees of freedom.
  *
  * @returns null for one query, or if the reruns did not differ
  */

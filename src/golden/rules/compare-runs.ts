@@ -102,7 +102,7 @@ export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): 
   };
 }
 
-/** No accepted differences, for a baseline whose index is still in use. */
+/** Accepted differences of a baseline that has none and whose index is still in use. */
 export const nothingAccepted: Accepted = { unit: 'day', differences: {} };
 
 function compareRows(

@@ -357,7 +357,10 @@ function isPlainTable(names: readonly string[]): boolean {
   );
 }
 
-/** True for a Ragas test set. Requires both keys, because a chat record may also have a `user_input`. */
+/**
+ * True for a Ragas test set: it contains `user_input` and a key for reference contexts. `user_input` alone is not
+ * sufficient, because a chat record may also have this key.
+ */
 function isRagas(text: string): boolean {
   return /"user_input"\s*:/.test(text) && /"reference_context(s|_ids)"\s*:/.test(text);
 }

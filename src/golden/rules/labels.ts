@@ -86,8 +86,8 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
 export type DocumentFate = 'superseded' | 'lost';
 
 /**
- * If at least this share of the judged documents is missing, the index was probably re-chunked, or its documents
- * probably got new ids. Missing documents whose texts are unknown then count as superseded.
+ * If at least this share of the judged documents is missing, all missing documents whose texts are unknown count as
+ * superseded, because the index was probably re-chunked, or its documents got new ids.
  */
 const NEARLY_ALL = 0.8;
 

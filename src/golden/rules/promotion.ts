@@ -20,7 +20,10 @@ export type ChoiceReason = (typeof choiceReasons)[number];
 
 /** Minimum Jaccard similarity of words at which a query counts as a near-duplicate of a known query. */
 const NEAR = 0.8;
-/** Minimum number of equal live queries for a query to count as frequent. */
+/**
+ * A query is frequent if at least this number of sampled live queries have the same text, except for case and
+ * punctuation, and the same tags.
+ */
 const FREQUENT = 2;
 /** Minimum grade, from 0 to 3, of a document that contains an answer or a part of one. */
 const RELEVANT_GRADE = 2;
@@ -95,16 +98,19 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
     const reasons = choiceReasons.filter((reason) => holds[reason]);
     return {
       /**
-       * Of the equal queries, the one with the most feedback. Among ties, the one with the most grades; among further
-       * ties, the latest.
+       * The query of the group that has the most feedback. Ties are broken by the number of grades, and then in favor
+       * of the latest query.
        */
       source: source as CandidateQuery,
       reasons,
-      /** Estimated number of equal live queries: the sum of 1 / probability over the sampled ones. */
+      /**
+       * Estimated number of live queries that belong to the group, including queries that were not sampled: the sum of
+       * 1 / probability over the sampled queries of the group.
+       */
       asked,
       feedback,
       tally,
-      /** Lowest result of `judgedBy` among the equal queries; null if none of them was graded. */
+      /** Lowest result of `judgedBy` in the group; null if no query of the group has grades. */
       judged,
     };
   });

@@ -9,8 +9,8 @@ export type GeneratedQuery =
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**
- * Accepts JSON of the shape `querySchema`, even after reasoning, in a code fence or between words. Several queries, or
- * text that is not a query, are malformed. Never throws.
+ * Accepts JSON of the shape `querySchema`, even after reasoning, in a code fence or between words. A completion is
+ * malformed if it contains several queries, or text that is not a query. Never throws.
  */
 export function readGeneratedQuery(text: string): GeneratedQuery {
   // The model may also have put its reasoning into the value of "question".

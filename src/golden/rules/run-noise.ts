@@ -36,9 +36,9 @@ export interface RerunNoise {
 }
 
 /**
- * Measures the noise of a retriever with A/A reruns. With K runs of n queries, V = variance of the K means over runs, W
- * = mean over queries of the variance of a query's K scores: standardDeviation^2 = 2 V and sharedVariance = 2 max(0, V
- * - W / n), because V would be W / n if the scores of the queries varied independently (one-way analysis of variance,
+ * Measures the noise of a retriever with A/A reruns. Let V be the variance of the means of K runs, and W the variance
+ * of a query's K scores, averaged over the n queries. Then standardDeviation^2 = 2 V and sharedVariance = 2 max(0, V -
+ * W / n), because V would be W / n if the scores of the queries varied independently (one-way analysis of variance,
  * Searle, Casella and McCulloch 1992, chapter 3).
  *
  * @param reruns scores of the same queries in the same order, one array per run; five or more give a usable estimate
@@ -133,10 +133,11 @@ const CONFIDENCE_OF_NOISE = 0.95;
 /**
  * Returns an upper bound of the variance of the difference between one run of n queries and the mean of K reruns: (W /
  * n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 % Poisson bound for
- * the number of queries whose scores vary. If only the scores of other metrics varied, W is computed as if each score
- * that may vary differed by 1 in one of the runs. S is the variance that all queries share, at least 0. It is the upper
- * 95 % bound (chi-square) of the variance of the rerun means, minus the mean query variance between the reruns divided
- * by their number of queries. The result is exactly 0 if every rerun scored the same.
+ * the number of queries whose scores vary. If no query varied in this metric, but some varied in others, W is computed
+ * as if each score that may vary differed by 1 in one of the reruns. S is the variance that all queries share, at least
+ * 0: the upper 95 % bound (chi-square) of the variance of the rerun means, minus v / q. Here, v is the measured
+ * variance of a query's score between reruns, averaged over the q queries of the reruns. The result is exactly 0 if all
+ * reruns have the same scores.
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;
@@ -197,9 +198,9 @@ export const MAX_ACCEPTED = 30;
 export const CLEAR_P = 0.01;
 
 /**
- * Differences from a baseline that have occurred since it was pinned and that are not a clear regression. As long as
- * the index is the same as at the baseline, there is one difference per day; after a change, there is one per index
- * generation instead. Each comes from the last clean run of its day or generation. A generation begins when the index
+ * Differences between later runs and a pinned baseline, except clear regressions. As long as the index is the same as
+ * at the baseline, there is one difference per day; after a change of the index, there is one per index generation
+ * instead. Each difference is that of the last clean run of the day or generation. A generation begins when the index
  * or the embedding model changes.
  */
 export interface Accepted {

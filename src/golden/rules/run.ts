@@ -224,9 +224,9 @@ export interface RunLabels {
 }
 
 export interface ForbiddenCounts {
-  /** Number of queries with forbidden documents for which the retriever responded. */
+  /** Of the queries that have forbidden documents, the number to which the retriever responded. */
   readonly asked: number;
-  /** Number of queries with forbidden documents that failed. */
+  /** Of the queries that have forbidden documents, the number that failed. */
   readonly failed: number;
   /** Number of forbidden documents that could not be confirmed because the second request failed. */
   readonly unconfirmed: number;

@@ -89,9 +89,9 @@ export interface BudgetRequest {
  * True if a run fits into the remaining daily budget.
  *
  * For a set with a sentinel, part of the limit is reserved for the full run that a failed sentinel starts. The reserve
- * is what the limit allows beyond one full run, but at most the queries of one more full run. Scheduled runs and
- * sentinels must not use this reserve, but the full run after a failed sentinel may use it. A manual run is never
- * refused, but its queries count toward the limit.
+ * is the limit minus the queries of one full run, but at most the queries of one full run. Scheduled runs and sentinels
+ * must not use this reserve, but the full run after a failed sentinel may use it. A manual run is never refused, but
+ * its queries count toward the limit.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

@@ -71,8 +71,7 @@ export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
  * Returns the measures of a run with these queries. Includes the measures of unions only if a query has steps, because
- * they add nothing to recall if no query has steps. If they are computed, a query without steps is treated as a query
- * with one step.
+ * they otherwise add nothing to recall. For these measures, a query without steps is treated as a query with one step.
  */
 export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
   return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));
@@ -128,8 +127,8 @@ export function scoreQueries(
 /**
  * Makes each document of a ranking count once, at its first rank. A result with the same id and the same score as an
  * earlier result is a copy of it. The rank of the copy stays empty, because users see the copy in place of another
- * result. Any other result of the same document is another of its chunks: it is removed, and the results after it move
- * up.
+ * result. Any other repeated result of a document is a different chunk of that document: it is removed, and the results
+ * after it move up.
  */
 export function rankingOf(documents: readonly RetrievedDocument[]): Ranking {
   const ids = documents.map(({ id }) => id);
@@ -178,7 +177,10 @@ export function queriesByDocument(queries: readonly GoldenQuery[], separator: st
   });
 }
 
-/** Maps results to documents, which may repeat; scoring uses the first rank of each. */
+/**
+ * Replaces the chunk ids in results with document ids. A document may then occur several times; scoring uses its first
+ * rank.
+ */
 export function answersByDocument(answers: readonly QueryAnswer[], separator: string): QueryAnswer[] {
   return answers.map((answer) => ({
     ...answer,

@@ -58,10 +58,10 @@ interface NearPair {
 
 /**
  * Returns all pairs of texts whose word sets have a Jaccard similarity of at least `threshold`, ordered by the index of
- * the second text, then by the index of the first. Compares only pairs that share one of their rarest words, which
- * misses no pair: if all sets list their words in the same order, two sets with that similarity have a word in common
- * among the first |A| - ceil(threshold |A|) + 1 words of each set A (prefix filter, Chaudhuri, Ganti and Kaushik 2006).
- * A text without words is similar to no other text.
+ * the second text, then by the index of the first. To save time, compares only pairs that share one of their rarest
+ * words. This misses no pair: list the words of all sets in the same order, and consider the first |A| - ceil(threshold
+ * |A|) + 1 words of each set A; two sets whose similarity reaches the threshold have one of these words in common
+ * (prefix filter, Chaudhuri, Ganti and Kaushik 2006). A text without words is similar to no other text.
  *
  * @param threshold in (0, 1]
  */

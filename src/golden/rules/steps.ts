@@ -25,8 +25,8 @@ export async function askInSteps(
 }
 
 /**
- * Merges the results of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document contains the
- * number of its step, so that the ranking of each step can be restored. The latency is that of the slowest step,
+ * Merges the results of the steps: rank 1 of each step, then rank 2 of each step, and so on. The number of the step is
+ * stored with each document, so that the ranking of each step can be restored. The latency is that of the slowest step,
  * because all latencies of a run refer to single requests. Stages are omitted, because their ranks are valid only
  * within the request of one step.
  */

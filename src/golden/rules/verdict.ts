@@ -90,7 +90,7 @@ export function classifyDifference(measured: MeasuredDifference, settings: Compa
 /**
  * True if chance does not explain the imbalance between queries that score lower and queries that score higher: exact,
  * two-sided sign test (McNemar's test for hits). Always false if the run is compared with the mean of reruns that
- * varied, because `wins` and `losses` come from the comparison with the pinned run alone. If that run is unusual,
+ * varied, because `wins` and `losses` come from the comparison with the pinned run alone. If the pinned run is unusual,
  * nearly all queries differ from it in the same direction.
  */
 export function isOneSided(
@@ -102,9 +102,9 @@ export function isOneSided(
 }
 
 /**
- * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, because
- * further metrics would reduce the power if they measure nearly the same thing or cannot change. `unjudged` decides
- * only if it is the only metric.
+ * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides: each
+ * further metric would reduce the statistical power, even if it measures nearly the same thing or cannot change.
+ * `unjudged` decides only if it is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],

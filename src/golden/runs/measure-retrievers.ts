@@ -20,7 +20,7 @@ export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks refer to it with the cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
-/** Number of runs that are read per set; the number of runs that end between two calls is lower. */
+/** Number of runs that are read per set; fewer runs than this end between two calls. */
 const RECENT = 5;
 
 /**

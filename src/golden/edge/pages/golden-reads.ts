@@ -70,10 +70,9 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
 const WORDS_LIMIT_MS = 2000;
 
 /**
- * Returns the first words of the documents on both sides and of missed documents. If the retriever was queried to
- * explain misses, words from the retriever's response take precedence. The words of documents that are not in this
- * response come from the texts that recalld stores and, if misses were explained, from the vector store, which was
- * queried anyway.
+ * Returns the first words of all judged documents, and of all documents in the results of either run. If the retriever
+ * was queried to explain misses, uses the texts in its response. The words of all other documents come from the texts
+ * that recalld stores and, only if misses were explained, from the vector store, which was queried anyway.
  */
 async function wordsOf(
   { db, pipelines }: Context,

@@ -31,7 +31,7 @@ export function sideBySide(
               rank: index + 1,
               score,
               grade: grades.get(id) ?? null,
-              /** Rank of the document on the other side; null if it is absent there. */
+              /** Rank of the document in the other run; null if that run did not return it. */
               otherRank: other.get(id) ?? null,
             },
           ]

@@ -58,7 +58,8 @@ function floors(measure: GoldenMeasure): PromQuery {
 }
 
 /**
- * Maps a measure to its counterpart over the union of all steps. For a query with one step, both have the same value.
+ * Maps a measure to its counterpart over the union of all steps. For a query with one step, the measure and its
+ * counterpart have the same value.
  */
 const unionOf: Readonly<Partial<Record<GoldenMeasure, GoldenMeasure>>> = {
   recall: 'union_recall',
@@ -94,8 +95,8 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
 }
 
 /**
- * Draws the lowest score among a pipeline's golden sets, in one graph per pipeline. Shows the lowest mean with the
- * lowest lower bound and the lowest upper bound, because the upper bound decides whether a check is critical.
+ * Draws the lowest score among a pipeline's golden sets, in one graph per pipeline. Shows the lowest mean, the lowest
+ * lower bound and the lowest upper bound. The upper bound is shown because it decides whether a check is critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
