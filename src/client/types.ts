@@ -33,7 +33,7 @@ export interface TrackedStage {
 
 /** An agent turn: one question from a user, for which the agent may retrieve several times. */
 export interface TrackedEpisode {
-  /** Id of the turn: the same for all its retrievals, and different for each turn. */
+  /** Id of the turn. All retrievals of the turn have this id, and no other turn has it. */
   readonly id: Identifier;
   /** Position of the retrieval in the turn; by default the retrievals are ordered by `occurredAt`. */
   readonly step?: Optional<number>;
@@ -106,7 +106,7 @@ export interface TrackedFeedback {
     | 'no_answer'
     | 'relevance'
     | 'citation';
-  /** Value of a thumb: `up`, `down`, true, false, 1 or -1. Value of a rating or a relevance grade: a number. */
+  /** For a thumb: `up`, `down`, true, false, 1 or -1. For a rating or a relevance grade: a number. */
   readonly value?: Optional<number | string | boolean>;
   readonly documentId?: Optional<Identifier>;
   /** One-based rank at which the document was shown. */
@@ -117,7 +117,7 @@ export interface TrackedFeedback {
 }
 
 export interface ClientOptions {
-  /** Address of recalld, such as http://127.0.0.1:8321. If it is invalid, the client drops everything. */
+  /** Address of recalld, such as http://127.0.0.1:8321. If the address is invalid, the client drops all items. */
   readonly url: string;
   /** API key with the scope `ingest`. */
   readonly apiKey?: Optional<string>;
@@ -137,8 +137,9 @@ export interface ClientOptions {
   /** Timeout of one request in milliseconds, from connecting to the end of the response. Default: 5,000. */
   readonly timeoutMs?: number;
   /**
-   * Share of sessions to send, from 0 to 1. Queries without a session are sampled by episode, and queries without
-   * either are sampled individually. recalld weights the sampled queries accordingly. Default: 1.
+   * Share of sessions to send, from 0 to 1. Queries without a session are sampled by agent turn (`episode`), and
+   * queries without a session and a turn are sampled individually. recalld weights the sampled queries accordingly.
+   * Default: 1.
    */
   readonly sampleRate?: number;
   /** Called synchronously for every undelivered item, so it must return quickly. */
@@ -201,7 +202,7 @@ export interface FlushResult {
   readonly pending: number;
 }
 
-/** No method throws and no promise rejects, whatever the arguments and however recalld behaves. */
+/** No method throws and no promise rejects, even if an argument is invalid or recalld fails. */
 export interface Client {
   /**
    * Copies the query and returns immediately. Returns the query id, for feedback, even if the query is sampled out or

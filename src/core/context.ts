@@ -13,7 +13,7 @@ export interface Db {}
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 
-/** Pipelines and golden sets that an API key created with `--pipelines` may see and change; null means everything. */
+/** What an API key may see and change, if the key was created with `--pipelines`; null means everything. */
 export type Scope = {
   /** Pipelines that the key names, and their shadows. */
   readonly pipelines: readonly string[];
@@ -25,7 +25,9 @@ export type Scope = {
 
 export interface Context {
   readonly db: Db;
-  /** The same tables, read from the replica while it responds and otherwise from the primary. The replica may lag. */
+  /**
+   * The tables of `db`, read from the replica while it responds and otherwise from the primary. The replica may lag.
+   */
   readonly reads: Db;
   /** Returns the tables for changes made by a person, whose name the audit log records. */
   readonly dbBy: (person: string) => Db;

@@ -213,8 +213,8 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Returns the message of an error. For an AggregateError without a message, such as the one thrown if none of a host's
- * addresses responds, returns the distinct messages of the errors that it contains.
+ * Returns the message of an error. An AggregateError may have no message, for example if none of a host's addresses
+ * responds; in that case, returns the distinct messages of the errors that it contains.
  */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -43,8 +43,8 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
  * OpenAI-compatible chat models: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
  *
  * Sends `POST {base}/chat/completions` with a strict JSON schema. The default temperature is 1, because generated
- * queries should vary. If a service rejects the schema, this call and all later calls require a JSON object of any form
- * instead.
+ * queries should vary. If a service rejects the schema, this call and all later calls ask only for a JSON object,
+ * without a schema.
  *
  * @throws RecalldError config_invalid if the config has no chat model, or if the model's address, headers or TLS files
  * are invalid

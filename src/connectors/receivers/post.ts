@@ -6,9 +6,7 @@ import { type CommonConfig, type Receiver, receiverId } from './receiver.ts';
 
 /** Properties that differ between products. */
 interface Product {
-  /**
-   * Name of the product, such as `Slack`. Error messages show it with the host of the URL: `Slack (hooks.slack.com)`.
-   */
+  /** Name of the product, such as `Slack`. Error messages add the host of the URL: `Slack (hooks.slack.com)`. */
   readonly name: string;
   /** True if a sent message can be corrected without alerting people again; false by default. */
   readonly takesUpdates?: boolean;

@@ -11,7 +11,10 @@ export const teamsSchema = z
   })
   .describe('A Microsoft Teams channel.');
 
-/** Teams refuses messages larger than 28 kB. Texts of these lengths stay below this limit in every writing system. */
+/**
+ * Teams refuses messages larger than 28 kB. If no text exceeds these lengths, a message stays below 28 kB in every
+ * writing system.
+ */
 const MAX_TEXT = 3000;
 const MAX_TITLE = 300;
 

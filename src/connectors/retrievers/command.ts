@@ -136,10 +136,11 @@ interface Session {
  * protocol (its responses can then no longer be matched to queries), or it hangs. A program counts as hung after three
  * consecutive timeouts without any output, or after one timeout if it has not responded to any query yet.
  *
- * The start or the end of the process may cause `command_not_started`, `command_exited`, `command_hung` or
- * `command_closed`. A line that the program writes may cause `not_json`, `too_deep`, `line_too_long`, `unknown_id`,
- * `no_result_list` or `missing_id`. The program can also report its own codes; an invalid code becomes `command_error`.
- * The standard error of the program is read and discarded, because it may contain query texts.
+ * If the process does not start, exits, hangs or is closed, the error code is `command_not_started`, `command_exited`,
+ * `command_hung` or `command_closed`. If a line that the program writes is invalid, the error code is `not_json`,
+ * `too_deep`, `line_too_long`, `unknown_id`, `no_result_list` or `missing_id`. The program can also report its own
+ * codes; an invalid code becomes `command_error`. The standard error of the program is read and discarded, because it
+ * may contain query texts.
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,

@@ -195,8 +195,8 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
 }
 
 /**
- * Returns the path of the config field that must be set so that `stage`, which provides a reranker's candidates,
- * returns document texts; null if no field needs to be set.
+ * A reranker needs the texts of its candidates. Returns the path of the config field that must be set for `stage` to
+ * return these texts; null if `stage` already returns them.
  */
 export function textFieldMissingIn(
   stage: RetrieverConfig,

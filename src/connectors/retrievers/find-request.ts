@@ -23,7 +23,7 @@ export interface FoundRequest extends Attempt {
 
 export type RequestSearch =
   | { readonly kind: 'found'; readonly request: FoundRequest }
-  /** The reason from the most informative attempt. */
+  /** Why the most informative attempt failed. */
   | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
 
 /**

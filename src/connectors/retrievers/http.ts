@@ -25,9 +25,10 @@ const reservedNames = new Set([
 
 /**
  * Compiles `retriever.headers`. In values, percent-encodes `%`, leading and trailing spaces, and characters that are
- * not printable ASCII, so that every text becomes a valid value and no text can add a header. If the value of a header
- * is a single placeholder and the query lacks its tag, the header is omitted. The default of `accept` is
- * `application/json`, and so is that of `content-type` if the request has a body. Header names become lower case.
+ * not printable ASCII, so that every text becomes a valid value and no text can add a header. If a header consists of a
+ * single `{{tags.NAME}}` placeholder and the query has no such tag, the header is omitted. `accept` defaults to
+ * `application/json`; `content-type` has the same default if the request has a body. Header names are converted to
+ * lower case.
  *
  * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The message never contains the
  * value.

@@ -10,9 +10,9 @@ import {
 } from './retriever.ts';
 
 /**
- * Gets candidates with their texts from the first stage and returns the reranker's best k. Failures keep the code from
- * their stage. A candidate without a text results in the error `missing_text`, because omitting it would change the
- * measurement.
+ * Gets candidates with their texts from the first stage and returns the reranker's best k. If a stage fails, the error
+ * has the code from that stage. If a candidate has no text, the result is the error `missing_text`, because omitting
+ * the candidate would change the measurement.
  *
  * @param depth number of candidates
  */

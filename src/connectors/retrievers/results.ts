@@ -218,7 +218,7 @@ function describeShape(value: unknown, namesKeys: boolean, queryText = ''): stri
 
 /**
  * Reads an id: a non-empty string, returned unchanged, or an integer, returned as digits. Returns null for anything
- * else, because a number with a fraction is a score, and text with a NUL character cannot be stored.
+ * else: a number with a fraction is probably a score, and text with a NUL character cannot be stored.
  */
 export function readId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;

@@ -78,8 +78,8 @@ export type Reading =
 /**
  * Returns ranked documents for a text, best first, in the order in which the service returned them.
  *
- * `latencyMs` measures only the last attempt, without waits between attempts. A call ends within attempts x (timeout +
- * longest back-off). When `signal` aborts, the call rejects immediately with the signal's reason.
+ * `latencyMs` measures only the last attempt, without waits between attempts. A call takes at most attempts x (timeout
+ * + longest back-off). When `signal` aborts, the call rejects immediately with the signal's reason.
  */
 export interface Retriever {
   retrieve(request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer>;

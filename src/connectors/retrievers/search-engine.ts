@@ -34,10 +34,10 @@ const dialects = {
 const MAX_CANDIDATES = 10_000;
 
 /**
- * Sends `POST {index}/_search`. Scores come from the engine. With `hybrid`, keyword and vector search run concurrently,
- * and scores come from reciprocal rank fusion. Each of these searches requests `num_candidates` results, or k results
- * if k is larger. recalld combines the results itself, because the engines support rank fusion only in some versions
- * and licenses.
+ * Sends `POST {index}/_search`. Scores come from the engine. With `hybrid`, a keyword search and a vector search run
+ * concurrently, and scores come from reciprocal rank fusion. Both searches request `num_candidates` results, or k
+ * results if k is larger. recalld combines the results itself, because the engines support rank fusion only in some
+ * versions and licenses.
  *
  * Failures keep the codes from the embedder and the engine; for other codes, see readHits.
  *

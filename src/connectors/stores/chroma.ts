@@ -86,9 +86,9 @@ function readHits(answer: unknown, keys: ChromaConfig): Hit[] | null {
 type Where = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the condition that every field in the filter has the value given for it. Chroma does not compare texts with
- * numbers. A value that looks like a number or a boolean is therefore searched for in two forms: as text, and as that
- * number or boolean. Returns no condition for an empty filter.
+ * Returns a condition that matches records in which every field of the filter has the required value. Chroma does not
+ * compare texts with numbers. A value that looks like a number or a boolean is therefore searched for in two forms: as
+ * text, and as that number or boolean. Returns no condition for an empty filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {
@@ -207,7 +207,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
   };
 
   /**
-   * Returns the records that exist among the given ids, in the server's order. `include` names the parts of a record to
+   * Returns the existing records with the given ids, in the server's order. `include` names the parts of a record to
    * return, such as `embeddings`.
    */
   const get = async (ids: readonly string[], include: readonly string[], attempt: Attempt): Promise<Stored[]> => {

@@ -26,7 +26,7 @@ import type {
   VectorStore,
 } from './vector-store.ts';
 
-/** Properties of a store that every product reports. */
+/** Properties of a store. The adapters of all products report them. */
 export interface StoreShape extends ScoredMetric {
   /** Vector length; null if the store does not report it. */
   readonly dimensions: number | null;
@@ -39,9 +39,9 @@ export interface StoreOperations<S extends StoreShape> {
   readonly shapes: RememberedShape<S>;
   /** Reason why an exact search is impossible, if that is known without a request. */
   readonly noExactSearch?: string;
-  /** Best first, in the order of the store; null if nothing can match. */
+  /** Returns hits in the order of the store, best first; null if the filter cannot match anything. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /** Name of each property that a hit may lack; passed to `unexpected` as `lacking`. */
+  /** For each property that a hit may lack, its name in error messages; passed to `unexpected` as `lacking`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
@@ -56,7 +56,7 @@ export interface StoreOperations<S extends StoreShape> {
   ): Promise<Partial<StoreDescription> & { readonly count: number; readonly isExactCount: boolean }>;
   existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
   list(from: string | null, attempt: Attempt): Promise<ListedIds>;
-  /** At most MAX_CHUNKS; ids are never empty. */
+  /** Returns at most MAX_CHUNKS chunks. The list `ids` is never empty. */
   chunks(ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]>;
   close(): void;
 }
@@ -126,9 +126,9 @@ export function rememberShape<S extends StoreShape>(service: string, ask: (attem
     /** Reads the shape again. */
     fresh,
     /**
-     * Runs a search with the cached shape. If the lengths of the query vector and the store's vectors differ, reads the
-     * shape again, because the store may have been rebuilt, and rejects the vector if the lengths still differ. Also
-     * reads the shape again after the store has rejected a search.
+     * Runs a search with the cached shape. If the query vector and the store's vectors differ in length, reads the
+     * shape again, because the store may have been rebuilt. If the lengths still differ, rejects the vector. Also reads
+     * the shape again after the store has rejected a search.
      */
     async search<Value>(vector: Float32Array, attempt: Attempt, run: (shape: S) => Promise<Value>): Promise<Value> {
       const isKnown = remembered !== undefined;

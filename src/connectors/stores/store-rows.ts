@@ -1,6 +1,6 @@
 /**
- * Converts a product's rows, which are requested in batches of bounded size, into the port's neighbors, samples and
- * known ids. Converts exceptions into the port's outcomes.
+ * Requests a product's rows in batches of bounded size. Converts the rows into the neighbors, samples and existing ids
+ * that the port returns, and exceptions into the port's outcomes.
  */
 import { createReservoir } from '../../math/stats/random.ts';
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
@@ -196,7 +196,7 @@ interface Stopwatch {
   latencyMs: number;
 }
 
-/** Parameters for every call in one method. */
+/** Parameters of all requests that one store method makes. */
 export interface Attempt {
   readonly signal: AbortSignal;
   readonly stopwatch: Stopwatch;
@@ -208,8 +208,8 @@ export interface Attempt {
 export const SCAN_PATIENCE = 30;
 
 /**
- * Runs one store method. The return value of `work` becomes `ok`; a thrown Refused becomes its outcome. Anything else
- * is rethrown: the signal's reason, or a bug.
+ * Runs one store method. The outcome is `ok` with the return value of `work`, or the outcome in a thrown Refused.
+ * Anything else is rethrown: the signal's reason, or a bug.
  */
 export async function outcomeOf<Value>(
   signal: AbortSignal,

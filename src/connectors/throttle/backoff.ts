@@ -55,8 +55,8 @@ export interface ShareClaim {
   /** Maximum number of queries in flight to the retriever, over all processes. */
   readonly concurrency: number;
   /**
-   * Concurrency that this process may use until its next renewal: the larger of its last share and its queries in
-   * flight.
+   * Concurrency that this process may use until it next renews its registration: the larger of its last share and its
+   * queries in flight.
    */
   readonly using: number;
   /** The value of `using` for each other process. */
@@ -79,7 +79,7 @@ export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   return {
     /** Maximum number of queries in flight for this process from now on; 0 if it must wait. */
     slots,
-    /** Concurrency that other processes must leave to this process until its next renewal. */
+    /** Concurrency that other processes must leave to this process until it next renews its registration. */
     counted: Math.max(slots, using),
   };
 }

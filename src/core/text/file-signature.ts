@@ -24,8 +24,8 @@ const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 export const SIGNATURE_BYTES = 64;
 
 /**
- * Returns what is wrong with a file, according to its first bytes, and how to fix it, worded to follow the file name;
- * null for UTF-8 text. UTF-16 without a byte order mark has a NUL in every other byte.
+ * Examines the first bytes of a file. Returns a phrase that follows the file name in an error message and states what
+ * is wrong and how to fix it; null for UTF-8 text. UTF-16 without a byte order mark has a NUL in every other byte.
  */
 export function signatureProblem(first: Uint8Array): string | null {
   const begin = Buffer.from(first.subarray(0, SIGNATURE_BYTES)).toString('latin1');

@@ -74,8 +74,8 @@ interface JsonLimits {
 }
 
 /**
- * Default limits. No format that recalld or a supported service uses has more than ten levels, and a full batch
- * contains a million results.
+ * Default limits, above the largest valid input: no format that recalld or a supported service uses has more than ten
+ * levels, and a full batch contains a million results, each of which is an object.
  */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 

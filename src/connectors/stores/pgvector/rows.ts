@@ -108,9 +108,10 @@ interface SampleRow {
 
 /**
  * Samples more rows than needed with TABLESAMPLE BERNOULLI, which selects each row independently and with the same
- * probability. It reads the whole table, except for vectors that are stored out of line. Returns the n rows with the
- * smallest seeded hash of their position, because truncating in table order would favor the rows inserted first. If
- * fewer than n rows were sampled, because the row estimate was too high, samples again with a higher probability.
+ * probability. The statement reads the whole table, except for vectors that are stored out of line. Returns the n rows
+ * with the smallest seeded hash of their position, because truncating in table order would favor the rows inserted
+ * first. If fewer than n rows were sampled, because the row estimate was too high, samples again with a higher
+ * probability.
  */
 export async function sampleRows(query: Query, table: Table, request: SampleRequest): Promise<SampledVectors> {
   const seed = request.seed | 0;
@@ -143,7 +144,7 @@ async function draw(
   const content = withContent && settings.content !== undefined ? quoted(settings.content) : 'null';
   const drawn = percent < 100 ? `tablesample bernoulli (${percent.toFixed(9)}) repeatable (${seed})` : '';
   const place = table.hasRowPlaces ? "tableoid::text || ',' || ctid::text" : `${id}::text`;
-  // Reads vectors only for the remaining rows.
+  // The outer query reads the vectors of the selected rows only.
   return query<SampleRow>(
     `select id::text as id, embedding::text as vector, content::text as content
      from (
@@ -187,7 +188,7 @@ interface FoundRow {
   readonly vector?: string;
 }
 
-/** Searches for all vectors with one statement, which finds the nearest rows of each. */
+/** Finds the nearest rows of each vector, with one statement for all vectors. */
 export async function searchNearest(
   query: Query,
   table: Table,
@@ -216,7 +217,7 @@ export async function searchNearest(
       : [{ name: 'content', of: quoted(settings.content), shown: content }]),
   ];
   if (request.exact) await query(withoutIndex);
-  // The outer query reads texts and vectors and computes hashes, so that this is done for the nearest rows only, not
+  // The outer query reads texts and vectors and computes hashes for the nearest rows only. The inner query would do so
   // for every compared row.
   const rows = await query<FoundRow>(
     `select position, ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}

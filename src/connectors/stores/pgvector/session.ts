@@ -245,12 +245,12 @@ async function inTransaction<Value>(
   const query: Query = async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     (await client.query<Row>(text, [...values])).rows;
   const begun = client.query(`begin read only; set local statement_timeout = ${Math.ceil(limitMs)}`);
-  // The error is thrown where it is awaited, unless `work` throws first.
+  // If `begin` fails, `await begun` throws the error, unless `work` throws first.
   begun.catch(() => undefined);
   try {
     const value = await work(query);
     await begun;
-    // Nothing was written, so the caller need not wait for the commit; the connection's next user waits for it.
+    // Nothing was written, so the caller need not wait for the commit. The next query on this connection waits for it.
     client.query('commit').catch(() => undefined);
     return value;
   } catch (error) {

@@ -46,8 +46,8 @@ interface PlanNode {
 
 /**
  * Returns the access method of the index that the planner uses for a search, such as `hnsw`; null if it uses none. Only
- * the query plan reveals the access method: an index may cover an expression or only part of the table, serve another
- * distance, or lie beneath a view.
+ * the query plan reveals the access method: an index may cover an expression or only part of the table, support only
+ * another distance, or belong to a table behind a view.
  */
 async function servingMethod(
   query: Query,

@@ -17,7 +17,7 @@ export function payloadPath(name: string): string {
     .join('.');
 }
 
-/** Returns the condition that a key has this value. */
+/** Returns a condition that matches points in which the key has this value. */
 export function equals(name: string, value: string, indexes: Indexes): Condition {
   const key = payloadPath(name);
   const text = { key, match: { value } };
@@ -31,7 +31,7 @@ export function equals(name: string, value: string, indexes: Indexes): Condition
   return oneOf(fitting({ text, integer, float, bool, any }, indexes.get(key)));
 }
 
-/** Returns the condition that a key has one of these ids, which may be stored as integers. */
+/** Returns a condition that matches points in which the key has one of these ids; ids may be stored as integers. */
 export function isAnyOf(name: string, ids: readonly string[], indexes: Indexes): Condition {
   const key = payloadPath(name);
   const text = { key, match: { any: ids } };
@@ -68,7 +68,7 @@ function oneOf(conditions: readonly Condition[]): Condition {
   return conditions.length === 1 ? only : { should: conditions };
 }
 
-/** Returns the 64-bit integers among texts. */
+/** Converts texts to 64-bit integers, and omits texts that do not represent one. */
 function integers(texts: readonly string[]): (number | bigint)[] {
   return texts.flatMap((text) => {
     if (!/^(0|-?[1-9]\d{0,18})$/.test(text)) return [];

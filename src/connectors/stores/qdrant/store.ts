@@ -40,10 +40,10 @@ const MAX_PAGES = 5000;
  * Creates the store. Nothing is sent before the first call.
  *
  * A sample takes one call for random ids and one call per batch of up to 1,000 vectors. The random ids cannot be
- * reproduced with a seed. The server samples each segment in proportion to its size, and points are assigned to default
- * shards by the hash of their ids, so no topic is preferred. User-defined shards can differ in size, and the server
- * does not compensate for this. To sample such shards, all ids are read in pages of 1,000, up to 5,000,000 in total,
- * and sampled with a seeded reservoir.
+ * reproduced with a seed. The server samples each segment in proportion to its size, and assigns points to default
+ * shards by the hash of their ids. Therefore, no topic is over-represented in a sample. User-defined shards can differ
+ * in size, and the server does not compensate for this. To sample such shards, all ids are read in pages of 1,000, up
+ * to 5,000,000 in total, and sampled with a seeded reservoir.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

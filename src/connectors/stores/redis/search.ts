@@ -108,8 +108,8 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
   };
 
   /**
-   * Returns the stored fields of some keys. Returns no vector for a key that was deleted or has expired since it was
-   * sampled.
+   * Returns the stored fields of the given keys. For a key that was deleted or has expired since it was sampled,
+   * returns no vector.
    */
   const storedAt = async (keys: readonly string[], info: IndexInfo, withContent: boolean, attempt: Attempt) => {
     const texts = withContent ? [content, version] : [];

@@ -43,8 +43,8 @@ const MAX_AT_ONCE = 200_000;
  *
  * A sample reads all element names with VRANGE (1,000 per call, up to 5,000,000 in total), chooses among them with a
  * seeded reservoir, and then calls VEMB for each chosen element. Redis versions without VRANGE return all names in one
- * call, which is made only for sets of up to 200,000 elements. A single VRANDMEMBER call with the wanted number would
- * suffice, but that command walks the graph at random from its entry point, and such a walk favors well-connected
+ * call, which is made only for sets of up to 200,000 elements. A single VRANDMEMBER call could return the required
+ * number of elements, but it walks the graph at random from its entry point, and such a walk favors well-connected
  * elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key counts as an empty
  * store, because Redis does not store empty sets.
  *
@@ -90,8 +90,8 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
   };
 
   /**
-   * Reads all names in versions without VRANGE. VRANDMEMBER does not walk the graph if more elements are requested than
-   * the set has; it then returns the whole set.
+   * Reads all names from a Redis version without VRANGE. VRANDMEMBER does not walk the graph if more elements are
+   * requested than the set has; it then returns the whole set.
    */
   const allNames = async (purpose: string, attempt: Attempt): Promise<readonly Reply[]> => {
     const [card] = await redis.send([command('VCARD', [])], purpose, attempt);

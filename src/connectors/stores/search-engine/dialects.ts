@@ -177,9 +177,9 @@ const opensearch: Dialect = {
 };
 
 /**
- * The `knn` query of the k-NN plugin. Its `k` is the number of results per graph. The filter is inside the query, so it
- * applies during the search (Lucene engine since 2.4, Faiss since 2.9); applied afterwards, it could leave fewer than k
- * results.
+ * Returns a search with the `knn` query of the k-NN plugin; `k` is the number of results per graph. The filter is part
+ * of the query, so that it applies during the search (Lucene engine since 2.4, Faiss since 2.9). A filter that applies
+ * after the search could leave fewer than k results.
  */
 export function opensearchKnn<Clause>(field: string, vector: Float32Array, k: number, filter: readonly Clause[]) {
   const filtered = filter.length === 0 ? {} : { filter: { bool: { filter } } };

@@ -118,7 +118,8 @@ function literalOf(property: Property | undefined, name: string, value: string):
 }
 
 /**
- * Validates a name for GraphQL. Values are GraphQL strings, and JSON strings are valid GraphQL strings.
+ * Validates a name for GraphQL. Values need no validation: they are inserted as JSON strings, which are valid GraphQL
+ * strings.
  *
  * @throws Refused if the string is not a valid name and could therefore be used for injection
  */
