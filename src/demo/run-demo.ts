@@ -57,7 +57,9 @@ async function continueLive(
   }
 }
 
-/** Starts users. The recalld client reports their queries, or an agent exports the spans of each turn. */
+/**
+ * Starts simulated users. The recalld client reports the users' queries, or an agent exports the spans of each turn.
+ */
 function startUsers(
   url: string,
   ragUrl: string,

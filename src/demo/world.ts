@@ -124,7 +124,7 @@ export async function withWorld<T>(
         clock.set(new Date(until.getTime() + GRADED_MS));
         await daemon.run('judge-live-traffic');
         await addHumanJudgments(daemon, clock.now());
-        // The second run only measures again, so that the results include the human judgments.
+        // The second run repeats the measurement, so that the results include the human judgments.
         await daemon.run('judge-live-traffic');
       }
       await evaluateHour();
@@ -139,7 +139,7 @@ export async function withWorld<T>(
       async catchUp() {
         while (hourAt(hours + 1).getTime() + WINDOW_CLOSED_MS <= systemClock.now().getTime()) await passHour();
         await ingest(hourAt(hours), systemClock.now());
-        // A real daemon repeats these probes before their results become too old to show.
+        // Like a real daemon, repeats these probes before their results become too old to show.
         await daemon.run('probe-stores', 'probe-embedders', 'measure-ann-recall');
         await evaluateHour();
       },

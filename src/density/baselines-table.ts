@@ -33,7 +33,7 @@ export interface RetainedQuery {
   readonly session: string;
   readonly score: number;
   readonly surprise: number;
-  /** Ids and cosines of the chunks that were nearest when the baseline was built. */
+  /** Ids and cosines of the chunks that were nearest to the query when the baseline was built. */
   readonly nearest: readonly (readonly [string, number])[];
   readonly vector: Float32Array;
   /** Numbers of sessions of a reference query (see `ReferenceQueries`); null for other roles. */

@@ -10,7 +10,7 @@ import { measureWindow } from './rules/measure-window.ts';
 import type { VectorisedQueries } from './rules/query-score.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from './rules/store-snapshot.ts';
 
-/** Fixed random seed for clustering, so that equal vectors produce equal clusters. */
+/** Fixed random seed, so that clustering the same vectors again produces the same clusters. */
 const CLUSTER_SEED = 1;
 
 export const densityTasks = {

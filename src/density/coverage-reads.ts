@@ -33,7 +33,10 @@ type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; 
 /** Number of rows per batch. A vector of 1,536 numbers takes 6 kB. */
 const BATCH_ROWS = 1_000;
 
-/** Earliest possible day of receipt. Both tables have a condition on it, because each table has its own partitions. */
+/**
+ * Earliest possible day of receipt. Queries compare `received_on` of both tables with this day, because each table has
+ * its own partitions.
+ */
 const firstDay = firstDayOf('$2');
 
 /** Shared conditions. Callers add conditions on `query_coverage`; a query may have no row there. */

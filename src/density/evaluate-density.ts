@@ -137,7 +137,7 @@ const LATE_SAMPLES_MS = DAY_MS;
 const WRITING_MS = MINUTE_MS;
 
 /**
- * Measures the next window that is due to close. Writes nothing; equal samples produce equal measurements.
+ * Measures the next window that is due to close. Writes nothing. The same samples always produce the same measurement.
  *
  * @returns null if no window is due, or if the queries of the window are still being measured
  */
@@ -205,8 +205,8 @@ async function measureWindow(
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
 ) {
-  // A query that is scored while the traffic is being read below counts as late, so the next search for late queries
-  // starts at this time.
+  // A query that is scored after this time, while the traffic is being read below, counts as late. The next search for
+  // late queries therefore starts at this time.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores, meanExcess } = baseline;

@@ -246,7 +246,7 @@ function retainedReference({ queries, surprises, counts }: Baseline['reference']
   return queries.flatMap(({ id, session }, i) => {
     const place = places.get(id);
     if (place === undefined) return [];
-    // Only the vector of a reference query is searched, not its chunks.
+    // Live queries are compared only with the vectors of reference queries, so the chunks are not stored.
     return retainedQuery(traffic, place, session, surprises[i] ?? 0).map((query) => ({
       ...query,
       nearest: [],

@@ -36,8 +36,8 @@ const SEED = 1;
 type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
 /**
- * Returns `fields`, the combined fingerprint of the index and the embedder as last probed, and `key`, a short key
- * derived from `fields`.
+ * Returns the combined fingerprint of the index and the embedder, as `fields`, and a hash of these fields, as `key`.
+ * The fingerprint comes from the latest probes.
  */
 export async function currentFingerprint({ db }: Context, { pipeline }: DensityPlan) {
   const fingerprints = (await db.live.deployments.fingerprints()).filter((one) => one.pipeline === pipeline);

@@ -217,7 +217,8 @@ interface SurprisedQueries {
 
 /**
  * Computes by how much the surprise of each query exceeds that of the most similar reference queries. Each half of the
- * reference is compared with the other half, and the current queries are compared with both halves in turn.
+ * reference queries is compared with the other half. The current queries are compared with each half, and the two
+ * values of a query are averaged.
  */
 async function excessSurprises(
   reference: SurprisedQueries,

@@ -73,11 +73,11 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
 
 /**
  * Hashed TF-IDF, which matches words and parts of words, but not synonyms. The weight of a feature is (1 + ln tf) x
- * (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed form. Its dimension and sign come from a seeded hash
- * (Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009), so that collisions cancel on
- * average and the dot product of two vectors estimates their cosine in the full feature space. Features that are not in
- * the corpus count as the rarest, so a query about another topic gets a low similarity. Vectors computed with different
- * seeds cannot be compared.
+ * (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed form. The dimension and the sign of a feature come from a
+ * seeded hash (Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009). Collisions
+ * therefore cancel on average, and the dot product of two vectors estimates their cosine in the full feature space.
+ * Features that are not in the corpus count as the rarest, so a query about another topic gets a low similarity.
+ * Vectors computed with different seeds cannot be compared.
  *
  * `dimensions` must be at least 1; `seed` must be an integer.
  */

@@ -157,10 +157,11 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   const server = Fastify({ logger: false });
 
   /**
-   * Results by the stored documents and the embedder: golden queries repeat, and a search takes milliseconds.
+   * Cached results, keyed by the condition that determines the stored documents and the embedder. The cache saves time,
+   * because golden queries repeat and each search takes milliseconds.
    */
   const caches = new Map<string, Map<string, Promise<readonly FoundDocument[]>>>();
-  /** Null while the documents change. */
+  /** Null while documents are being added or removed. */
   let cache: Map<string, Promise<readonly FoundDocument[]>> | null = new Map();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
     const own = cache;
@@ -170,7 +171,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     if (own.size >= MAX_CACHED) own.clear();
     own.set(key, found);
     const forget = () => void own.delete(key);
-    // Neither failed searches are cached, nor those that ended after a change of the documents began.
+    // A search stays in the cache only if it succeeded, and ended before the documents began to change.
     found.then(() => cache !== own && forget(), forget);
     return found;
   };

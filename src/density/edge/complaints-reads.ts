@@ -44,7 +44,7 @@ export function readComplaintsInTime(context: Context, name: string, days: numbe
   return readComplaints(context, pipeline, days, why, AbortSignal.timeout(TIMEOUT_MS));
 }
 
-/** Queries of the topic, each with the liked documents that it did not return. */
+/** Queries of the topic, each with the liked documents that its results lacked. */
 function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
   return shown
     .flatMap(({ text, tags, topK, documentIds }): MissedQuestion[] => {

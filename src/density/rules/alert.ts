@@ -95,7 +95,10 @@ export interface AlertStep {
   readonly state: AlertState;
   readonly event: AlertEvent | null;
   readonly status: AlertStatus;
-  /** E-value relative to the threshold; finite. At 1 or more, the alert fires once the density confirms it. */
+  /**
+   * E-value relative to the threshold; finite. At 1 or more, the alert fires once the density is confirmed to be below
+   * the density threshold.
+   */
   readonly evidenceRatio: number;
 }
 
@@ -132,8 +135,9 @@ export function newAlert({ detector }: AlertPolicy, nowMs: number): AlertState {
  * Tests one closed window. Windows must come in order, each exactly once, including windows without sessions.
  *
  * The alert fires if the e-value reaches its threshold and the 95 % upper bound of the density is below the density
- * threshold. That density is measured since coverage probably dropped (see `sizeOfDrop`). A day without tests follows, so that a drop that has been fixed does not fire again; then the test starts
- * over. A recovery (see `resolution`) closes an open incident and, if tests are suspended, resumes them.
+ * threshold. The density covers the period since coverage probably dropped (see `sizeOfDrop`). After an alert, no tests
+ * run for a day, so that the alert does not fire again for a drop that has been fixed; then the test starts over. A
+ * recovery (see `resolution`) closes an open incident and, if tests are suspended, resumes them.
  *
  * @param scores one score per session in the window, from `detectorScores`
  * @param history totals of the windows in the last 7 days, in order; the closed window is last
@@ -201,9 +205,10 @@ export function stepAlert(
 }
 
 /**
- * Density since coverage probably dropped. Of all periods that end now and have at least 200 sessions, this is the one
- * in which the surprises exceed the null mean by the largest sum, as in a CUSUM chart (Page, 1954). Windows before the
- * drop would hide its size. If there are fewer than 200 sessions, the density of all of them.
+ * Density of the period since coverage probably dropped. To find this period, compares all periods that end now and
+ * have at least 200 sessions, and chooses the one with the largest sum of differences between the surprises and the
+ * null mean, as in a CUSUM chart (Page, 1954). Windows before the drop would make it look smaller. If there are fewer
+ * than 200 sessions, uses all of them.
  *
  * @param fromMs start of the longest period
  */
@@ -250,9 +255,9 @@ function resolution(
     }
   }
   // A small site may have too few sessions in a day. In that case, the period is extended to earlier windows, at most
-  // back to the alert. The lower bound is not compared with the threshold, because a healthy small site would rarely
-  // exceed it: 1,200 sessions per day determine a density to within 5 %, and a ticket's threshold is 3 % below the
-  // healthy value.
+  // back to the alert. The lower bound of the density is not compared with the threshold, because even at a healthy
+  // small site the bound would rarely exceed the threshold: 1,200 sessions per day determine a density to within 5 %,
+  // and a ticket's threshold is 3 % below the healthy value.
   for (const size of sizes(MIN_RESOLVE_MS, MAX_POOL_MS, CONFIDENCE)) {
     if (size.sessions < MIN_SESSIONS) continue;
     if (size.density > densityThreshold && size.low > raisedHigh) return { kind: 'resolved', size };

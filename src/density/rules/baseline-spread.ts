@@ -106,8 +106,8 @@ export function regionCount(baselineQueries: number): number {
 }
 
 /**
- * Finds the regions of baseline queries by spherical k-means of their vectors. If there are more than 20,000 rows, fits
- * every n-th row. Equal rows and seeds produce equal regions.
+ * Finds the regions of baseline queries by spherical k-means of their vectors. If there are more than 20,000 rows, the
+ * centroids are fitted to every n-th row only. The same rows and seed always produce the same regions.
  *
  * @param count number of regions; `regionCount` by default
  */

@@ -46,8 +46,8 @@ export function isInTail(ranks: TiedRanks): boolean {
 }
 
 /**
- * Builds the baseline of a period. If the period is at least two weeks long, only its last whole weeks count. Equal
- * queries and settings produce equal baselines, whatever the order of the queries.
+ * Builds the baseline of a period. If the period is at least two weeks long, only its last whole weeks count. The same
+ * queries and settings always produce the same baseline, regardless of the order of the queries.
  *
  * @param vectors matrix whose rows the queries refer to
  * @returns `insufficient_data` if the period has no queries, or if all its queries are in even blocks of eight hours,
@@ -179,8 +179,8 @@ export function baselineGrade(days: number, sessions: number, pageNeeds: Baselin
 const MAX_REFERENCE = 2_000;
 
 /**
- * Chooses random baseline queries as reference queries. Counts each session once per distinct vector. If users repeat
- * queries, a reference therefore represents nearly all of them.
+ * Chooses random baseline queries as reference queries. Counts each session once per distinct vector. If users often
+ * repeat queries, the chosen vectors therefore represent nearly all queries.
  */
 function chooseReference(
   queries: readonly (MeasuredQuery & { readonly region: number })[],
@@ -217,7 +217,7 @@ function chooseReference(
   const own = rows.map(({ index }) => queries[index] as (typeof queries)[number]);
   const half = (side: number): Uint32Array => Uint32Array.from(rows, ({ counts }) => counts[side] ?? 0);
   return {
-    /** One of the queries with the vector of each row. */
+    /** For each row, one of the queries that have its vector. */
     queries: own.map(({ id, row, score }, i) => ({ id, row: row ?? 0, score, session: rows[i]?.session ?? '' })),
     vectors: selectRows(
       vectors,

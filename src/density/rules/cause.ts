@@ -29,8 +29,8 @@ export interface CauseReading {
  *
  * Unchanged traffic means lost content, unless golden scores are unchanged and no chunk is known to be missing. In that
  * case the store works as before, and the poorly covered queries are probably new, but too similar to earlier queries
- * to be detected by the traffic test. This is also a content gap, with low confidence. Changed traffic at steady
- * density is a change of the topic mix.
+ * to be detected by the traffic test. The cause is then also a content gap, with low confidence. Changed traffic at
+ * steady density is a change of the topic mix.
  */
 export function readCause(signs: {
   /** True if the upper bound of the density is below the density threshold. */

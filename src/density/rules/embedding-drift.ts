@@ -78,8 +78,8 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
 }
 
 /**
- * Selects uniformly at random, for each permutation, which n of the n + m pooled rows act as x. Equal seeds produce
- * equal selections.
+ * Selects uniformly at random, for each permutation, which n of the n + m pooled rows act as x. The same seed always
+ * produces the same selections.
  */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);
@@ -152,7 +152,7 @@ const MAX_PAIRED_ROWS = 2000;
 const PERMUTATIONS = 199;
 
 /**
- * Compares two samples of vectors. Equal rows and seeds produce equal results.
+ * Compares two samples of vectors. The same rows and seed always produce the same result.
  *
  * @param reference at least two nonzero rows
  * @param current at least two nonzero rows
@@ -183,7 +183,7 @@ export function compareEmbeddings(
     energyDistance: energyDistance(distances),
     /** Shift of the centroid, computed from all rows. */
     centroid: centroidShift(reference, current),
-    /** Number of rows of each sample in the statistics over all pairs. */
+    /** Number of rows of each sample that the statistics over all pairs use. */
     sampled: { reference: x.rows, current: y.rows },
   };
 }

@@ -16,8 +16,8 @@ const PARTS = 4;
 const STARTS = 2;
 const ITERATIONS = 20;
 /**
- * Two parts share a subject if the similarity between them is at least this fraction of the similarity within them. The
- * mean similarity of all pairs of queries is first subtracted from both.
+ * Two parts share a subject if the similarity between them is at least this fraction of the similarity within them.
+ * Before the comparison, the mean similarity of all pairs of queries is subtracted from both values.
  */
 const MIN_SIMILARITY = 0.5;
 /**
@@ -28,8 +28,8 @@ const MIN_TIGHT = 0.05;
 /** A cluster is a topic only if at least this fraction of its queries share one subject. */
 const MIN_SHARE = 2 / 3;
 /**
- * Minimum mean silhouette at which the parts are separate subjects. If it is lower, all queries are far from each
- * other, as with sparse vectors.
+ * Minimum mean silhouette at which the parts are separate subjects. A lower value means that all queries are far from
+ * each other, as with sparse vectors.
  */
 const APART = 0.25;
 
@@ -39,10 +39,11 @@ export type Subjects = 'one' | 'several' | 'unclear';
 /**
  * Tests whether the queries share one subject, for vectors of any model. Splits them into four parts by spherical
  * k-means. Two parts share a subject if the mean cosine between their queries is at least half of the mean cosine
- * within the parts; the mean cosine of all pairs of queries is first subtracted from both. Parts that are linked
- * through other parts also share a subject. If two thirds of the queries are in such parts, they share one subject.
- * Otherwise they have several subjects if the mean silhouette of the parts is at least 0.25 (Rousseeuw 1987; the
- * distance is 1 - mean cosine, and a part that consists of one vector has silhouette 0).
+ * within the parts; before the comparison, the mean cosine of all pairs of queries is subtracted from both values.
+ * Parts that are linked through other parts also share a subject. If the largest group of linked parts contains two
+ * thirds of the queries, the queries share one subject. Otherwise, the queries have several subjects if the mean
+ * silhouette of the parts is at least 0.25 (Rousseeuw 1987; the distance is 1 - mean cosine, and a part that consists
+ * of one vector has silhouette 0).
  *
  * @param members queries of one cluster
  * @param sample vectors drawn from all queries, used to estimate the mean similarity of two queries

@@ -57,7 +57,7 @@ export function expectedSurprises(
 export interface ReferenceQueries {
   readonly vectors: Matrix;
   readonly surprises: Float64Array;
-  /** For each half of the baseline, the number of sessions that asked the query of each row. */
+  /** Two lists, one per half of the baseline: the number of sessions with the query of each row. */
   readonly counts: readonly [Uint32Array, Uint32Array];
 }
 

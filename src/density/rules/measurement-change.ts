@@ -48,11 +48,11 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return dotProduct(a, b) / lengths;
 }
 
-/** Comparison of the searches for the same queries before and after a change. */
+/** Result of comparing two searches for the same queries, one before and one after a change. */
 export type Replay = ReturnType<typeof searchCanary>;
 
 /**
- * Compares two searches for the same queries: the k nearest chunks and the score of each query.
+ * Compares the results of the same queries before and after a change: each query's k nearest chunks, and its score.
  *
  * @param k number of requested chunks, >= 1
  * @throws RangeError if there are no searches

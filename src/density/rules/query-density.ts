@@ -138,8 +138,8 @@ export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
 
 /**
  * Confidence intervals of an uncovered share and of its excess over the baseline. The intervals are Wilson intervals
- * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, with about the same error as a
- * share of N sessions.
+ * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, and its error is about that of
+ * a share estimated from N sessions.
  *
  * @param sessions n, >= 1
  * @param baselineSessions N; infinity when uncovered shares relative to the same baseline are compared, because the
@@ -182,10 +182,10 @@ export const DENSITY_THRESHOLD = 0.97;
  * the coverage of the reference queries. D0 is slightly above 1, because the mean surprise of ranks among few queries
  * is below 0.99.
  *
- * e = sum share^2 / N over the score lists of the percentiles. e is the error of percentiles estimated from N reference
- * queries: the mean surprise is a linear rank statistic, to whose variance both samples contribute equally (Hajek
- * 1968). Valid for a single test of a window; monitoring many windows requires the e-detector. Assumes that reference
- * queries are independent.
+ * e is the sum of share^2 / N over the score lists in `baseline`; a list has N scores and ranks this share of the
+ * traffic. e is the error of percentiles that are estimated from N reference queries: the mean surprise is a linear
+ * rank statistic, to whose variance both samples contribute equally (Hajek 1968). Valid for a single test of a window;
+ * monitoring many windows requires the e-detector. Assumes that reference queries are independent.
  *
  * @param alpha in (0, 0.5]
  * @param baseline the score lists among which the scores of the window are ranked
@@ -237,9 +237,9 @@ const MIN_CHANGES = 5;
  * Density of replayed baseline queries. Each query is compared with itself: if the store did not change, the density is
  * exactly 1, regardless of the traffic, and a loss becomes visible as soon as an affected query is replayed. The
  * interval is for the mean change over all queries that the baseline sample represents. With fewer than five changed
- * queries, nearly all values are 0, which would make the interval too narrow. The interval is then at least as wide as
- * Wilson's interval for the share of changed queries after both bounds of that interval are multiplied by the maximum
- * surprise.
+ * queries, nearly all values are 0, which would make the interval too narrow. In that case, the bounds of the mean
+ * change are at least as far from 0 as the maximum surprise times an upper Wilson limit: the limit of the share of
+ * queries whose surprise rose for the upper bound, and of the share whose surprise fell for the lower bound.
  *
  * @param pairs score pairs of queries from different sessions, sampled at random from the baseline
  * @param scores all scores of the baseline, among which both scores of a pair are ranked
