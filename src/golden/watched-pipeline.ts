@@ -24,7 +24,10 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly shadows: readonly Shadow[];
   /** Name of the pipeline that this pipeline shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;
-  /** Fingerprints from the config alone. If absent, the fingerprints that the components report are used. */
+  /**
+   * Fingerprints that are computed only from the config. If absent, the fingerprints that the components report are
+   * used.
+   */
   readonly fingerprints?: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -41,7 +44,7 @@ export interface Shadow {
   readonly limits: { readonly concurrency: number; readonly maxPerSecond: number };
   /** Cost per call in US dollars. */
   readonly costPerCall: number;
-  /** nDCG difference that the comparison is planned to detect. */
+  /** Smallest nDCG difference that the comparison should be able to detect. */
   readonly difference: number;
   /** Separator after the document id in chunk ids of both retrievers; if null, ids are compared unchanged. */
   readonly chunkSeparator: string | null;

@@ -31,7 +31,7 @@ export async function gradeEpisodes(
 ): Promise<void> {
   const { episodes } = context.db.judging;
   const { pipeline, depth: k } = plan;
-  // Opened only when the first episode is graded, because most pipelines have no episodes.
+  // The rate limiter is opened only when the first episode is graded, because most pipelines have no episodes.
   let throttle: Throttle | null = null;
   const retriever: Retriever = {
     async retrieve(request, asked) {

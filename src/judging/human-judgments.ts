@@ -17,7 +17,9 @@ export interface Grader {
   readonly person: string;
 }
 
-/** `g`: a given judgment; `j`: its query, if it was selected with that document. */
+/**
+ * Joins each new judgment `g` with its query `j`, if the query was selected for judging and has the judged document.
+ */
 const givenOf = (columns: string): string => `
   unnest(${columns}) with ordinality as g (query_id, document_id, grade, place)
   join judged_queries j on j.pipeline = $1::text and j.query_id = g.query_id

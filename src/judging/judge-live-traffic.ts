@@ -60,8 +60,8 @@ export async function judgePipeline(
  */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /**
- * Minimum time between rounds. This is less than the hour between scheduled jobs, because a job that starts on time may
- * follow one that started late.
+ * Minimum time between rounds. Jobs are scheduled hourly, but the minimum is shorter than an hour, because a job that
+ * starts on time may follow one that started late.
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
 /**

@@ -133,7 +133,7 @@ export function recordedAgreement(
   return { kappa, low: ciLow ?? kappa, high: ciHigh ?? kappa, pairs, sessions: Number(details['sessions']) };
 }
 
-/** Rounds the end of a window down to a whole minute, so that a retry replaces its first attempt. */
+/** Rounds the end of a window down to a whole minute, so that a retry replaces the measurement of the first attempt. */
 function sameMinute(outcome: MeasurementOutcome): MeasurementOutcome {
   const minute = Math.floor(outcome.windowEnd.getTime() / MINUTE_MS) * MINUTE_MS;
   return { ...outcome, windowEnd: new Date(Math.max(outcome.windowStart.getTime(), minute)) };

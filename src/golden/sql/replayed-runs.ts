@@ -14,7 +14,7 @@ export interface ReplayedRun
   readonly labels: RunLabels;
   /** Scores over all queries, for the requested measures. */
   readonly scores: readonly SegmentScore[];
-  /** Comparison with its baseline, over all queries; null if there was no baseline. */
+  /** Comparison of the run with its baseline, over all queries; null if there was no baseline. */
   readonly comparison: StoredComparison | null;
   readonly returned: ForbiddenResults['confirmed'];
 }
@@ -25,7 +25,7 @@ export interface ReplayRequest {
   /** Selects runs that ended at or after `from` and before `until`. */
   readonly from: Date;
   readonly until: Date;
-  /** Number of completed runs before `from` that are yielded first. */
+  /** Maximum number of completed runs from before `from` that are also yielded. */
   readonly earlier: number;
   /** Names of the measures, without cutoffs. */
   readonly scored: readonly string[];

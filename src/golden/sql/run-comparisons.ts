@@ -105,9 +105,9 @@ export async function readComparedWithBaseline(
 }
 
 /**
- * Selects the accepted differences from a baseline. Each day, or each index generation, contributes the difference of
- * its last clean run, unless that difference was a clear regression. Excludes the day or generation that has not ended
- * yet, and the generation of the baseline itself.
+ * Selects the accepted differences from a baseline. For each day, or each index generation, selects the difference
+ * between the baseline and the last clean run, unless this difference was a clear regression. Excludes the day or
+ * generation that has not ended yet, and the generation of the baseline itself.
  */
 const acceptedSql = (periods: string): string => `
   with periods as (${periods}), last_runs as (

@@ -60,7 +60,7 @@ const checkTypes = {
   smallestDetectableDrop: 'double precision',
 } as const;
 
-/** Stores the end of a run within the caller's transaction. Returns false if the run had already ended. */
+/** Stores the outcome of a run within the caller's transaction. Returns false if the run had already ended. */
 export async function finishRun(client: pg.PoolClient, runId: string, end: RunEnd): Promise<boolean> {
   const { rowCount } = await client.query(
     `update golden_runs
@@ -141,7 +141,7 @@ async function insertChecks(client: pg.PoolClient, runId: string, checks: readon
   await insertRows(client, 'golden_run_checks', checkTypes, rows);
 }
 
-/** Columns of a score `s`, as the fields of SegmentScore. */
+/** Selects the columns of a score `s` under the field names of SegmentScore. */
 export const scoreColumns = `s.segment, s.measure, s.k, s.mean, s.n, s.ci_low as "ciLow", s.ci_high as "ciHigh", s.ci_method as "ciMethod"`;
 
 export async function readScores(db: pg.Pool, runId: string): Promise<readonly SegmentScore[]> {
@@ -213,7 +213,7 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
 /**
  * Reads the results of all queries of a run, or of one query, in order of arrival. Lists are read as JSON, which can be
  * parsed many times faster than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes
- * faster. All scores are finite, because they were received as JSON, which has no other numbers.
+ * faster. All scores are finite, because they were received as JSON, which cannot represent NaN or infinity.
  */
 export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
   const rows = await queryRows<

@@ -11,7 +11,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 const EXACT_RANK = 9;
 
 /**
- * Usual length of a line in bytes, and maximum number of rows for which memory is allocated at first. The arrays grow
+ * Usual length of a line in bytes, and maximum number of rows for which the arrays initially have room. The arrays grow
  * if needed.
  */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
@@ -31,8 +31,8 @@ export interface FoundResult {
   hash: number;
   rank: number;
   /**
-   * The score is the only element of an array, because V8 would allocate an object for a double that is passed between
-   * functions.
+   * An array with the score as its only element: if functions passed the score as a plain number, V8 would allocate an
+   * object for each one.
    */
   readonly score: Float64Array;
 }
@@ -118,7 +118,7 @@ export class DocumentRows {
     this.hashes = new Int32Array(room);
   }
 
-  /** Removes all rows, and returns their blocks, which are no longer read. */
+  /** Removes all rows, and returns their blocks; this object no longer reads them. */
   clear(): readonly Block[] {
     this.queries.clear();
     this.count = 0;
@@ -243,7 +243,10 @@ export class DocumentRows {
     return aLength - bLength;
   }
 
-  /** First compares the bytes with the query id of the previous line, so that most lines need no string. */
+  /**
+   * First compares the bytes with the query id of the previous line, so that most query ids need not be decoded to a
+   * string.
+   */
   private queryAt(block: Block, start: number, end: number): QueryRows {
     if (this.last !== undefined && this.isOfLastQuery(block, start, end)) return this.last;
     const { bytes } = block;
@@ -313,8 +316,8 @@ export class DocumentSet {
   private hashes = new Int32Array(256);
   private count = 0;
   /**
-   * `stamp` plus the number of a document, in each used slot. Slots that were written before the last call of `empty`
-   * count as free.
+   * Each used slot contains `stamp` plus the number of a document. Slots that were written before the last call of
+   * `empty` count as free.
    */
   private slots = new Int32Array(512);
   private stamp = 1;

@@ -144,8 +144,9 @@ export class ResultTable {
       /** Number of results that have the same score as the previous result but a different document. */
       scoreTies,
       /**
-       * `ranksAgree` is the number of pairs of adjacent results, sorted by score, whose scores differ and whose ranks
-       * are in the same order. `ranksDisagree` is the number of such pairs whose ranks are in the reverse order.
+       * Counts pairs of adjacent results with different scores, after sorting by score. `ranksAgree` counts the pairs
+       * in which the result with the higher score has the better rank, `ranksDisagree` those in which it has the worse
+       * rank.
        */
       ranksAgree,
       ranksDisagree,
@@ -202,8 +203,8 @@ export class ResultTable {
   }
 
   /**
-   * Tries an insertion sort. If it takes more than `maxMoves` moves per row on average, returns false and leaves the
-   * rows partly sorted.
+   * Tries an insertion sort. If the sort takes more than `maxMoves` moves per row on average, returns false and leaves
+   * the rows partly sorted.
    */
   private moveToPlaces(rows: Int32Array, maxMoves: number): boolean {
     let moves = 0;

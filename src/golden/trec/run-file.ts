@@ -59,8 +59,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // The caller derives the number of lines that `goOn` added from the growth of this length. The length drops to 0 when
-  // a batch ends, but never during a call of `goOn`.
+  // The growth of this length during a call of `goOn` tells the caller how many lines the call added. The length drops
+  // to 0 when a batch ends, but never during a call of `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;
@@ -170,7 +170,7 @@ function cellsOf(block: Block, { starts, ends, count }: ColumnScanner): string[]
   return Array.from({ length: Math.min(count, MAX_COLUMNS) }, (_, i) => block.slice(starts[i] ?? 0, ends[i] ?? 0));
 }
 
-/** Trims spaces around columns. Only columns that are separated by tabs can have such spaces. */
+/** Trims spaces around columns. Only columns that are separated by tabs can be padded with spaces. */
 function trim(bytes: Uint8Array, { starts, ends, count }: ColumnScanner): void {
   for (let i = 0; i < count; i++) {
     while ((starts[i] ?? 0) < (ends[i] ?? 0) && bytes[starts[i] ?? 0] === SPACE) starts[i] = (starts[i] ?? 0) + 1;

@@ -9,7 +9,10 @@ export interface RunLayout {
   readonly document: number;
   /** Index of the rank column; null if there is none. */
   readonly rank: number | null;
-  /** Index of the score column; null if there is none. The score of a result is then its negated rank. */
+  /**
+   * Index of the score column; null if there is none. Without a score column, the score of a result is its negated
+   * rank.
+   */
   readonly score: number | null;
   /** Number of the header line, from 1; null if there is none. */
   readonly headerLine: number | null;
@@ -163,7 +166,10 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
-/** Rejects files in which an id may contain a space: the last of six columns may then be the score, not the tag. */
+/**
+ * Rejects files in which a document id may contain a space, so that the last of six columns may be the score and not
+ * the tag.
+ */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);

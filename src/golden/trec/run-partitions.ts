@@ -1,4 +1,4 @@
-/** Compactly stores the results of a run whose lines are in any order, and passes them on query by query. */
+/** Compactly stores the results of a run whose lines are in any order, and passes them to a handler query by query. */
 import { Block } from './blocks.ts';
 import {
   enlarged,
@@ -29,7 +29,7 @@ const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
  */
 export class RunPartitions {
   private readonly queries = new QueryNumbers();
-  /** By query number: 1 for queries with judgments. */
+  /** Indexed by query number: 1 for a query with judgments, otherwise 0. */
   private isJudged = new Uint8Array(1024);
   private readonly partitions: Partition[];
   private readonly isJudgedQuery: (queryId: string) => boolean;
@@ -65,7 +65,7 @@ export class RunPartitions {
   }
 
   /**
-   * Adds the lines from `start` on that have the usual form; see `readUsualResult`.
+   * Adds lines, beginning at `start`, up to the first line that does not have the usual form; see `readUsualResult`.
    *
    * @returns the start of the first line that has another form
    */

@@ -54,12 +54,15 @@ export interface EvaluationCounts {
   readonly scoreTies: number;
 }
 
-/** Difference that is reported if a run returns judged documents, but never for a query for which they are judged. */
+/**
+ * Difference that is reported if the run returns judged documents, but always for queries other than those for which
+ * they are judged.
+ */
 export const OTHER_QUERY = 'query';
 
 /** Explains why no result of a run is judged. */
 export interface RunMismatch extends IdDifference {
-  /** The kind of id that never matches between judgments and run. */
+  /** `query` if the judgments and the run share no query id, otherwise `document`. */
   readonly ids: 'query' | 'document';
 }
 
@@ -69,8 +72,8 @@ export interface TrecScores {
   /** Likely cause of a mismatch; null if at least one judged document is found, or if no document is judged. */
   readonly mismatch: RunMismatch | null;
   /**
-   * Numbers of pairs of neighbors in score order whose ranks are in the same order (`agree`) or in reverse order
-   * (`disagree`).
+   * Numbers of pairs of adjacent results in score order: pairs in which the higher score has the better rank (`agree`),
+   * and pairs in which it has the worse rank (`disagree`).
    */
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query; null if no document is repeated. */
@@ -237,7 +240,7 @@ function noScores({ ids, places }: JudgedQueries, path: string, { keys }: Scorin
     ranksAgree: 0,
     ranksDisagree: 0,
     repeat: null as TrecScores['repeat'],
-    /** Examples of document ids of judged queries in the run; collected until a judged document is found. */
+    /** Examples of judged document ids; collected until a judged document is found in the results. */
     judgedIds: new Set<string>(),
     returnedIds: new Set<string>(),
   };

@@ -97,7 +97,7 @@ export async function updateIncident(
     return null;
   }
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
-  // A probe cannot explain an isolation violation, and its notification must not wait for a slow store.
+  // Probes cannot explain an isolation violation, whose notification must not wait for a slow store.
   const isProbed = open === null && alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
   const problems = isProbed ? await probeParts(pipeline, signal) : [];
   const at = clock.now();

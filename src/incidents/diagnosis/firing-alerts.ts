@@ -94,7 +94,8 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 /**
  * Returns a headline and a text for a density alert. Both state the share of poorly covered traffic, because the
  * statistic of the check does not show this share. Returns an empty object if the share is no higher than in the
- * baseline, because coverage recovered or dropped in only one region of the embedding space.
+ * baseline: the alert then fires although coverage has recovered, or because coverage dropped in only one region of the
+ * embedding space.
  */
 function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
   const share = measurements.find((one) => one.measure === 'query_uncovered_ratio' && one.segment === ALL_SEGMENT)

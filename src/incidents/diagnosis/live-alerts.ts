@@ -1,6 +1,6 @@
 /**
- * Firing alerts on live traffic, and on measures that recalld monitors for changes because they have no check. The
- * conditions are those of the alert rules.
+ * Firing alerts on live traffic, and on measures that recalld monitors for changes because they have no check. These
+ * alerts fire under the same conditions as the alert rules.
  */
 
 import { capitalized, decimal, formatValue, percentage } from '../../core/format.ts';

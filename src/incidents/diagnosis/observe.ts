@@ -90,7 +90,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 
 /**
  * Signs that are not based on a sample, such as counts, embeddings of fixed texts, and grades of fixed pairs of a query
- * and a document. Any other sign that is healthy is evidence only for its sample.
+ * and a document. A healthy state of any other sign is evidence only about its sample.
  */
 const unsampled: ReadonlySet<string> = new Set<SignName>([
   'live_relevance',

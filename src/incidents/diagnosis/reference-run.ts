@@ -1,4 +1,7 @@
-/** Finds the golden runs of a diagnosis: the run that shows the fault, the last good run, and the runs around both. */
+/**
+ * Finds the golden runs for a diagnosis: the run that shows the fault, the last good run, and the runs between and
+ * before these two.
+ */
 
 import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';

@@ -142,7 +142,7 @@ export async function explainAll(
   return explained;
 }
 
-/** Maximum time that a page waits. */
+/** Maximum time that a page waits for explanations. */
 const PAGE_LIMIT_MS = 60_000;
 
 export type ExplainedRun = Awaited<ReturnType<typeof explainRun>>;
@@ -231,7 +231,7 @@ export interface ExplainRequest {
   readonly run?: string | undefined;
   readonly queryId?: string | undefined;
   readonly document?: string | undefined;
-  /** Maximum number of queries of a run. */
+  /** Maximum number of queries of the run that are explained. */
   readonly limit: number;
 }
 

@@ -28,11 +28,11 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);
-    // The holder's name is unique, so that the removal of one limiter does not remove its successor.
+    // The holder name is unique, so that closing one limiter does not remove the next limiter of the same pipeline.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-    // Every waiting caller receives the rejection. Without this handler, the rejection would also be unhandled, which
-    // ends the process.
+    // Every waiting caller receives the rejection of this promise. Without a handler here, the rejection might also be
+    // reported as unhandled, which ends the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, freed: new EventEmitter().setMaxListeners(0) };
     open.set(pipeline.name, turns);

@@ -38,7 +38,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
-  // Collects the chunks of both stages, because the measure pools all checks of a day.
+  // Collects the chunks of both sampling stages, because the measure combines all checks of a day.
   const documents: ProbedDocument[] = [];
   const check = async (n: number) => {
     const chunks = await drawChunks(run, n, seed);

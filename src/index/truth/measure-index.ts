@@ -37,7 +37,7 @@ export const indexMeasureNames: readonly string[] = [
   INDEX_LAG,
 ];
 
-/** Measures that pool the last day, regardless of the round interval. */
+/** Measures that are computed over the last day, regardless of the interval between rounds. */
 export const dailyIndexMeasures: ReadonlySet<string> = new Set([
   ...findingKinds.flatMap((kind) => (shareOfKind[kind].ofDay ? [shareOfKind[kind].measure] : [])),
   INDEX_LAG_MEDIAN,

@@ -19,9 +19,7 @@ export function createThrottledStore(context: Context, { pipeline, callsPerSecon
   const rateLimit = createSharedRate(context, `${pipeline} index`, () => callsPerSecond);
   const latencies = new Map<string, number[]>();
   return {
-    /**
-     * Waits for the rate limit before a call to another service, such as the retriever, that in turn queries the store.
-     */
+    /** Waits for the rate limit before a call to a service that itself queries the store, such as the retriever. */
     waitTurn: () => rateLimit(signal),
     /** @throws NoValueError, and the reason of `signal` */
     async call<Value>(what: string, request: () => Promise<StoreOutcome<Value>>): Promise<Value> {

@@ -218,7 +218,10 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Returns, by kind, the number of findings, the first time, and how many new documents were never found at all. */
+    /**
+     * Returns, for each kind, the number of findings and the time of the oldest one; for missing documents, also
+     * estimates how many are new and were never in the store.
+     */
     async countFindings(
       pipeline: string,
     ): Promise<ReadonlyMap<string, { readonly count: number; readonly since: Date; readonly neverArrived: number }>> {

@@ -41,10 +41,11 @@ export function weightedKappa(pairs: readonly GradedPair[]): number | null {
 }
 
 /**
- * Returns kappa with a 95 % confidence interval: Fisher's z plus or minus t standard errors from a jackknife over
- * sessions, with Kish's degrees of freedom. Fisher's z is approximately normal (quadratic kappa is an intraclass
- * correlation, Fleiss and Cohen 1973). If both graders agree on every pair, adds a pseudo-pair whose grades
- * differ by one, because agreement on a few pairs does not prove that they always agree.
+ * Returns kappa with a 95 % confidence interval. The interval is computed on the scale of Fisher's z: the estimate plus
+ * or minus t standard errors. The standard error comes from a jackknife over sessions, and the degrees of freedom from
+ * Kish's effective number of sessions. Fisher's z is approximately normal (quadratic kappa is an intraclass
+ * correlation, Fleiss and Cohen 1973). If both graders agree on every pair, adds a pseudo-pair whose grades differ by
+ * one, because agreement on a few pairs does not prove that they always agree.
  *
  * @returns null for fewer than 2 sessions, or if kappa is undefined
  */
@@ -136,7 +137,7 @@ function addPseudoPair(whole: Moments, pairs: number, first: Moments | undefined
   if (first !== undefined) first.difference += weight;
 }
 
-/** Limit for the absolute value of kappa, beyond which Fisher's z is undefined. */
+/** Maximum absolute value of kappa to which Fisher's z is applied; z is infinite at 1. */
 const EDGE = 1 - 1e-9;
 
 function zOf(moments: Moments): number {

@@ -7,13 +7,13 @@ export interface JudgedQuery {
   /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
   /**
-   * Probability that the query is sampled and graded by the model, pi p1. After its inverse is calibrated to known
-   * counts, the value can exceed 1.
+   * Probability that the query is sampled and graded by the model, pi p1. The value can exceed 1 once its inverse, the
+   * weight of the query, has been calibrated to known counts.
    */
   readonly modelProbability: number;
   /**
-   * Probability that the query is sampled and graded by the model and then by people, pi p1 p2. After its inverse is
-   * calibrated to known counts, the value can exceed 1.
+   * Probability that the query is sampled and graded by the model and then by people, pi p1 p2. The value can exceed 1
+   * once its inverse, the weight of the query, has been calibrated to known counts.
    */
   readonly humanProbability: number;
   /** Score from model grades; null if the model gave none. */
@@ -106,8 +106,8 @@ export function studentBounds({ value, standardError, degreesOfFreedom }: Judged
 }
 
 /**
- * Standard error that is due to rounding or to equal scores. Up to this value, the interval depends only on the number
- * of human-graded sessions.
+ * A standard error up to this value is due to rounding, or to scores that are all equal. In that case, the interval
+ * depends only on the number of human-graded sessions.
  */
 const NO_SPREAD = 1e-9;
 /** Skewness below which Hall's transformation is the identity up to rounding. */
@@ -188,7 +188,9 @@ function checkProbability(probability: number): void {
   throw new RangeError(`The probability of being graded must be positive, not ${probability}.`);
 }
 
-/** Sums of session sums and of their products, which are sufficient for the estimate. */
+/**
+ * The sums of each session, and the products of these sums, added up over sessions. The estimate needs no other data.
+ */
 interface Moments {
   readonly total: Float64Array;
   readonly products: Float64Array;

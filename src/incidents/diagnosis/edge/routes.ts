@@ -135,7 +135,7 @@ export function addIncidents(app: FastifyInstance, contextOf: ContextOf, authent
     return toWire(reliabilitySchema, { items: await db.incidents.reliability(pipeline) });
   });
 
-  /** Returns the incident that the path names, and the caller. */
+  /** Returns the caller and the incident whose id is in the path. */
   const asked = async (request: FastifyRequest) => {
     const context = contextOf(request);
     const incident = await findIncident(context, parseRequest(request.params, params, 'path').id);

@@ -81,7 +81,7 @@ export function changedAnswers(
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
     /** Like `kept`, but only among documents that are still returned for at least one query. */
     keptOfThere: meanOf(surviving.map(keptOf)),
-    /** Share of shortened result lists in which the top documents remain. */
+    /** Among the result lists that became shorter: share of the lists that kept their top documents. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
     /**
      * Share of changed ranks at which one new document consistently replaces one old document; null if too few ranks
@@ -107,7 +107,10 @@ export function changedAnswers(
   };
 }
 
-/** Measure for the comparison of runs if no failing check determines it. */
+/**
+ * Returns the measure by which two runs are compared if no check fails: nDCG at the largest cutoff of each run, or at
+ * the smaller one if these cutoffs differ.
+ */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
   return { measure: 'ndcg', k };
@@ -140,7 +143,10 @@ function isCut({ old, now }: Lists): boolean {
   return now.every((id) => first.has(id));
 }
 
-/** Minimum number of queries with a document before; chance alone can halve a smaller number. */
+/**
+ * A document is examined only if the earlier run returned it for at least this many queries; chance alone can halve a
+ * smaller number.
+ */
 const MIN_QUERIES_BEFORE = 3;
 
 function rarerDocuments(lists: readonly Lists[]) {
@@ -174,9 +180,8 @@ function disorderOf({ old, now }: Lists): number | null {
 const MIN_PLACES = 20;
 
 /**
- * Returns the share of changed ranks at which the old and the new document match: the new one is the most common
- * successor of the old one, and the old one is the most common predecessor of the new one. Documents with only one
- * changed rank are ignored.
+ * Returns the share of changed ranks at which the new document is the most common successor of the old one, and the old
+ * document the most common predecessor of the new one. Documents with only one changed rank are ignored.
  */
 function renamedShare(lists: readonly Lists[]): number | null {
   const pairs = lists

@@ -99,8 +99,9 @@ const unaffectedBy: Readonly<
   // Golden queries request their own number of results, so they do not show whether live queries get fewer results than
   // before.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
-  // The documents of the following three findings are in the store. A steady number of vectors, and judged documents
-  // that still exist, therefore remain evidence against a loss of documents.
+  // The findings `index_retrieval`, `index_models` and `missed_vectors` concern documents that are in the store. A
+  // steady number of vectors, and judged documents that still exist, therefore remain evidence against a loss of
+  // documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
   missed_vectors: ['foreign', { ...answersHealthy, canary: 'same', index_models: 'one' }],
@@ -159,7 +160,7 @@ function unknownSentences({ ranked, effects, signs }: Omit<Findings, 'summary'>)
   if (effects.length > 0 && effects.every(({ size }) => size === 0)) {
     const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
     const figures = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
-    // The list is placed last, because it may not fit.
+    // The figures come last, because they may not fit into the summary.
     return ['Cause unknown: the failing measures are close to their values in the last good run.', action, ...figures];
   }
   const guesses = ranked

@@ -34,7 +34,7 @@ export const effectKinds = [
 
 export type EffectKind = (typeof effectKinds)[number];
 
-/** Names of the effects, as the object of "likely cause of". */
+/** Names of the effects, as they follow "likely cause of" in a sentence. */
 export const effectTitles: Readonly<Record<EffectKind, string>> = {
   score: 'the lower scores',
   failures: 'the failed queries',
@@ -78,7 +78,10 @@ export type LossPart = (typeof lossParts)[number];
 /** Reason for one part of an effect; `level` means that the score was never higher. */
 export type EffectPart = LossPart | 'level';
 
-/** Size of an effect and, if known, the queries that contribute to it. The parts sum to the size. */
+/**
+ * Size of an effect and, if known, the queries that contribute to it. The sizes of the parts add up to the size of the
+ * effect.
+ */
 export interface Effect {
   readonly kind: EffectKind;
   /** Size of the effect, positive; 0 if the failing measure has recovered. */
@@ -88,7 +91,7 @@ export interface Effect {
 
 interface Reach {
   readonly moves: readonly EffectKind[];
-  /** Parts of the score, or of the failures, that the cause changes. */
+  /** Parts of a score drop, or of the failures, that the cause can explain. */
   readonly through: readonly EffectPart[];
   /** Minimum share of failed queries at which the cause is possible. */
   readonly leastFailed?: number;
@@ -209,17 +212,18 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
 }
 
 /**
- * The unexplained part of an effect counts if it is at least this share of the effect. For a score, it must also be at
- * least MIN_SCORE_LEFT. From SURE_SCORE_LEFT, it counts whatever its share, because it would page without the rest.
+ * The unexplained part of an effect counts if it is at least this share of the effect. The unexplained part of a score
+ * drop must also be at least MIN_SCORE_LEFT. If it is at least SURE_SCORE_LEFT, it counts even if its share is smaller,
+ * because a drop of this size alone would fire an alert.
  */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;
 const SURE_SCORE_LEFT = 0.05;
 
 /**
- * Returns the part of an effect that several causes together leave unexplained: the entire effect if none of them
- * explains any of it, otherwise the parts that none of them changes. For example, failed calls do not explain a drop
- * among successful queries. Returns null if no significant part remains.
+ * Returns the part of an effect that none of the given causes explains: the entire effect if no cause explains any part
+ * of it, otherwise the parts that no cause explains. For example, failed calls do not explain a drop among successful
+ * queries. Returns null if no significant part remains.
  */
 export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShare: number | null): Effect | null {
   const { kind, size, parts } = effect;

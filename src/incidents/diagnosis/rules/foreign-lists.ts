@@ -57,9 +57,9 @@ const RENAMED = 0.8;
 
 /**
  * Finds the document that is new in the results of the most queries. Returns the number of these queries, and the usual
- * number for comparison. Subtracts the queries that already returned the document, because a document that many queries
- * return gains more queries when other documents are filtered out. A document is renamed, not new, if it mostly takes
- * the ranks of one other document that is no longer returned for any query.
+ * number for comparison. Subtracts the number of queries whose earlier results already contained the document, because
+ * a document that is returned for many queries gains more queries when other documents are filtered out. A document is
+ * renamed, not new, if it mostly takes the ranks of one other document that is no longer returned for any query.
  */
 export function commonNewcomer(lists: readonly Lists[]) {
   const pool = new Set(lists.flatMap(({ now }) => now));
@@ -100,8 +100,9 @@ export function commonNewcomer(lists: readonly Lists[]) {
 }
 
 /**
- * Returns the last rank of a list (from 0) at which a new document counts. In a list with no more new documents than
- * documents that vanished from all results, those below the last earlier document only moved up into the free ranks.
+ * Returns the last rank of a list, from 0, at which a new document counts. If a list has at most as many new documents
+ * as documents that vanished from all results, the new documents below the last known document do not count: they only
+ * moved up into the free ranks.
  */
 function lastNewRank({ old, now }: Lists, pool: ReadonlySet<string>): number {
   const known = new Set(old);

@@ -43,8 +43,8 @@ const MIN_SEGMENTS = 4;
 /** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
 /**
- * Maximum probability of so clear a division into lost and intact segments if the affected queries were distributed at
- * random.
+ * A division into lost and intact segments is reported only if its probability, with the affected queries distributed
+ * at random, is at most this value.
  */
 const SPLIT_BY_CHANCE = 0.01;
 

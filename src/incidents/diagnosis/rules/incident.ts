@@ -216,7 +216,8 @@ function looksBack(alert: Alert, recoveredAt: Date): boolean {
 
 /**
  * Returns true if an alert only shows the fault of an incident that is already resolved; such an alert opens no new
- * incident. A critical alert is an echo only if it is about query density; otherwise the fault may have returned.
+ * incident. For a critical alert, returns true only if it concerns query density: any other critical alert may mean
+ * that the fault has returned.
  */
 export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
   if (at.getTime() - resolvedAt.getTime() > ECHO_MS || (alert.severity === 'critical' && !isDensity(alert)))
@@ -226,8 +227,9 @@ export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
 
 /**
  * Trend of the firing alerts. `worse`: an alert is new, or worse than ever before in the incident. `recovering`: all
- * alerts have data and are better than at their worst, so new signs come from the repair, not from the fault. Soon
- * after an alert recovered, ignores alerts on data from before that time, and known alerts without a golden set.
+ * alerts have data and are better than at their worst, so new signs come from the repair, not from the fault. For a
+ * limited time after a recovery, ignores alerts that are based on data from before the recovery, and alerts without a
+ * golden set that had already fired during the incident.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const isKnown = (alert: Alert): boolean => timeline.some(({ name }) => name === alert.name);
@@ -244,7 +246,10 @@ export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Ale
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/** Returns when an alert recovered: it resolved, or it still fires only because of hysteresis. Null if it did not. */
+/**
+ * Returns when an alert resolved; the current time if it still fires only because of hysteresis; null if it has not
+ * recovered.
+ */
 function recoveredAt(known: AlertTimeline, firing: readonly Alert[], at: Date): Date | null {
   const alert = firing.find(({ name }) => name === known.name);
   if (alert === undefined) return known.endedAt ?? at;

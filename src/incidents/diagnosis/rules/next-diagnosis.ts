@@ -9,7 +9,8 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by any other diagnosis.
- * - A trusted cause is replaced by another cause if another alert fires or another run points to it.
+ * - A trusted cause is replaced by another cause if a further alert fires or if a different run points to the other
+ *   cause.
  * - A cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is
  *   being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
@@ -37,8 +38,9 @@ export function replacesLast(
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
- * Returns true if a later diagnosis, without a new run, only lowers the confidence. Its signs weaken because the fault
- * is being repaired or because old live queries leave the window; they must not turn a known cause into `unknown`.
+ * Returns true if a later diagnosis, without a new run, only lowers the confidence. The signs of such a diagnosis are
+ * weaker because the fault is being repaired or because old live queries leave the window; weaker signs must not turn a
+ * known cause into `unknown`.
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
   return (

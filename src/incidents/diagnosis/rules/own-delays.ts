@@ -1,7 +1,7 @@
 /** Delays of recalld itself during a golden run; they make the measured latencies too long. */
 import { percentage } from '../../../core/format.ts';
 
-/** Shares of a run; 0 if they are unknown. */
+/** Shares of a run during which recalld was delayed; 0 if unknown. */
 export interface OwnDelays {
   /** Share of the run with a blocked event loop. */
   readonly lateShare: number;

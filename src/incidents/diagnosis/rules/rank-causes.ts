@@ -14,7 +14,7 @@ const MIN_TO_NAME = 0.5;
 const MIN_BESIDE = 0.2;
 
 /**
- * Minimum probability of the named cause for each confidence. If a second cause is named, the confidence is never
+ * Minimum probability of the named cause for each confidence level. If a second cause is named, the confidence is never
  * `high`.
  */
 const needs = { high: 0.95, medium: 0.7 } as const;
@@ -92,8 +92,9 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['variety', 'collapsed'],
     ],
   },
-  // Whatever changes queries or ranks also returns other documents than the nearest, so the cause `index_parameters`
-  // requires that recalld's own search of the index misses neighbors, or that the settings of the index changed.
+  // Any fault that changes queries or ranks makes the retriever return documents other than the nearest. The cause
+  // `index_parameters` therefore requires that recalld's own search of the index misses neighbors, or that the settings
+  // of the index changed.
   index_parameters: { medium: [['ann_recall', 'fell'], ['index_settings']] },
 };
 
@@ -132,7 +133,7 @@ function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number 
   return (priorOf(cause, by) + (terms.hasOwnSign ? sum : Math.min(0, sum))) / by.temperature;
 }
 
-/** Maximum number of differences; more differences would distract the reader. */
+/** Maximum number of signs that are listed if the cause is unknown; more signs would distract the reader. */
 const MAX_DIFFERENCES = 4;
 
 /** Returns the largest weight of a sign for any cause, in nats; infinite for the sign that names the faulty stage. */

@@ -84,7 +84,7 @@ const MOVE = 0.85;
 
 /**
  * Reads whether the surviving documents are still returned for the same queries. If the only fault is that other
- * documents were deleted, this is the case.
+ * documents were deleted, the surviving documents are still returned for the same queries.
  */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
@@ -102,7 +102,10 @@ const DISORDERED = 0.15;
 const FIRST_MOVED = 0.5;
 /** Minimum share of the result lists that lost their top document. */
 const FIRST_GONE = 0.2;
-/** The order also counts as changed if lists lost their top document this many times as often as other documents. */
+/**
+ * The order also counts as changed if the share of lists that lost their top document is at least this many times the
+ * mean share of documents that a list lost.
+ */
 const TIMES_OTHERS = 3;
 /** Minimum share of earlier documents that are still returned; the order of fewer documents is not meaningful. */
 const ENOUGH_KEPT = 0.4;
@@ -121,7 +124,7 @@ function readOrder({ disorder, firstMoved, firstGone, kept }: ChangedAnswers, us
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }
 
-/** Minimum number of documents that are returned for fewer queries. */
+/** Minimum number of documents that are returned for at most half as many queries as before. */
 const MIN_RARER = 5;
 const MOST_GONE = 0.8;
 const FEW_GONE = 0.5;

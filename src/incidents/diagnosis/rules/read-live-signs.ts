@@ -22,7 +22,7 @@ export function readLiveSigns({ live, relevance, judge, isolation }: Observation
     ...(repeated === null ? [] : readRepeated(repeated)),
     ...flood,
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
-    // If one query floods the traffic, its length is the mean length.
+    // If one query floods the traffic, the mean length describes mainly this query.
     ...(queryLength === null || isFlooded ? [] : readQueryLength(queryLength)),
     ...(feedback === null ? [] : readFeedback(feedback)),
     ...readEpisodes(live),
@@ -194,7 +194,10 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
 
 /** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
-/** Rise in the number of repeated calls per episode that is ignored, in addition to `OTHER_CALLS`. */
+/**
+ * The number of repeated calls per episode must rise by at least this number plus the fraction `OTHER_CALLS` of its
+ * earlier value.
+ */
 const FEW_REPEATS = 0.03;
 /** Minimum rise in the share of rewritten queries that look like answers. */
 const MORE_ANSWERS = 0.05;

@@ -56,7 +56,8 @@ export function readPartSigns(observed: Observations): Sign[] {
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
-    // Without a drop in density, an uncovered topic is no sign, because some topics are small or due to chance.
+    // An uncovered topic is a sign only together with a drop in density, because some topics are small or due to
+    // chance.
     ...(topics === null || density?.hasFallen !== true ? [] : [readTopics(topics)]),
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
@@ -84,22 +85,26 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence, { before, now: value, unit: 'share' });
 }
 
-/** Minimum change in agreement. The change must also be at least `TIMES_SPREAD` times the usual spread of agreement. */
+/**
+ * Minimum change in the share of results that are among the nearest documents in the store. The change must also be at
+ * least `TIMES_SPREAD` times the usual spread of this share.
+ */
 const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
 /**
- * Minimum share of results that are among the nearest in the store; below it, the retriever does not search by the
- * stored vectors.
+ * Minimum share of results that are among the nearest documents in the store; a retriever with a lower share does not
+ * search by the stored vectors.
  */
 const MIN_AGREEMENT = 0.2;
 /**
- * Results that are no longer among the nearest documents count as distant if many of them are also missing from the
- * longer list: the share of results in that list must drop by at least this fraction of the drop in agreement.
+ * Results that are no longer among the nearest documents count as distant if many of them are not in a longer list of
+ * the nearest documents either. The share of results in the longer list must drop by at least this fraction of the drop
+ * in the share of results among the nearest documents.
  */
 const FAR = 0.5;
 /**
- * Normal drop in the share of results in the longer list: a reranker with other candidates returns a few distant
- * documents.
+ * Smaller drops in the share of results in the longer list are normal: a reranker that receives different candidates
+ * returns a few distant documents.
  */
 const SOME_FAR = 0.15;
 
@@ -134,7 +139,10 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
 /** Minimum rise in the share of returned documents that the store lacks; a few may be deleted before the look-up. */
 const MORE_ABSENT = 0.02;
 
-/** Without an earlier value, the service may always have returned ids that differ from those in the store. */
+/**
+ * Returns no sign if there is no earlier value, because the service may always have returned ids that differ from those
+ * in the store.
+ */
 function readReturned({ before, value, ciLow, n }: ObservedShare): Sign[] {
   if (before === null) return [];
   const sentence = `The store does not have ${percentage(value)} of ${n} documents that the run returned; previously, it did not have ${percentage(before)}.`;

@@ -126,7 +126,7 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const before = goneBefore === null ? '' : ` (previously ${goneBefore})`;
   const fateWords = stale > lost ? 'no longer in the store under their ids' : 'missing from the store';
   const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are ${fateWords}${before}.`;
-  // Documents that were already missing are not a change.
+  // Documents that were already missing at the time of the reference run do not count.
   const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
   const values = { before: goneBefore && goneBefore / probed, now: gone / probed, unit: 'share' } as const;
   if (news <= SOME_GONE) return [sign('labels', 'alive', sentence, values)];
@@ -274,8 +274,8 @@ const MOST = 0.75;
 
 /**
  * Results alternate if, among the queries whose results changed in only one of two bad runs, at least this share
- * changed in the first and at least this share in the second. If all results changed in the first and were restored in
- * the second, the fault was repaired.
+ * changed in the first and at least this share in the second. If all these results changed in the first run and were
+ * restored in the second run, the fault was repaired.
  */
 const EACH_WAY = 0.2;
 

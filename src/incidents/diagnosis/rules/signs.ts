@@ -71,7 +71,7 @@ export const signStates = {
   variety: ['as_before', 'collapsed'],
   /** Whether consecutive bad runs returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
-  /** Whether the results match a run before the last good run. */
+  /** Whether the results match those of a run before the last good run. */
   older_answers: ['alike', 'unlike'],
   /** Whether one segment of the golden set accounts for the loss. */
   segment: ['spread', 'one', 'several'],
@@ -128,7 +128,7 @@ export const signStates = {
 
 export type SignName = keyof typeof signStates;
 
-/** States that show no difference from before, for signs to which the rule of the first state does not apply. */
+/** States that show no difference from before. For a sign that is not listed here, only its first state does. */
 const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   episode_calls: ['as_before', 'fell'],
   latency: ['steady'],

@@ -112,7 +112,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     answer_length: { cut: -2, thinned: -1 },
     score: { steady: -0.5, fell: 0.5 },
     results: { intact: -2, disturbed: 1, scrambled: -0.5 },
-    // The index ranks the documents that it finds by the same scores as before.
+    // With changed parameters, the index finds different documents, but ranks them by the same scores as before.
     order: { changed: -2 },
     documents: { same: 0.5, vanished: -1, replaced: -2 },
     rarer_documents: { gone: -1.5, fewer: 0.3 },
@@ -198,7 +198,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     ...textsAsBefore,
     empty_answers: { most: -4 },
     answer_length: { cut: -3, thinned: -3 },
-    // If only some ids changed, results are disturbed, but documents with unchanged ids stay.
+    // If only some ids changed, result lists lose these documents but keep those with unchanged ids.
     results: { intact: -5, disturbed: -0.5, scrambled: 1 },
     surviving_documents: { stay: 0.5, move: -1 },
     documents: { same: -4, vanished: -2.5, replaced: 2 },
@@ -331,7 +331,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_agreement: { fell_near: 0.5, fell_far: -3, rose: 4.5 },
     missed_vectors: { own: 0.3, foreign: -3 },
     segment: { several: -1.5 },
-    // A document that is ranked too high for all queries.
+    // A faulty ranking may place one document too high for all queries.
     common_document: { rose: 0.5 },
     rarer_documents: { gone: -1, fewer: 1.5 },
   },

@@ -1,4 +1,7 @@
-/** Classifies the documents that outrank another one: copies, other versions, hub documents or another language. */
+/**
+ * Classifies the documents that outrank another one: copies, other versions, hub documents, or documents in another
+ * language.
+ */
 
 import { percentage } from '../../../core/format.ts';
 import { languageName, languageOf } from '../../../core/text/language.ts';
@@ -133,7 +136,8 @@ function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
     if (language !== null && language !== own) counts.set(language, (counts.get(language) ?? 0) + 1);
   }
   const [[language, count] = ['', 0]] = [...counts].toSorted((a, b) => b[1] - a[1]);
-  // A few texts with a misclassified language do not explain the rank.
+  // A few higher-ranked documents in another language do not explain the rank; their language may even be
+  // misclassified.
   if (above.length - count >= k || 2 * count < above.length) return null;
   return {
     by: 'language',

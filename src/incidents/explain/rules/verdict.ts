@@ -73,8 +73,8 @@ export interface SeenDocument {
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
    * State of the stored vector. `none`: no chunk has a vector, while chunks of another document do. `unfit`: a search
-   * for the document's own text does not find the document, although another document passes this test. `fits`: the
-   * search finds it. Null: unknown.
+   * for the document's own text does not find the document, although another document passes this test. `fits`: this
+   * search finds the document. Null: unknown.
    */
   readonly vector: 'fits' | 'unfit' | 'none' | null;
   /** Deployments since the document was last seen, newest first. */
@@ -384,7 +384,7 @@ function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/** Returns ids that begin with this id, or with which this id begins: a chunk id begins with the id of its document. */
+/** Returns ids that begin with `id`, or that `id` begins with: a chunk id begins with the id of its document. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));

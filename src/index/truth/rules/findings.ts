@@ -41,7 +41,10 @@ export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
   return ciLow > MIN_WRONG_SHARE;
 }
 
-/** True if most of the missing documents were never in the store: its index is behind and has not lost them. */
+/**
+ * True if at least half of the missing documents were never in the store: they have not been indexed yet, rather than
+ * lost.
+ */
 export function isMostlyNew({ known, neverArrived }: Pick<WrongShare, 'known' | 'neverArrived'>): boolean {
   return known > 0 && neverArrived >= known / 2;
 }

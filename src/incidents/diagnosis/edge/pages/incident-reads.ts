@@ -53,12 +53,12 @@ export async function readIncidentPage(context: Context, id: string) {
 
 const MAX_DEPLOYMENTS = 3;
 
-/** Number of deployments that are read; those after the start of the incident are then omitted. */
+/** Maximum number of deployments that are read, before those after the start of the incident are removed. */
 const MAX_READ = 100;
 
 /**
- * Returns the latest deployments, newest first, after the last good run and before the incident. The probes at its start
- * detect changes that preceded it.
+ * Returns the latest deployments, newest first, after the last good run and before the incident. Includes changes that
+ * the probes at the start of the incident detected, because these changes happened before the incident.
  */
 async function readDeployments({ db }: Context, incident: Incident, lastGoodAt: Date | null) {
   const { pipeline, openedAt, confirmedAt } = incident;
@@ -166,5 +166,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** The failing measure covers live queries that arrived up to this long before the incident. */
+/** The failing measure includes live queries that arrived up to this long before the incident. */
 const WINDOW_MS = 3 * HOUR_MS;
