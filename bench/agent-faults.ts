@@ -1,10 +1,10 @@
 /**
  * Measures how often recalld detects faults of an agent and names the right cause, and how often alerts fire without a
- * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`.
- * A simulated agent over the texts of the demo handles 100 episodes an hour. Its measures, the detection of changes and
- * the diagnosis use the daemon's code. docs/explanation/agent-faults.md contains the table.
- * `--daemon` instead sends one short stream of each kind through the simulated daemon, and compares its measures and
- * its cause.
+ * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent over the
+ * texts of the demo handles 100 episodes an hour. Measures, change detection and diagnosis use the daemon's code.
+ * docs/explanation/agent-faults.md contains the table. With `--daemon`, the benchmark instead sends one short stream of
+ * each kind through the simulated daemon, and compares the daemon's measures and diagnosed cause with the expected
+ * ones.
  */
 import { execFile } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
@@ -40,11 +40,11 @@ export interface CalledFault {
   readonly called: number;
   /** Hours from the fault to the first alert; null if no alert fired. */
   readonly median_hours: number | null;
-  /** Of the streams with an alert: the right cause alone in the first message. */
+  /** Number of streams with an alert whose first message named only the right cause. */
   readonly right: number;
-  /** Of the streams with an alert: the right cause alone two hours later. */
+  /** Number of streams with an alert for which only the right cause was named two hours later. */
   readonly right_later: number;
-  /** Of the streams with an alert: a cause of the agent was named, in the first message or later. */
+  /** Number of streams with an alert for which a fault of the agent was named, in the first message or later. */
   readonly called_the_agents: number;
 }
 
@@ -65,7 +65,7 @@ export interface AgentFaultsResult {
     readonly false_pages: number;
     readonly budget: number;
   };
-  /** Calls per episode of one agent, without a fault and with the better retriever. */
+  /** Calls per episode of one agent without a fault, with the usual and with the better retriever. */
   readonly calls: { readonly healthy: number; readonly better: number };
   readonly faults: readonly CalledFault[];
   readonly coverage: readonly Coverage[];
@@ -102,8 +102,8 @@ function callsPerEpisode(library: Library, fault: AgentFault): number {
 }
 
 /**
- * Measures how often an hourly interval contains the value of a long simulation. Each fault has another agent; the
- * popularity of topics is constant.
+ * Measures how often an hourly interval contains the value of a long simulation. Each fault is simulated with a
+ * different agent; the popularity of topics is constant.
  */
 function measureCoverage(library: Library, windows: number): Coverage[] {
   return [nothingWrong, ...faults].flatMap((fault, place) => {
@@ -115,7 +115,7 @@ function measureCoverage(library: Library, windows: number): Coverage[] {
     const truth = new Map(measureWindow(hours.flat(), 0, windows * HOUR_MS).map((one) => [one.measure, one.value]));
     const values = hours.flatMap((episodes, hour) => measureWindow(episodes, hour * HOUR_MS, (hour + 1) * HOUR_MS));
     return [...truth].flatMap(([measure, value]) => {
-      // A share of 0 over the whole simulation has no interval to test.
+      // If a share is 0 over the whole simulation, there is no interval to test.
       if (value === 0) return [];
       const own = values.filter((one) => one.measure === measure);
       const covered = own.filter(({ ciLow, ciHigh }) => (ciLow ?? 0) <= value && (ciHigh ?? 0) >= value).length;

@@ -38,7 +38,10 @@ const SEED = 20_261_123;
 const DRAWS = 1000;
 /** Minimum share of samples whose interval must contain the true value, in every scenario. */
 export const MIN_COVERAGE = 0.93;
-/** Among so many scenarios, one falls below the minimum by chance, so more samples decide. */
+/**
+ * Factor for the number of samples in a repetition. With so many scenarios, one falls below the minimum by chance, so
+ * its kind of interval is tested again with more samples.
+ */
 export const TIMES_REPEATED = 10;
 /** A ratio to an imprecise reference value would look like a failure. */
 const ROUNDING = 1e-9;

@@ -107,7 +107,7 @@ const quickPlan: Plan = {
   scenarios: [{ kind: 'uncovered', topic: 'article', share: 0.2 }],
 };
 
-/** Number of simulations of a change in each stream, with another topic each time. */
+/** Number of simulated changes per stream, each with a different topic. */
 const CHANGES_PER_STREAM = 3;
 
 export async function measureDense(

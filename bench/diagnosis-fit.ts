@@ -8,7 +8,7 @@
  *
  * Files hold recorded evaluations, or records of worlds of `npx tsx bench/faults.ts --split training`. The fit uses the
  * files of `--from`; those of `--check` are only ranked. `--out` is src/incidents/diagnosis/rules/fitted-weights.ts,
- * `--report` is bench/results/diagnosis-fit.json. The same files and day give the same bytes.
+ * `--report` is bench/results/diagnosis-fit.json. Runs with the same input files on the same day write identical bytes.
  * docs/explanation/diagnosis-accuracy.md describes the method.
  */
 import { createHash } from 'node:crypto';
@@ -33,7 +33,10 @@ import { type Ranked, type Reliability, rankedBy, reliabilityOf } from './diagno
 import { type FitProvenance, sourceOf } from './diagnosis/fit/write-estimates.ts';
 import { writeResult } from './result-file.ts';
 
-/** The same worlds, ranked by judged weights and by weights that were fitted without them. */
+/**
+ * Reliability of two rankings of the same worlds: by judged weights, and by weights that were fitted without these
+ * worlds.
+ */
 export interface Comparison {
   /** Worlds excluded from the fit. */
   readonly left: LeftOut | 'check';
@@ -44,7 +47,10 @@ export interface Comparison {
 export interface FitResult {
   readonly provenance: FitProvenance;
   readonly settings: FitSettings;
-  /** Divides sums of nats, so that probabilities remain valid for kinds of faults that were not in the fit. */
+  /**
+   * Sums of nats are divided by this number, so that probabilities are also calibrated for kinds of faults that the fit
+   * did not use.
+   */
   readonly temperature: number;
   readonly comparisons: readonly Comparison[];
 }

@@ -5,8 +5,8 @@
  *     npx tsx bench/diagnosis.ts [--quick] [--scale N] [--out FILE] [--training | --calibrating | --judging] [--record FILE]
  *
  * `--scale 2` simulates twice as many worlds of each kind. `--training` uses the worlds on which the weights were set,
- * `--calibrating` others. `--record` writes the evaluations for `npx tsx bench/diagnosis-fit.ts`.
- * docs/explanation/diagnosis-accuracy.md contains the tables.
+ * `--calibrating` those on which the temperature was set. `--record` writes the evaluations for `npx tsx
+ * bench/diagnosis-fit.ts`. docs/explanation/diagnosis-accuracy.md contains the tables.
  */
 import { pathToFileURL } from 'node:url';
 import type { Cause } from '../src/incidents/diagnosis/rules/cause.ts';
@@ -40,7 +40,7 @@ export interface Kind {
    * named.
    */
   readonly right: number;
-  /** Of the right diagnoses: those that also named another cause. */
+  /** Number of right diagnoses that also named another cause. */
   readonly inPair: number;
   /** No cause was named, although there was one. */
   readonly unknown: number;
@@ -59,7 +59,7 @@ export interface DiagnosisResult {
 /** First seed for each kind of world. */
 const seeds = { training: 1, calibrating: 1_000_001, judging: 4_000_001 } as const;
 const DRAWS = 10;
-/** Quiet streams have fewer kinds. */
+/** Number of worlds for each kind of quiet stream; higher, because there are fewer such kinds. */
 const QUIET_DRAWS = 30;
 
 const everyKind = [...faults, ...quietStreams];

@@ -27,8 +27,8 @@ export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'scope' | 'prob
   /** Days of 24 rounds. */
   readonly days: number;
   /**
-   * Share of intervals that contained the true share: in the first round, or for the whole day if its probes are
-   * combined.
+   * Share of intervals that contained the true share. The interval is that of the first round, or that of the whole day
+   * if the probes of a day are combined.
    */
   readonly held: ShareWithBounds;
   /** Null if no page depends on the measure. */
@@ -47,13 +47,13 @@ export interface LagCell {
 }
 
 export interface LagStreams {
-  /** Seconds that changes may take. */
+  /** Maximum number of seconds that a change may take to arrive. */
   readonly allowed: number;
-  /** 95th percentile of the time that changes take in a healthy stream. */
+  /** 95th percentile of the time until a change arrives in a healthy stream. */
   readonly usual: number;
   readonly changesPerDay: number;
   readonly quietDays: number;
-  /** Of these days, days with a page. */
+  /** Number of quiet days with a page. */
   readonly quietPages: number;
   readonly stopped: number;
   /** Hours from the moment when arrivals stop until the page: median and 95th percentile over the streams. */

@@ -6,8 +6,8 @@
  *
  * Without the services, pgvector comes from npm and Redis is skipped. Rounds use the daemon's code, with a separate
  * database. The stores list their ids, so recalld could check all documents; the benchmark hides the list, so that
- * rounds must sample. `--scale 4` simulates four times as many rounds. If intervals contained the true value in less
- * than 93 % of the rounds, the store with that share is simulated again, with ten times as many rounds.
+ * rounds must sample. `--scale 4` simulates four times as many rounds. If the intervals of a scenario contained the
+ * true value in less than 93 % of its rounds, the scenario is simulated again, with ten times as many rounds.
  */
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
@@ -63,7 +63,7 @@ const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
 const ANEW = 10;
-/** Number of rounds after which other documents in the store are wrong. */
+/** Number of rounds until a different set of documents in the store is wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
 const CHANGES_PER_DAY = 200;
@@ -114,7 +114,7 @@ function brokenAtRandom(documents: number, share: number, random: RandomNumbers)
   return ways;
 }
 
-/** The share that is wrong in each way, relative to the population that its measure samples. */
+/** Returns, for each way of being wrong, the true share of wrong items in the population that its measure samples. */
 function truthsOf(ways: readonly (WrongWay | null)[], rows: number, hasChunks: boolean): Record<WrongWay, number> {
   const count = (way: WrongWay): number => ways.filter((one) => one === way).length;
   const named = ways.length - count('orphaned');

@@ -1,6 +1,6 @@
 /**
- * Measures how soon a drop in judged live relevance is reported and how human judgments decide on it, how often a false
- * drop is reported, and whether a drifting judge is distinguished from a worse retriever.
+ * Measures how soon a drop in judged live relevance is reported, how often human judgments confirm or reject it, how
+ * often a false drop is reported, and whether a drifting judge is distinguished from a worse retriever.
  *
  *     npx tsx bench/judging-drops.ts [--quick] [--scale N] [--seed N] [--out FILE]
  *
@@ -181,7 +181,7 @@ const onset = (size: number) => (day: number) => (day < BEFORE ? 0 : size);
 
 const isCalled = ({ state }: StreamDay): boolean => state !== null && state !== 'none';
 
-/** Number of times that this state starts. */
+/** Counts how many times the stream enters the state for which `is` returns true. */
 function episodes(stream: readonly StreamDay[], is: (one: StreamDay) => boolean): number {
   return stream.filter((one, at) => is(one) && !(at > 0 && is(stream[at - 1] as StreamDay))).length;
 }

@@ -1,6 +1,6 @@
 /**
- * Measures the width of the intervals of judged live relevance by the number of live queries that people grade, with a
- * judge that grades ten times as many and without a judge.
+ * Measures how wide the intervals of judged live relevance are for different numbers of live queries graded by people:
+ * without a judge, and with a judge that grades ten times as many queries.
  *
  *     npx tsx bench/judging-labels.ts
  */

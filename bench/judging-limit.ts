@@ -1,8 +1,8 @@
 /**
- * Measures how much a judge's grades can narrow intervals relative to human judgments only. Computes the share of the
- * variance in human scores of a query that the judge's grades explain: by the score that recalld computes from these
- * grades, and by the mean human score of all queries with the same grades at the same ranks, which no other estimator
- * can exceed.
+ * Measures how much a judge's grades can narrow intervals relative to human judgments only. Computes how much of the
+ * variance of human scores is explained by the score that recalld computes from the judge's grades, and how much by the
+ * best possible estimator: the mean human score of all queries to which the judge gave the same grades at the same
+ * ranks.
  *
  *     npx tsx bench/judging-limit.ts [--quick] [--out FILE]
  */
@@ -31,7 +31,7 @@ export interface LimitResult {
 const SEED = 20_261_215;
 const KAPPA = 0.8;
 const SESSIONS = 60_000;
-/** Number of queries with which the overall mean is weighted when the mean of a grade pattern is shrunk toward it. */
+/** Weight of the overall mean, as a number of queries, when the mean of a grade pattern is shrunk toward it. */
 const PRIOR = 5;
 
 export function measureLimit(quick: boolean): LimitResult {

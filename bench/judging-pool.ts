@@ -25,7 +25,7 @@ const [documents, questions, answers, vectorOf] = await Promise.all([
 ]);
 const embedded = documents.map(({ id, text }) => ({ id, vector: vectorOf(text) ?? new Float32Array() }));
 const dropped = new Set(chooseDroppedIds(documents.map(({ id }) => id)));
-/** All documents by distance from each query, nearest first. */
+/** For each query, its answer and all documents, nearest first. */
 const ranked = questions.map(({ id, text }) => {
   const asked = vectorOf(text) ?? new Float32Array();
   const nearest = embedded
@@ -41,7 +41,7 @@ interface Service {
   readonly name: string;
   /** Nearest documents in the store, nearest first. */
   readonly held: Answers;
-  /** Of these, the retrieved documents. */
+  /** Documents in the store that the service retrieves, best first. */
   readonly shown: Answers;
 }
 

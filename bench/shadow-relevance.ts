@@ -27,9 +27,9 @@ interface RelevanceWorld {
 
 export interface EqualRelevanceCell extends RelevanceWorld {
   readonly shadows: number;
-  /** Ever reported as worse or better within the 90 days. */
+  /** Share of shadows that were ever reported as worse or better within the 90 days. */
   readonly everCalled: ShareWithBounds;
-  /** Share of all daily reports. */
+  /** Share of daily reports that state that the shadow is worse or better. */
   readonly reports: number;
 }
 
@@ -41,7 +41,7 @@ export interface WorseRelevanceCell extends RelevanceWorld {
   readonly days: number | null;
   /** Share of the shadows with an estimate that were reported as worse by then; null if there were none. */
   readonly inTime: ShareWithBounds | null;
-  /** Reported as worse within the simulated days, and reported as better. */
+  /** Share of shadows that were reported as worse within the simulated days, and share reported as better. */
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
 }
@@ -102,7 +102,10 @@ const dayNumber = (day: string | null): number | null => (day === null ? null : 
 
 interface Played {
   readonly verdict: string;
-  /** Day of the report, and day by which it was expected, from 1; null if there was none. */
+  /**
+   * Day on which a verdict was reported, and day by which an earlier report expected it; the first day is 1. Null if
+   * there was no such report.
+   */
   readonly calledOn: number | null;
   readonly announced: number | null;
 }
@@ -114,7 +117,7 @@ function play(world: RelevanceWorld, pool: Float64Array, most: number, random: R
   for (let day = 1; day <= most; day++) {
     days.push(playDay(world, pool, day, random));
     if (isKnown) continue;
-    // Includes the estimate of a shadow that is reported as worse on the same day.
+    // The first estimate counts even if the shadow is reported as worse on the same day.
     const evidence = evidenceOfPairs(days, DIFFERENCE, 1);
     if (evidence.state === 'unknown') continue;
     isKnown = true;

@@ -44,7 +44,7 @@ export interface WorseCell extends ShadowWorld {
   readonly days: number | null;
   /** Share of the shadows with an estimate that were reported as worse by then; null if there were none. */
   readonly inTime: ShareWithBounds | null;
-  /** Reported as worse within the 90 days, and reported as better. */
+  /** Share of shadows that were reported as worse within the 90 days, and share reported as better. */
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
 }
@@ -94,7 +94,7 @@ function drawPool({ questions }: ShadowWorld, mean: number, random: RandomNumber
 
 interface Played {
   readonly tests: readonly GoldenTest[];
-  /** Day by which the first report with an estimate expected the verdict; null if no report had an estimate. */
+  /** Day by which the first report with an estimate expected a verdict; null if no report had an estimate. */
   readonly announced: number | null;
 }
 
@@ -114,7 +114,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
     });
     if (!isTestDue(pairs.length, tests.length)) continue;
     tests.push(testOf(pairs, tests.length + 1));
-    // Includes the estimate of a shadow that this test reports as worse.
+    // The first estimate counts even if this test reports the shadow as worse.
     const undecided = tests.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
     const evidence = evidenceOfTests(undecided, DIFFERENCE, 1);
     if (evidence.state === 'enough') announced ??= day;

@@ -1,5 +1,5 @@
 /**
- * The costs of recalld; each row also measures the programs that it compares recalld with, in the same rounds.
+ * Measures the costs of recalld. Each row also measures the programs that recalld is compared with, in the same rounds.
  *
  *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` then the page
  *     npm run bench -- NAME... [--quick]     only these rows, or a hundredth of the work: prints their results
@@ -74,7 +74,7 @@ async function measure(quick: boolean, names: readonly string[]): Promise<SpeedR
   return { provenance: provenance('npm run bench', 1, startedAt), load, rows: measured, curves };
 }
 
-/** The earlier results, with these rows replaced. */
+/** Returns the earlier results, with the newly measured rows replaced. */
 function keep(before: SpeedResult, { provenance: now, load, rows: measured }: SpeedResult): SpeedResult {
   const apart = measured.map((row) => ({ ...row, notes: [...row.notes, howApart(row.name, now, load)] }));
   const kept = before.rows.map((row) => apart.find(({ name }) => name === row.name) ?? row);
@@ -102,7 +102,7 @@ const unknown = names.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`There is no row ${unknown.join(', ')}; there are ${known.join(', ')}.`);
 const { quick } = values;
 const result = await measure(quick, names);
-// Results of some rows, or of a hundredth of the work, are stored only on request.
+// Results of selected rows are stored only with `--keep`; results with `--quick` are never stored.
 if (values.keep && !quick) writeResult(speedFile, keep(readResult(speedFile) as SpeedResult, result));
 else if (quick || names.length > 0) process.stdout.write(`${JSON.stringify(result)}\n`);
 else writeResult(speedFile, result);

@@ -34,14 +34,14 @@ export interface NullCell extends VariantWorld {
   readonly streams: number;
   /** Share of streams ever reported as worse or better within the 90 days, by any measure. */
   readonly everCalled: ShareWithBounds;
-  /** Share of all daily reports. */
+  /** Share of daily reports that state that a variant is worse or better. */
   readonly reports: number;
   readonly splitCalled: ShareWithBounds;
 }
 
 export interface WorseCell extends VariantWorld {
   readonly streams: number;
-  /** Drop of positive feedback and of queries with a click. */
+  /** Drop of two shares in the worse variant: positive feedback, and queries with a click. */
   readonly difference: number;
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
@@ -191,7 +191,7 @@ export function measureVariants(quick: boolean, scale: number, say: (line: strin
   const worse = worlds.flatMap((world): WorseCell[] => {
     const streams = streamsOf(50);
     const difference = 0.03;
-    // A rarer event can drop only by less.
+    // A share of clicks below `difference` cannot drop by `difference`.
     if (world.clicks <= difference) return [];
     const arms = [equalArms[0] as Arm, { name: 'next', loss: difference, lost: 0 }];
     const played = Array.from({ length: streams }, () => play(world, arms, lookDays, random));

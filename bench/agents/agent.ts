@@ -123,7 +123,7 @@ export const faults = [
   },
 ] as const satisfies readonly (AgentFault & { readonly cause: string })[];
 
-/** More faults of the retriever; the diagnosis must not name them as faults of the agent. */
+/** Faults of the retriever, which the diagnosis must not attribute to the agent. */
 export const retrieverFaults = [
   {
     name: 'same list',

@@ -1,6 +1,6 @@
 /**
- * Sends the same streams through the simulated daemon: ingest, storage, measures, detection of changes, golden runs,
- * incident.
+ * Sends streams of the agent benchmark through the simulated daemon: ingest, storage, measures, detection of changes,
+ * golden runs, incident.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -34,7 +34,9 @@ export interface DaemonStream {
   readonly expected: string | null;
   /** Cause of the incident; null if no alert fired. */
   readonly cause: string | null;
-  /** Number of measures compared with those of the pure simulation, and the largest difference. */
+  /**
+   * Number of stored measures that were compared with the values of the pure simulation, and the largest difference.
+   */
   readonly compared: number;
   readonly difference: number;
 }
@@ -92,7 +94,8 @@ export async function runDaemonStream(
           arrived.flatMap((episode, place) => queriesOf(library, episode, `${hour}-${place}`)),
         );
         await daemon.tickGoldenSets(new Date(from + HOUR_MS));
-        // The run starts with these jobs. A clock that jumps further would exceed its deadline.
+        // Starts the golden run together with this job. If the clock jumped further first, the run would exceed its
+        // deadline.
         await daemon.run('maintain-partitions');
         const until = from + HOUR_MS + MEASURED_MS;
         clock.set(new Date(until));

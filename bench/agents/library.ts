@@ -139,7 +139,10 @@ export async function openLibrary(): Promise<Library> {
   return library;
 }
 
-/** The keywords in their order, the rarest three of them, and all keywords again, to which the article is added. */
+/**
+ * Returns three rewritten queries: all keywords in their order, the three rarest keywords, and all keywords again, to
+ * which the caller adds an article's title.
+ */
 function rewritten(text: string, frequency: (word: string) => number): string[] {
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
   const keywords = words.filter((word) => contentWords(word).length > 0);

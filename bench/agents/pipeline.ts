@@ -31,7 +31,7 @@ const settings = {
 
 export interface GoldenRunSeen {
   readonly run: ObservedRun;
-  /** Effects of the firing golden checks. */
+  /** Kinds of effects that the firing golden checks indicate. */
   readonly firing: readonly EffectKind[];
 }
 

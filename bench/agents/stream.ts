@@ -152,7 +152,7 @@ const observedAs = {
   rewrite_answer_ratio: 'answerLike',
 } as const satisfies Record<keyof typeof effects, keyof ObservedLive>;
 
-/** The default budget of a pipeline, which its other measures also use. */
+/** The default budget of false alerts of a pipeline; `series` includes the pipeline's other measures. */
 const budget = { count: 1, periodMs: 90 * DAY_MS, series: 10 };
 const HISTORY_MS = 14 * DAY_MS;
 
@@ -166,8 +166,8 @@ export interface Watch {
 }
 
 /**
- * The daemon's detection of changes. An interval can only be entirely outside the normal range if its value is outside,
- * so the interval is computed only then, and for the history.
+ * Detects changes as the daemon does. A confidence interval can be entirely outside the normal range only if the value
+ * is outside too, so intervals are computed only for such values and for the history.
  */
 export function createWatch(windowMs: number, known: readonly StoredValue[] = []): Watch {
   const stepMs = Math.max(LOOK_MS, windowMs / 12);

@@ -7,7 +7,7 @@ interface Bounds {
 }
 
 export interface Cell {
-  /** Name of the value with the interval, for people. */
+  /** Readable name of the value whose interval is tested. */
   readonly bound: string;
   /** Description of this scenario. */
   readonly world: string;

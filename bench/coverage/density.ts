@@ -90,7 +90,7 @@ function repeatCells(): Cell[] {
   return [0, 0.01, 0.03, 0.1, 0.3].map((lost) => ({
     bound: 'density of replayed baseline queries (BCa, t, Wilson)',
     world: `${100 * lost} % of 100 queries lost the chunks that they found`,
-    // A query of percentile u that lost its chunks gets u times a uniform number.
+    // If a query of percentile u lost its chunks, its new percentile is u times a uniform random number.
     truth: Math.exp(-lost * (meanOfLost() - meanSurprise(1))),
     draw({ uniform }: RandomNumbers) {
       const pairs = Array.from({ length: 100 }, () => {

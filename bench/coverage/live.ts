@@ -26,7 +26,10 @@ interface Query extends ClickedQuery {
   readonly hasFailed: boolean;
 }
 
-/** One in five sessions has all the failures, and half as many clicks. */
+/**
+ * Share of sessions that are prone to failures: all failed queries are in them, and they get half as many clicks as
+ * other sessions.
+ */
 const PRONE = 0.2;
 const SHOWN = 10;
 /** Probability of a click, by rank. */

@@ -15,7 +15,7 @@ interface Gaps {
 interface Traffic {
   readonly world: string;
   readonly usual: Gaps;
-  /** Gaps of one in five sessions, which is sampled twice as often. */
+  /** Gaps in suspect sessions: one session in five, sampled twice as often as the others. */
   readonly suspect: Gaps;
 }
 
@@ -23,10 +23,10 @@ const SUSPECT = 0.2;
 const TIMES_AS_OFTEN = 2;
 /** Share of failed queries, which have no gap. */
 const FAILING = 0.1;
-/** Probability that a query has the gap of the previous query in its session. */
+/** Probability that a query has the same gap as the previous query in its session. */
 const SAME = 0.5;
 const CHANCE = 0.001;
-/** Mean numbers of searched sessions. */
+/** Mean numbers of sampled sessions, whose pools are searched. */
 const SIZES = [10, 30, 70, 300];
 
 const traffics: readonly Traffic[] = [

@@ -72,7 +72,7 @@ export async function articleWorld(seed: number): Promise<World> {
 export interface EncodedArticles {
   readonly name: string;
   readonly articles: Articles;
-  /** One row per passage, in their order. */
+  /** One row per passage, in the order of the passages. */
   readonly passages: Matrix;
   /** Queries as they were written, followed (for the small encoder) by three versions of each with one word removed. */
   readonly questions: Matrix;
@@ -100,7 +100,9 @@ export async function encodeArticles(articles: Articles): Promise<EncodedArticle
   };
 }
 
-/** Corpora for which the fault benchmark has recorded vectors of all-MiniLM-L6-v2, with the names of the scenarios. */
+/**
+ * Corpora for which the fault benchmark has recorded vectors of all-MiniLM-L6-v2, and the scenario name of each corpus.
+ */
 const recorded = {
   minilm: { 'xquad-en': 'MiniLM, English', 'xquad-es': 'MiniLM, Spanish', 'xquad-de': 'MiniLM, German' },
   'minilm-papers': { 'covid-qa': 'MiniLM, English research papers' },

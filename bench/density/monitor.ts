@@ -30,7 +30,7 @@ export const budget = { count: 1, periodMs: YEAR_MS } as const;
 
 /** A measured query of the stream. */
 export type LiveQuery = WindowMeasurement['queries'][number] & {
-  /** Index of its query in the scenario. */
+  /** Index of the query in the scenario. */
   readonly question: number;
 };
 
@@ -70,7 +70,10 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
     page: newAlert(policies.page, startMs),
     ticket: newAlert(policies.ticket, startMs),
   };
-  /** Expected surprises of all queries of a scenario: searching them once is much faster than in each hour. */
+  /**
+   * Caches the expected surprises of all queries of a scenario, because searching for them once is much faster than in
+   * each hour.
+   */
   const known = new Map<Matrix, Float64Array>();
   const expectedIn = (vectors: Matrix): Float64Array => {
     const expected = known.get(vectors) ?? expectedInBaseline(vectors, baseline.reference);

@@ -52,7 +52,7 @@ export interface Pipeline {
 
 const DAY = 24;
 const CANARY_QUESTIONS = 20;
-/** Minimum hours of monitored traffic before the change, whose weekday differs between streams. */
+/** Minimum hours of monitored traffic before the change. The weekday of the change differs between streams. */
 const LEAD_HOURS = 24;
 
 export function measureWorld(world: World): MeasuredWorld {
@@ -179,7 +179,9 @@ function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: numb
   }
 }
 
-/** Lost content of a scenario; its streams share these alternatives, because each takes seconds to measure. */
+/**
+ * Number of variants of lost content per scenario. All streams share them, because measuring one variant takes seconds.
+ */
 const VARIANTS = 3;
 
 function once<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {

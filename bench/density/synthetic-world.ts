@@ -38,7 +38,8 @@ export function syntheticWorld(
   const topicIn = (group: number): number[] =>
     added(added(common, COMMON_WEIGHT, groupCentres[group] ?? [], GROUP_WEIGHT), 1, direction(random), ownWeight);
   const held = Array.from({ length: groups * topicsPerGroup }, (_, i) => Math.floor(i / topicsPerGroup));
-  // One topic in a group that the store contains, one in a separate group, and the greetings.
+  // Adds the centers of the uncovered topics: one in a group that the store contains, one in a separate group, and the
+  // greetings.
   const centres = [...held.map(topicIn), topicIn(0), topicIn(groups), direction(random)];
   const [near, far, chitChat] = [held.length, held.length + 1, held.length + 2];
   const offset = direction(random);

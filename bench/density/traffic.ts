@@ -11,9 +11,9 @@ export interface Asked {
 
 /** Differences from the traffic of the baseline. */
 export interface TrafficChange {
-  /** Topic with `share` of the sessions. */
+  /** An additional topic, with its share of the sessions. */
   readonly added: { readonly topic: number; readonly share: number } | null;
-  /** Popularity factors, by position in the topics of the traffic. */
+  /** Factor for the popularity of each topic, in the order of the traffic's topics. */
   readonly factors: Float64Array | null;
 }
 
@@ -27,7 +27,10 @@ export interface Traffic {
 
 /** How much the popularity of topics changes without an intervention. */
 export interface Unrest {
-  /** Standard deviation of its logarithm, which drifts over two weeks (Ornstein-Uhlenbeck process). */
+  /**
+   * Standard deviation of the logarithm of a topic's popularity, which drifts over two weeks (Ornstein-Uhlenbeck
+   * process).
+   */
   readonly spread: number;
   /** How long a topic stays in the news. */
   readonly newsDays: number;
@@ -50,7 +53,10 @@ const WANDER_DAYS = 14;
 /** How often a topic is in the news, and by which factor its queries then increase. */
 const NEWS_PER_DAY = 0.1;
 const NEWS_FACTOR = 4;
-/** One client repeats one query, with a tenth of the traffic of an hour. */
+/**
+ * Probability per hour that a bot repeats one query, and its number of queries as a share of the hour's expected
+ * traffic.
+ */
 const BOTS_PER_HOUR = 0.02;
 const BOT_SHARE = 0.1;
 

@@ -143,7 +143,8 @@ const words = {
 } as const;
 
 /**
- * Query texts in several languages and lengths, some with digits or a question mark; the same text for the same number.
+ * Returns a query text, always the same for the same number. Texts differ in language and length, and some contain
+ * digits or a question mark.
  */
 function textOf(index: number): string {
   const drawn = (salt: number, below: number): number => hashOf(String(index), salt) % below;
@@ -193,8 +194,8 @@ export function search(
 }
 
 /**
- * Chunks that an index of some quality (0 to 1) examines for a query, the same each time. The lists are those of
- * `built`.
+ * Simulates which chunks an index of the given quality (0 to 1) examines for a query: always the same chunks for the
+ * same query. An index of kind `lists` has a random chunk of `built` as the center of each list.
  */
 export function indexOf(
   kind: 'lists' | 'graph',

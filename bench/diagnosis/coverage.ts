@@ -44,7 +44,7 @@ export function observeCoverage(
   canary: 'same' | 'noisy' | 'changed',
   random: RandomNumbers,
 ): { readonly density: ObservedDensity | null; readonly topics: readonly ObservedTopic[] | null } {
-  // Another model suspends density monitoring.
+  // Density monitoring is suspended after a change of the embedding model.
   if (canary === 'changed') return { density: null, topics: null };
   const asked = baseline.map(({ vector }) => vector);
   const asking = live.map(({ vector }) => (random.uniform() < newTopic ? foreign(vector, random) : vector));

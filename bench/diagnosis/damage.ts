@@ -31,7 +31,7 @@ export function cutInTwo(chunks: readonly Chunk[], cut: ReadonlySet<string>, ran
   );
 }
 
-/** The same document with other words and another id. */
+/** Returns the same document with different words and a new id. */
 export function rewritten(chunk: Chunk, random: RandomNumbers): Chunk {
   const reach = 0.4 / Math.sqrt(chunk.vector.length);
   return { ...chunk, id: `${chunk.id}@2`, vector: unit(chunk.vector.map((value) => value + reach * random.normal())) };

@@ -21,7 +21,10 @@ export interface Call {
 export interface Broken {
   /** Chunks in the store, which the search also uses. */
   readonly chunks?: readonly Chunk[];
-  /** Earlier chunks of the store and the search, if they differ from those of much older runs. */
+  /**
+   * Chunks of the store and the search just before the fault, if they already differed from the chunks of much older
+   * runs.
+   */
   readonly chunksUntilNow?: readonly Chunk[];
   /** Chunks that the search uses, if the store still contains all chunks. */
   readonly searched?: (call: Call) => readonly Chunk[];
@@ -48,13 +51,13 @@ export interface Broken {
   /** Share of live traffic in a new language. */
   readonly otherLanguage?: number;
   readonly annotated?: DeploymentKind;
-  /** A probe detects a changed index setting. */
+  /** True if a probe detects that an index setting has changed. */
   readonly isDetected?: boolean;
   /** Share of live traffic about topics that the store never contained. */
   readonly newTopic?: number;
-  /** The golden set has a new version. */
+  /** Returns the queries of a new version of the golden set. */
   readonly golden?: (queries: readonly Question[]) => readonly Question[];
-  /** Judgments of the golden set since its first run. */
+  /** Returns the queries with the judgments that the golden set has had since its first run. */
   readonly alwaysGolden?: (queries: readonly Question[]) => readonly Question[];
   readonly ownWork?: OwnWork;
 }

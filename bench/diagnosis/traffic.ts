@@ -177,7 +177,7 @@ export function changesOf({ results, characters, repeated, topQuery, mainLanguag
   return alerts;
 }
 
-/** Feedback of users, if the golden score was low since the first run and if it was not. */
+/** Returns the golden score now and in the first run, its threshold, and the feedback of users; null without a loss. */
 export function levelOf(
   loss: { readonly before: number; readonly now: number } | null,
   { feedback }: Observations['live'],

@@ -24,8 +24,8 @@ export interface Bench {
 }
 
 /**
- * Healthy hours before every world. The density baseline, which needs two days, and the normal ranges are learned from
- * them.
+ * Healthy hours before every world. From these hours, recalld learns the density baseline, which takes two days, and
+ * the normal ranges.
  */
 const HISTORY_HOURS = 52;
 

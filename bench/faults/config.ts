@@ -1,4 +1,4 @@
-/** The recalld.yaml of a world: the config of a team that uses every feature that needs no people. */
+/** The recalld.yaml of a world: it uses every feature that needs no work by people. */
 import { stringify } from 'yaml';
 import { isBilingual } from './service.ts';
 import type { Shape } from './shape.ts';

@@ -54,7 +54,10 @@ export interface Condition {
   readonly rows?: (rows: readonly Row[], since: Since) => readonly Row[];
   /** True if `rows` changes with time. */
   readonly goesOn?: boolean;
-  /** Documents that their owner wrote, changed or deleted; the store contains them only through `rows`. */
+  /**
+   * Returns the manifest after the owner wrote, changed or deleted documents; the store itself changes only through
+   * `rows`.
+   */
   readonly manifest?: (lines: readonly ManifestLine[], now: Date) => readonly ManifestLine[];
   /** How the service embeds queries; recalld uses the same embedder. */
   readonly embed?: (embed: VectorOf) => VectorOf;
@@ -74,7 +77,7 @@ export interface Condition {
     readonly kind: 'index' | 'embedder' | 'retriever' | 'golden';
     readonly version: string;
   }[];
-  /** Effects on recalld's own machine: how long its event loop blocks at a time, or golden runs that never start. */
+  /** Effects on recalld itself: how long its event loop blocks at a time, and whether it never starts golden runs. */
   readonly daemon?: { readonly stallMs?: number; readonly skipsGolden?: boolean };
 }
 
@@ -93,7 +96,7 @@ export interface FaultKind {
   readonly causes: readonly Cause[];
   /** Whether a shape can have the fault; if missing, every shape can. */
   readonly fits?: (material: Material) => boolean;
-  /** Number of golden runs after the first until a run can show the fault. */
+  /** Number of golden runs after the onset that cannot show the fault yet. */
   readonly lateRuns?: number;
   readonly begin: (draw: Draw) => Condition;
 }

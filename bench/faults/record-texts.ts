@@ -88,7 +88,7 @@ function readPapers(file: string): StoredCorpus {
   );
 }
 
-/** The first letter of the id, because a document has no other source. */
+/** Returns the first letter of the id as the source of a document, because the data set names no sources. */
 function sourceOf(id: string): string {
   return `letter-${id.slice(0, 1)}`;
 }
@@ -132,7 +132,7 @@ const corpora: Readonly<Record<string, StoredCorpus>> = {
   'limit-small': readLimit(valueOf('--limit')),
 };
 mkdirSync(dataFolder, { recursive: true });
-/** Texts by language. English comes first, because one encoder needs only English texts, and needs them first. */
+/** Texts by language. English comes first, because one of the encoders encodes only English texts. */
 const texts: Record<string, Set<string>> = { en: new Set(canaryTexts) };
 for (const [name, corpus] of Object.entries(corpora)) {
   writeCorpus(name, corpus);

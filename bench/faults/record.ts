@@ -26,9 +26,9 @@ export interface IncidentRecord {
     readonly n: number | null;
     readonly weighed: boolean;
   }[];
-  /** Firing alerts that can be compared with the time before the onset. */
+  /** Firing alerts whose values can be compared with the values before the onset. */
   readonly effects: readonly Effect[];
-  /** Share of the golden queries; null without a run. */
+  /** Share of the golden queries that failed; null without a run. */
   readonly failed_share: number | null;
   readonly summary: string;
 }

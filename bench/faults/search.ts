@@ -6,7 +6,7 @@ export interface Asked {
   readonly text: string;
   readonly k: number;
   readonly segments: Readonly<Record<string, string>>;
-  /** Golden runs and probes use HTTP; live queries come from the users. */
+  /** `golden`: a query of a golden run or probe, sent over HTTP; `live`: a query of a user. */
   readonly origin: 'golden' | 'live';
   /** A vector that replaces the vector of the text. */
   readonly vector?: Float32Array;
@@ -16,7 +16,7 @@ export interface Asked {
   readonly reranked?: number;
   /** Number of dimensions to compare, each only by its sign. */
   readonly bits?: number;
-  /** From 0 to 1: returns the rows at this position of the store instead of searching. */
+  /** If set, the rows at this position of the store (0 to 1) are returned instead of a search result. */
   readonly shift?: number;
 }
 
@@ -93,7 +93,7 @@ function cosines(rows: readonly Row[], vector: Float32Array): Float64Array {
   return scores;
 }
 
-/** Of the first dimensions, the share with equal signs. */
+/** For each row, the share of the first `bits` dimensions in which its vector has the same sign as `vector`. */
 function signMatches(rows: readonly Row[], vector: Float32Array, bits: number): Float64Array {
   const isAlike = (other: Float32Array, at: number): boolean => (vector[at] ?? 0) >= 0 === (other[at] ?? 0) >= 0;
   return Float64Array.from(rows, (row) => {

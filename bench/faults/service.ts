@@ -34,7 +34,7 @@ export function isBilingual(corpus: string): boolean {
   return corpus.split('-').length === 3;
 }
 
-/** Segments of a live query, which are those of golden queries. */
+/** Returns the segments of a query; live and golden queries use the same segments. */
 export function segmentsOf({ shape }: Material, { topic, language }: Query): Record<string, string> {
   return { topic, ...(isBilingual(shape.corpus) ? { language } : {}) };
 }

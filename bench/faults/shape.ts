@@ -112,8 +112,8 @@ export function materialOf(shape: Shape): Material {
 const SAME_DOCUMENT = 0.25;
 
 /**
- * The relevant document that a result shows: the document with its id, or else the document whose text it contains,
- * completely or partly, because new ids do not affect users. Null if there is none.
+ * Returns the relevant document that a result shows: the document with the same id or, because new ids do not affect
+ * users, the document whose text contains the text of the result. Null if there is none.
  */
 export function shownDocument({ texts }: Material, { relevant }: CorpusQuery, hit: Pick<Row, 'id' | 'text'>) {
   if (relevant.includes(hit.id)) return hit.id;

@@ -28,7 +28,8 @@ export interface Summary {
   /** Right diagnoses by confidence, after every golden run under a single fault. */
   readonly byConfidence: Readonly<Record<Confidence, Share>>;
   /**
-   * Single faults whose cause was named within three golden runs, and those whose cause is named after the last run.
+   * Single faults whose cause was named within three golden runs, and single faults whose cause was named after the
+   * last golden run.
    */
   readonly namedWithinThree: Share;
   readonly namedAtEnd: Share;
@@ -72,7 +73,7 @@ export interface KindSummary {
   readonly worlds: number;
   readonly named: number;
   readonly incidents: number;
-  /** Named causes after the last golden run, by number. */
+  /** Number of worlds in which each cause was named after the last golden run. */
   readonly said: Readonly<Record<string, number>>;
 }
 
@@ -233,7 +234,7 @@ export function summarise(all: readonly WorldRecord[]): Summary {
   };
 }
 
-/** Each incident of a world once, in its last observed state. */
+/** Returns each incident of a world once, in its last observed state. */
 function openedIn({ evaluations }: WorldRecord): IncidentRecord[] {
   const seen = new Map<string, IncidentRecord>();
   for (const { incidents } of evaluations) for (const one of incidents) seen.set(one.opened_at, one);

@@ -52,7 +52,7 @@ export interface World {
   failedJobs(): readonly string[];
 }
 
-/** Hour of the day (UTC) of daily jobs; the last one of a history is before its end. */
+/** Hour of the day (UTC) at which daily jobs run. The last daily jobs of a history run before the history ends. */
 const SNAPSHOT_HOUR = 2;
 
 /** Probability that a user who rates an answer rates it positively. */
@@ -178,7 +178,7 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
       return response.json();
     }
   };
-  // A daemon continues after a failed job, and retries at the job's next time.
+  // Like a real daemon, continues after a failed job; the job runs again at its next scheduled time.
   return withSimulatedDaemon(command, clock, passTime, (name) => void failedJobs.push(name));
 }
 
@@ -197,7 +197,7 @@ async function diagnose(lapse: SimulatedDaemon): Promise<void> {
 function stallLoop(ms: number): () => void {
   if (ms === 0) return () => undefined;
   let timer: NodeJS.Timeout;
-  // A repeating timer would be due again at once.
+  // Sets a new timer each time, because a repeating timer would be due again right after each block.
   const wait = (): void => {
     timer = setTimeout(() => {
       const until = performance.now() + ms;

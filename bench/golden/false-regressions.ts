@@ -36,7 +36,7 @@ export const noiseLevels: readonly NoiseLevel[] = [
 
 export const RUNS_PER_DAY = 24;
 
-/** Whether recalld knows that each night has another index. */
+/** Whether recalld detects that the index is rebuilt every night. */
 function isSeen({ rebuild }: NoiseLevel): boolean {
   return rebuild?.isSeen === true;
 }
@@ -56,7 +56,7 @@ function startNights(first: Retriever, { rebuild }: NoiseLevel, random: RandomNu
     rebuild(): void {
       index = night(rebuild?.wanders === true ? index : original);
     },
-    /** From now on, all nights have lost documents. */
+    /** Applies a change to the current index and to those of all later nights. */
     change(by: (retriever: Retriever) => Retriever): void {
       original = by(original);
       index = rebuild?.wanders === true ? by(index) : night(original);
@@ -137,8 +137,8 @@ export interface DropCell {
   readonly churn: number;
   readonly streams: number;
   /**
-   * Share of the streams whose drop was detected by the second run after the drop, which is the earliest possible, and
-   * by later runs.
+   * Share of the streams whose drop was detected within `runs` runs after the drop; the second run is the earliest that
+   * can detect it.
    */
   readonly calledWithin: readonly { readonly runs: number; readonly share: ShareWithBounds }[];
   /** Median over all streams; null if fewer than half of the drops were detected. */

@@ -122,7 +122,7 @@ export function runOnce(retriever: Retriever, noise: NoiseLevel, random: RandomN
   return { ndcg, hits };
 }
 
-/** Queries, and their ranks after a shared rise or drop of this standard deviation. */
+/** Draws a shared rise or drop with this standard deviation, and yields each affected query with its new rank. */
 function* swayed({ ranks, meanNdcg }: Retriever, deviation: number, random: RandomNumbers) {
   const shift = deviation === 0 ? 0 : deviation * random.normal();
   const room = shift < 0 ? meanNdcg : 1 - meanNdcg;

@@ -45,8 +45,8 @@ export const scoresOf = ({ ndcg, hits }: ScoredRun, measure: WatchedMeasure): Fl
   measure === 'ndcg' ? ndcg : hits;
 
 /**
- * If the paired t test has a p-value above this limit, the p-value of the randomization test is not below 0.01, which a
- * one-sided level of 0.005 requires.
+ * If the p-value of the paired t test exceeds this limit, the p-value of the randomization test cannot be below 0.01,
+ * as a one-sided level of 0.005 requires.
  */
 const CLEAR = 0.05;
 const ROUNDING = 1e-9;
@@ -74,8 +74,8 @@ const notCalled = {
 };
 
 /**
- * Monitors one measure. A full comparison takes up to 20 ms, and most runs of a quiet stream do not need one: those
- * that dropped by less than the monitored size, those far from significant, and those without such a run before them.
+ * Monitors one measure. A full comparison takes up to 20 ms. It is skipped if the drop is smaller than the monitored
+ * size, if the drop is far from significant, or if no possible regression precedes the run.
  *
  * @param reruns of the unchanged retriever, the pinned run last
  */
@@ -161,7 +161,7 @@ interface Standard {
   readonly isKnown: boolean;
   /** Mean of the reference. */
   readonly level: number;
-  /** Smaller drops are not significant. */
+  /** Minimum drop that can be significant. */
   readonly reach: number;
 }
 

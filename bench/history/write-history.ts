@@ -50,7 +50,7 @@ const hourlyMeasures = [
 
 const measuresOfRuns = ['f1', 'hit_rate', 'map', 'mrr', 'ndcg', 'ndcg_exp', 'precision', 'recall', 'unjudged'];
 
-/** Queries, judgments and the pinned run, with which all others are compared. */
+/** Writes the queries and judgments of the golden set, and its pinned run, with which all other runs are compared. */
 export async function writeGoldenSet(client: Client, shape: HistoryShape): Promise<void> {
   const run = runner(client);
   await run(
@@ -76,7 +76,7 @@ export async function writeGoldenSet(client: Client, shape: HistoryShape): Promi
   );
 }
 
-/** Adds the days in this range of ages. */
+/** Writes the rows of all days with an age from `newest` to `oldest`, in days. */
 export async function writeDays(client: Client, shape: HistoryShape, newest: number, oldest: number): Promise<void> {
   const run = runner(client);
   const hours = `generate_series(${newest * 24}, ${oldest * 24 - 1}) as h`;

@@ -19,7 +19,10 @@ export interface ArrivalWorld {
   readonly never: number;
   /** Seconds between two runs of the ingestion; 0 if it runs continuously. */
   readonly batch: number;
-  /** Additional changes from one read of the manifest, of which 200 are tracked. They arrive in a batch. */
+  /**
+   * Number of additional changes that one read of the manifest finds and that arrive in one batch; recalld tracks 200
+   * of them.
+   */
   readonly burst: number;
 }
 

@@ -68,11 +68,12 @@ const vector = (random: RandomNumbers): Float32Array =>
 const near = (one: Float32Array, spread: number, random: RandomNumbers): Float32Array =>
   one.map((value) => value + spread * random.normal());
 
-/** Deviation of a stored vector by 8-bit quantization, and of repeated embeddings, as shares of the length. */
+/** Deviation of a stored vector that 8-bit quantization causes, as a share of the vector's length. */
 const KEPT = 0.01;
 
 /**
- * A vector counts as foreign if two probes, each with two embeddings, say so. The embedder varies more on some texts.
+ * Returns true if two probes both find that the stored vector comes from another model; each probe embeds the text
+ * twice. The noise of the embedder is larger for some texts.
  */
 function embeddedAgain(isWrong: boolean, noise: number, random: RandomNumbers): boolean {
   const own = vector(random);

@@ -16,15 +16,17 @@ import { type Budget, drawFrom, gradeOf, latentOf, type Query, type World } from
 export interface StreamSettings {
   readonly budget: Budget;
   readonly noise: number;
-  /** Kind of the sessions by day, with their share; the other sessions are of `usual`. */
+  /** Source of all sessions that are not sampled from `faulty` or `restless`. */
   readonly usual: World;
   readonly faulty: World | null;
-  /** Share by day, from 0 to 1. */
+  /** Share of sessions sampled from `faulty` on a day, from 0 to 1. */
   readonly share: (day: number) => number;
-  /** Share of sessions with poor results without a fault, by day; these sessions are of `restless`. */
+  /** Share of sessions sampled from `restless` on a day: sessions with poor results that are not due to a fault. */
   readonly unrest: (day: number) => number;
   readonly restless: World;
-  /** How much higher the judge grades, by day; `drifted` contains the resulting grades for `usual`. */
+  /**
+   * By how much the judge grades higher than at first, on a day; `drifted` contains the resulting grades for `usual`.
+   */
   readonly drift: (day: number) => number;
   readonly drifted: World | null;
   readonly days: number;

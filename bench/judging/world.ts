@@ -11,9 +11,9 @@ import {
 import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface Judge {
-  /** Mean excess of its grades, before rounding. */
+  /** Mean of the judge's grade minus the human grade, before rounding. */
   readonly bias: number;
-  /** Target for its weighted kappa with people. */
+  /** Target for the weighted kappa between the judge and people. */
   readonly kappa: number;
 }
 
@@ -55,7 +55,7 @@ function latent(random: RandomNumbers, session: number, query: number, rank: num
 
 export const gradeOf = (value: number): number => Math.min(MAX_GRADE, Math.max(0, Math.round(value)));
 
-/** Human grade of any document that is graded. */
+/** Samples the unrounded human grade of a document at a random rank. */
 export const latentOf = (random: RandomNumbers): number =>
   latent(random, random.normal(), random.normal(), random.below(DEPTH));
 
@@ -78,7 +78,7 @@ export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number 
   return (low + high) / 2;
 }
 
-/** Counts pairs of grades; there are far fewer combinations than pairs. */
+/** Counts pairs of grades by combination, because there are far fewer combinations than pairs. */
 function createPairCounts(): { add(first: number, second: number): void; kappa(): number } {
   const counts = new Float64Array(GRADES * GRADES);
   return {
@@ -99,7 +99,7 @@ function createPairCounts(): { add(first: number, second: number): void; kappa()
 
 const known = new Map<string, JudgedScores>();
 
-/** The number of ways to grade a query is small. */
+/** Caches the scores by grades, because the number of ways to grade a query is small. */
 function scoresOf(grades: readonly number[]): JudgedScores {
   const key = grades.join('');
   const scores = known.get(key) ?? judgedScores(grades, DEPTH);
@@ -128,7 +128,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
             ? healthy.toSorted((a, b) => a - b)
             : healthy;
       const misread = fault === 'misread' ? TWO_GRADES : 0;
-      // A judge misreads a whole query as often as single documents of it.
+      // Half of the variance of the judge's noise is shared by all documents of a query.
       const shared = random.normal();
       const people = values.map(gradeOf);
       const model = values.map((value) =>
@@ -151,7 +151,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
   };
 }
 
-/** Mean number of queries that the model grades, and of these, that people grade. */
+/** Mean number of queries that the model grades, and mean number of those that people grade too. */
 export interface Budget {
   readonly model: number;
   readonly people: number;

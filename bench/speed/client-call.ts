@@ -6,7 +6,7 @@ import { withDaemon } from './child.ts';
 import { liveConfig } from './live-config.ts';
 import { type Bar, type Figure, figure, type MeasureRow, quantile, type RowResult } from './row.ts';
 
-/** Cost of a client call for the calling service, while the client sends to a daemon. */
+/** Measures how long a client call takes in the calling service while the client sends to a daemon. */
 export const clientCall: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const client = createClient({ url: daemon.url, pipeline: 'docs' });
@@ -16,7 +16,7 @@ export const clientCall: MeasureRow = (quick) =>
     return callRow('client-call', 'call of the client in the host process', 'client.track', rounds);
   });
 
-/** The same for the Python client, also with threads that call at the same time; needs python3. */
+/** Measures how long a call of the Python client takes, from one thread and from concurrent threads; needs python3. */
 export const pythonClientCall: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const script = path.join(import.meta.dirname, 'python_client_call.py');
@@ -49,7 +49,7 @@ export const pythonClientCall: MeasureRow = (quick) =>
     };
   });
 
-/** As many as a worker of gunicorn may have. */
+/** Number of concurrent threads: as many as a gunicorn worker may have. */
 const THREADS = 8;
 
 function callRow(name: string, row: string, call: string, rounds: readonly (readonly number[])[]): RowResult {

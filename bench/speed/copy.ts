@@ -1,7 +1,7 @@
 /** COPY over a connection of `pg` with complete texts: the reference for writing rows. */
 import type { Client, Connection, Submittable } from 'pg';
 
-/** Interface between a connection of `pg` and a query, which its types lack. */
+/** Methods of a `pg` connection that a query calls, and that the type definitions of `pg` lack. */
 interface CopyConnection extends Connection {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;

@@ -7,7 +7,10 @@ import { alternate, type Bar, figure, type MeasureRow, timed } from './row.ts';
 
 const METRICS = 'ndcg@10,mrr,map,recall@10,recall@20,recall@50,recall@100';
 const THEIRS = ['-m', 'ndcg_cut.10', '-m', 'recip_rank', '-m', 'map', '-m', 'recall.10,20,50,100'];
-/** Reads the same two files and only splits their lines: the minimum duration for any Node.js program. */
+/**
+ * A program that only reads the two files and splits each line into fields, as a lower limit for the duration of any
+ * evaluation in Node.js.
+ */
 const READ_ONLY = `
 const { createReadStream } = require('node:fs');
 const { createInterface } = require('node:readline');

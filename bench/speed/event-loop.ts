@@ -97,7 +97,10 @@ async function post(url: string, body: Buffer, expected: number): Promise<void> 
   if (response.status !== expected) throw new Error(`The daemon answers ${await response.text()}`);
 }
 
-/** The body that takes longest to read, a golden run, and live queries at a rate below the capacity. */
+/**
+ * Runs three kinds of work at once: the body that takes longest to read, a golden run, and live queries at a rate below
+ * the daemon's capacity.
+ */
 async function atOnce(daemon: Daemon, bodies: readonly (() => Buffer)[]): Promise<void> {
   const [body = () => Buffer.alloc(0)] = bodies;
   const { url } = daemon;

@@ -9,7 +9,10 @@ import { alternate, figure, type MeasureRow, timed } from './row.ts';
 const BATCH = 100;
 const COPIED_ROWS = 10_000;
 
-/** Compares live queries that are all stored with their vectors with COPY of the same rows on the same server. */
+/**
+ * Compares the ingest of live queries, every one of which is stored with its vector, with a COPY of the same rows into
+ * the same database.
+ */
 export const ingestDurable: MeasureRow = (quick) =>
   withDaemon(liveConfig(1), async (daemon) => {
     const client = new Client(databaseOf(daemon));

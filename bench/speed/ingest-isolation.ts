@@ -6,7 +6,7 @@ import { alternate, figure, type MeasureRow } from './row.ts';
 
 const BATCH = 100;
 
-/** Allow the documents of every query by their last pattern. */
+/** Rules in which only the last pattern matches the documents of the queries. */
 const rules = `
     isolation:
       - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*", "chunk-*"]}

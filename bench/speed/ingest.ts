@@ -8,8 +8,8 @@ import { alternate, figure, type MeasureRow } from './row.ts';
 const BATCH = 100;
 
 /**
- * Compares live queries of which a tenth is stored with a minimal server that does the same work, and with one that
- * only parses.
+ * Compares the ingest of live queries, a tenth of which is stored, with two other servers: a minimal one that does the
+ * same work, and one that only parses the body.
  */
 export const ingest: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {

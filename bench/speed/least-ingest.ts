@@ -1,6 +1,6 @@
 /**
- * Minimal server that does the work of single live queries: it parses the body, hashes the session, stores a tenth of
- * the rows and one count per minute in commits that requests share, and responds after the commit. It does not
+ * Minimal server for requests with one live query each. It parses the body, hashes the session, stores a tenth of the
+ * queries and one count per minute, and responds after the commit, which concurrent requests share. It does not
  * validate, redact, check keys or detect duplicates.
  */
 import { createHash } from 'node:crypto';

@@ -7,7 +7,10 @@ import { sendLoad } from './http-load.ts';
 import { liveQuery } from './live-config.ts';
 import { alternate, figure, type MeasureRow, quantile } from './row.ts';
 
-/** Compares requests with one live query each at a steady rate, and calls of the client, with and without a shadow. */
+/**
+ * Compares a pipeline with a shadow and a pipeline without one: requests with one live query each at a steady rate, and
+ * calls of the client.
+ */
 export const shadow: MeasureRow = async (quick) => {
   const retriever = await startScript('bare-retriever.ts');
   const config = (shadows: string): string => `
@@ -31,7 +34,7 @@ pipelines:
           await measureNow(daemon);
           const client = createClient({ url: daemon.url, pipeline: 'docs' });
           try {
-            // About 400 a second, like the requests.
+            // About 400 calls a second, which is also the rate of the requests.
             return quantile(await timeCalls(client, quick ? 100 : 3000, 25), 0.99);
           } finally {
             await client.close();

@@ -17,7 +17,7 @@ export interface Fold {
   readonly fit: Fit;
 }
 
-/** Number of folds. A shape, kind of fault or cause is always in one fold. */
+/** Number of folds. A fold contains either all worlds of a shape, kind of fault or cause, or none of them. */
 const PARTS = 5;
 
 export type LeftOut = 'shape' | 'fault' | 'cause';
@@ -60,7 +60,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** The same worlds, with judged weights only. */
+/** Ranks each world by judged weights only, after its causes are removed from the list. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }
@@ -74,8 +74,8 @@ const [COLDEST, HOTTEST] = [0.5, 4] as const;
 const STEP = 0.05;
 
 /**
- * Returns the temperature that maximizes the likelihood of the true causes in kinds of faults that the fit did not use,
- * and of `unknown` if their cause is removed from the list.
+ * Returns the temperature with the lowest loss over kinds of faults that the fit did not use. The loss also includes
+ * how unlikely `unknown` is after the true causes are removed from the list.
  */
 export function fittingTemperature(folds: readonly Fold[], { open }: FitSettings): number {
   const left = folds.map(({ left: worlds, fit }) => ({ worlds: numbered(worlds), fit }));

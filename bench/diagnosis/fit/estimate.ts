@@ -16,7 +16,10 @@ import {
 } from './problem.ts';
 
 export interface FitSettings {
-  /** Standard deviation of the true weights around the judged weight times the factor of their sign, in nats. */
+  /**
+   * Standard deviation, in nats, of a true weight around its expected value: the judged weight times the factor of its
+   * sign.
+   */
   readonly spread: number;
   /** Standard deviation of the factors around 1. */
   readonly spreadOfFactors: number;
@@ -24,8 +27,8 @@ export interface FitSettings {
   readonly open: number;
 }
 
-// Chosen on the training worlds of the fault benchmark, which the fit does not use: larger deviations overfit the
-// simulation.
+// These settings were chosen on the training worlds of the fault benchmark, which the fit does not use; larger
+// deviations overfit the simulation.
 export const fitSettings: FitSettings = { spread: 0.1, spreadOfFactors: 0.1, open: 0.2 };
 
 /** Standard deviations of the priors and of the weight of unexplained alerts, in nats. */
@@ -46,9 +49,9 @@ export interface Fit {
 }
 
 /**
- * Returns the maximum a posteriori weights. A weight is distributed around its judged value times a factor that all
- * edges of its sign and direction share, and the factor around 1. A cell without worlds of its cause differs from its
- * judged value only by the factor.
+ * Returns the maximum a posteriori weights. The prior of a weight is centered at its judged value times a factor. All
+ * edges with the same sign and direction share a factor, whose own prior is centered at 1. A cell without worlds of its
+ * cause gets its judged value times the factor.
  */
 export function fitEstimates(worlds: readonly NumberedWorld[], { spread, spreadOfFactors, open }: FitSettings): Fit {
   const judged = judgedVector();

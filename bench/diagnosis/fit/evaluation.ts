@@ -35,7 +35,7 @@ const evaluationSchema = z.object({
   causes: z.array(z.enum(causes)).min(1),
   signs: z.array(sign),
   effects: z.array(effect),
-  /** Share of the golden queries; null without a run. */
+  /** Share of the golden queries that failed; null without a run. */
   failedShare: z.number().nullable(),
 });
 
@@ -50,7 +50,7 @@ export interface Evaluation extends World, Pick<Findings, 'effects' | 'failedSha
   readonly signs: readonly Pick<Sign, 'name' | 'state' | 'n'>[];
 }
 
-/** Without sentences, because the ranking does not use them. */
+/** Diagnoses a world, and returns the evidence without its sentences, because the ranking does not use them. */
 export function evaluationOf(world: World, observed: Observations): Evaluation {
   const { signs, weighed, effects, failedShare } = diagnose(observed);
   const used = signs.filter(({ name }) => weighed.includes(name));

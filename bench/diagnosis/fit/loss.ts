@@ -14,8 +14,8 @@ export interface Loss {
 }
 
 /**
- * Log loss of the right causes in the worlds, plus, with weight `open`, of `unknown` in the same worlds without the
- * right causes: the remaining causes must not replace them.
+ * Log loss of the right causes in the worlds, plus `open` times the log loss of `unknown` after the right causes are
+ * removed from the list: the remaining causes must not replace them.
  */
 export function lossOf(worlds: readonly NumberedWorld[], vector: Float64Array, open: number, temperature = 1): Loss {
   const gradient = new Float64Array(vector.length);
@@ -38,7 +38,9 @@ const unknownAlone: ReadonlySet<number> = new Set([UNKNOWN]);
 /** Scores by cause, 0 for `unknown`; minus infinity for impossible causes. */
 interface Scores {
   readonly of: Float64Array;
-  /** True if the sum of the evidence counts; false if it is capped at the prior. */
+  /**
+   * For each candidate: false if its evidence is ignored, because its sum is positive but no sign belongs to the cause.
+   */
   readonly counts: readonly boolean[];
 }
 

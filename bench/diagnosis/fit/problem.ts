@@ -47,7 +47,7 @@ export const WEIGHTS = FIRST_CELL + cells.length;
  */
 const sideOf = ({ name, judged }: Cell): string => `${name} ${judged > 0 ? 'for' : 'against'}`;
 const sides = [...new Set(cells.map(sideOf))];
-/** The factors of these groups follow the weights in the vector. */
+/** Number of parameters: the weights, followed in the vector by one factor for each group. */
 export const PARAMETERS = WEIGHTS + sides.length;
 /** Position of the factor of each cell. */
 export const factorOf = Int32Array.from(cells, (cell) => WEIGHTS + sides.indexOf(sideOf(cell)));
@@ -56,7 +56,7 @@ export const factorOf = Int32Array.from(cells, (cell) => WEIGHTS + sides.indexOf
 interface Candidate {
   /** Position among all causes, and position of its prior in the vector. */
   readonly cause: number;
-  /** Positions of its cells in the vector, and the maximum of each in its world. */
+  /** Positions of the cause's cells in the vector, and the maximum absolute weight of each cell in this world. */
   readonly cells: Int32Array;
   readonly most: Float64Array;
   readonly unexplained: number;
@@ -73,7 +73,7 @@ export interface NumberedWorld {
 
 /** Worlds of one kind of fault are similar: together they count as this number of independent worlds. */
 const WORLDS_OF_KIND = 10;
-/** Share of `unknown` before any sign. */
+/** Prior probability of `unknown`, before any sign is considered. */
 const SHARE_OF_UNKNOWN = 0.2;
 
 const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${best} ${source} ${fault}`;
@@ -82,9 +82,9 @@ const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${bes
 const weightOfSource = (source: string): number => (source === 'daemon' ? 2 : 1);
 
 /**
- * Weights worlds so that all causes count equally, `unknown` counts as its prior, and the kinds of faults of a cause
- * count by their source, regardless of the number of their worlds. A world with several right causes counts for the
- * best of them.
+ * Weights worlds so that all causes count equally, and `unknown` in proportion to its prior. Within a cause, each kind
+ * of fault counts by its source and not by its number of worlds. A world with several right causes counts for the best
+ * of them.
  */
 export function numbered(evaluations: readonly Evaluation[]): NumberedWorld[] {
   const worldsOf = groupBy(evaluations, kindOf);

@@ -41,7 +41,7 @@ ${rows.join('\n')}
 
 const MAX_LINE = 120;
 
-/** On one line if it fits, as the formatter does. */
+/** Writes an object on one line if it fits, as the formatter does. */
 function objectLines(key: string, of: Readonly<Record<string, number>>, indent: number): string[] {
   const entries = Object.entries(of).map(([name, value]) => `${name}: ${value}`);
   const start = ' '.repeat(indent);
