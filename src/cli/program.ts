@@ -193,7 +193,7 @@ function applyToTree(command: CommandUnknownOpts): void {
   for (const child of command.commands) applyToTree(child);
 }
 
-/** Describes an option; shows no default that means that the option is not set. */
+/** Describes an option, and omits a default value that only means that the option is not set. */
 function optionDescription(option: Option): string {
   const isUnset = ['false', 'null', '{}'].includes(JSON.stringify(option.defaultValue));
   const shown = isUnset ? Object.assign(Object.create(option), { defaultValue: undefined }) : option;

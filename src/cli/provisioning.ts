@@ -40,7 +40,7 @@ export function dashboardsCommand(command: Command): CommandUnknownOpts {
   return withConfig(command, 'recalld dashboards --config recalld.yaml --out /var/lib/grafana/dashboards')
     .option('--out <dir>', 'output folder; created if needed', 'grafana/dashboards')
     .action(async ({ config, out, json }) => {
-      // Dashboards need an optional package, which the help for all commands must not require.
+      // Imported on demand, because dashboards need an optional package, and printing the help must work without it.
       const { writeDashboards } = await import('../app/commands/dashboards.ts');
       const { files, notes } = await writeDashboards(loadConfig(config).config, out);
       for (const sentence of notes) note(`Note: ${sentence}`);

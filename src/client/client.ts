@@ -89,7 +89,7 @@ class Channel {
   }
 
   /**
-   * Sends all queued records. Calls `done` when each of them has been delivered or dropped. Returns a function that
+   * Sends all queued records. Calls `done` when each record has been delivered or dropped. Returns a function that
    * cancels the wait.
    */
   flush(done: () => void): () => void {

@@ -28,7 +28,8 @@ const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
 /**
- * Minimum ratio of failed to completed attempts. At a lower ratio, only a few of many pipelines fail, and only rarely.
+ * Minimum ratio of failed to completed attempts. Below this ratio, failures are rare and affect only a few of many
+ * pipelines.
  */
 const MIN_FAILED_PER_COMPLETED = 0.1;
 /** Window for rare jobs: twice the interval of the least frequent job, which runs every six hours, plus one hour. */

@@ -68,7 +68,10 @@ function objectivesOf(slo: PipelineConfig['slo']): Objective[] {
 const MIN_HOLD_SECONDS = 600;
 const MAX_HOLD_SECONDS = 21_600;
 
-/** Returns a duration that is longer than the wait for the next run, but shorter than the wait for the run after it. */
+/**
+ * Returns a duration that covers the wait for the next golden run but not the wait for the run after it: 1.5 times the
+ * longest interval, within limits.
+ */
 function holdSeconds(config: Config): number {
   const intervals = config.pipelines.flatMap(({ golden }) =>
     golden.flatMap(({ cron, timezone }) =>

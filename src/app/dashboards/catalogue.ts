@@ -80,7 +80,9 @@ function countedInRange(name: MetricsOfType<'counter'>): string {
   return `sum(increase(${selector(name, '', {})}[$__range]))`;
 }
 
-/** The sum, and the parts of it that are not zero, because a legend with every part would be longer than the graph. */
+/**
+ * Returns a query for the total and one for its nonzero parts; a legend with every part would be taller than the graph.
+ */
 function totalAndParts(total: string, parts: string, legend: string): PromQuery[] {
   return [
     { expr: `${total} or vector(0)`, legend: 'total' },
