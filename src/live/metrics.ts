@@ -56,7 +56,7 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live queries that returned a document that an isolation rule does not allow. All live queries are evaluated, whether sampled or not. recalld does not count a retry again.',
+    help: 'Live queries that returned a document that an isolation rule does not allow. All live queries are evaluated, whether sampled or not. A query that the service sends again is counted only once.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },
