@@ -53,8 +53,8 @@ declare module '../core/context.ts' {
   }
   interface Hooks {
     /**
-     * Schedules an early evaluation of all checks on pipelines with new isolation violations. Never throws, because
-     * checks run every minute anyway.
+     * Schedules an early evaluation of all checks on pipelines with new isolation violations. Never throws: if the
+     * evaluation cannot be scheduled, it happens within a minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
     /** Starts an export to the configured folder and removes erased data from its files. Never throws. */

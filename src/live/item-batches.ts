@@ -36,7 +36,7 @@ export function splitByWeight<Item>(items: readonly Item[], weightOf: (item: Ite
   return batches;
 }
 
-/** Serializes a batch. Until the receiving thread unpacks the bytes, it spends almost no time on them. */
+/** Serializes a batch. A thread that receives the bytes spends almost no time on them until it unpacks them. */
 export function pack(batch: unknown): Uint8Array {
   return serialize(batch);
 }

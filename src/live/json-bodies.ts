@@ -36,7 +36,7 @@ function packBatches<Item>(
   });
 }
 
-/** Signal for work that continues after the client has disconnected, because the data must still be stored. */
+/** A signal that never aborts: parsing continues after the client has disconnected, because the data must be stored. */
 const never = new AbortController().signal;
 
 /** The worker thread starts when the first large body arrives. */

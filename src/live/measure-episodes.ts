@@ -69,7 +69,7 @@ function gapReason(measure: EpisodeMeasure, have: number, episodes: number): str
 }
 
 interface TaggedEpisode extends SampledEpisode {
-  /** Values of the configured segments in the first step. */
+  /** Segment values of the episode's first step, for the configured segments. */
   readonly tags: Readonly<Record<string, string>>;
 }
 

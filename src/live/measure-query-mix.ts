@@ -1,4 +1,7 @@
-/** Measures the mix of live queries: the shares of the most frequent query and of the usual language, and the length. */
+/**
+ * Measures the mix of live queries: the share of the most frequent query, the share of the usual language, and the
+ * query length.
+ */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';

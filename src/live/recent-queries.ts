@@ -63,7 +63,7 @@ export function createRecentQueries(limits: {
         else remove(oldest.value[0], oldest.value[1]);
       }
     },
-    /** Removes and returns the target query; if it is not buffered, all buffered queries of its trace. */
+    /** Removes and returns the target query or, if it is not buffered, all buffered queries of its trace. */
     take({ pipeline, queryId, traceId }: FeedbackTarget): readonly RecentQuery[] {
       const key = keyOf(pipeline, queryId);
       const siblings = traceId === null ? [] : [...(keysByTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];

@@ -76,8 +76,8 @@ export function createConfiguredItems(pool: Pool) {
 
     /**
      * Deletes pipelines and checks that were removed so long ago that none of their live queries remain. Also deletes
-     * the baseline queries of a removed pipeline, because baseline queries outlive live queries only while their
-     * pipeline is configured.
+     * the baseline queries of these pipelines: only configured pipelines keep baseline queries for longer than live
+     * queries.
      */
     async prune(now: Date): Promise<void> {
       await pool.query(

@@ -94,7 +94,7 @@ function answer(
 
 export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
 
-/** Converts the code of a retryable error to the reason with which the shed load is counted. */
+/** Maps the code of a retryable error to the reason under which the rejected request is counted. */
 export function shedReason(code: ErrorCode): ShedReason {
   if (code === 'overloaded') return 'overload';
   if (code === 'rate_limited') return 'rate_limit';

@@ -1,6 +1,6 @@
 /**
- * Returns sentences that say what to configure, for appending to an error message; empty if the path is not a telemetry
- * path.
+ * Returns text that says what to configure and can be appended to an error message. The text is empty if the path is
+ * not a telemetry path.
  */
 export function addressHint(method: string, path: string): string {
   const signal = /\/v1\/(traces|logs|metrics|profiles)\/?$|\/v1development\/(profiles)\/?$/.exec(path);

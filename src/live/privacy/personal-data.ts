@@ -56,7 +56,7 @@ export function createPresidioAnalyzer({ url, headers, timeout_ms, concurrency, 
     return { kind: 'malformed', message: `Presidio did not return a list of entities; check ${PRESIDIO}.url.` };
   };
 
-  /** Resolves within the configured timeout, including the time in the queue. Never rejects. */
+  /** Resolves within the configured timeout, which includes the time in the queue. Never rejects. */
   return async (text: string): Promise<EntityAnalysis> => {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), timeout_ms);
@@ -200,8 +200,8 @@ export type PersonalData = ReturnType<typeof createPersonalData>;
 
 /**
  * Replaces personal data: redacts texts, hashes ids with a key, and drops data that cannot be redacted. Finishes within
- * the configured timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued;
- * then nothing is stored.
+ * the configured timeout of the service. Rejects only with the RecalldError code `overloaded`, when too many long texts
+ * are queued; in that case, nothing is stored.
  *
  * @throws RecalldError as createPresidioAnalyzer
  */
@@ -261,7 +261,8 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
 
 /**
  * Returns the key for hashes of users and sessions. The key is created on the first call and shared by all processes
- * that use the database. Anyone who can read the database can read the key. To prevent this, set a key in the config.
+ * that use the database. Anyone who can read the database can read the key. To keep the key out of the database, set a
+ * key in the config.
  */
 export async function storedHashKey(pool: Pool): Promise<string> {
   await pool.query(`insert into hash_keys (name, key) values ('people', $1::text) on conflict do nothing`, [

@@ -23,11 +23,11 @@ export interface EpisodeRetrieval {
   readonly step: number | null;
 }
 
-/** A retrieval at its position in the episode, compared with earlier retrievals. */
+/** A retrieval as a step of its episode, with the result of the comparison with earlier steps. */
 export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> = Retrieval & {
   /**
    * Index of the first earlier step whose results overlap with those of this step by at least REPEATED_OVERLAP; null if
-   * no earlier step does.
+   * there is no such step.
    */
   readonly repeats: number | null;
   /** Distinct documents that no earlier step returned, best first. For the first step: all documents. */
@@ -92,11 +92,11 @@ export function tallyEpisode(steps: readonly EpisodeStep[]) {
     /** Number of retrievals that did not fail but returned no documents. */
     empty: steps.filter(({ outcome }) => outcome === 'empty').length,
     later: later.length,
-    /** Number of later retrievals that repeat an earlier retrieval. */
+    /** Number of retrievals after the first that repeat an earlier one. */
     repeated: later.filter(({ repeats }) => repeats !== null).length,
-    /** Number of documents in later retrievals, each counted once per retrieval. */
+    /** Number of documents in all retrievals after the first; each document counts once per retrieval. */
     laterDocuments: later.reduce((sum, { documentIds }) => sum + new Set(documentIds).size, 0),
-    /** Number of documents in later retrievals that no earlier retrieval had returned. */
+    /** Number of documents that a retrieval after the first returned and no earlier retrieval had returned. */
     newDocuments: later.reduce((sum, { newDocumentIds }) => sum + newDocumentIds.length, 0),
     /** Number of retrievals whose text differs from the original text, if both texts are known. */
     rewritten: steps.filter(isRewritten).length,
@@ -152,11 +152,12 @@ export interface SampledEpisode extends ClusterMember {
  * Estimates a measure of episodes:
  *
  * - `episode_retrievals`: mean number of retrievals per episode
- * - `episode_repeats`: number of later retrievals that repeat an earlier retrieval, as a mean over episodes. Unlike
- * `episode_repeat_ratio`, it does not increase if a better retriever causes fewer later retrievals
- * - `episode_repeat_ratio`: share of later retrievals that repeat an earlier retrieval in the same episode
- * - `episode_new_documents_ratio`: share of documents in later retrievals that no earlier retrieval in the episode
- * returned
+ * - `episode_repeats`: number of retrievals that repeat an earlier retrieval, as a mean over episodes. Unlike
+ *   `episode_repeat_ratio`, this number does not increase when a better retriever makes further retrievals unnecessary
+ * - `episode_repeat_ratio`: share of the retrievals after the first that repeat an earlier retrieval in the same
+ *   episode
+ * - `episode_new_documents_ratio`: share of the documents in all retrievals after the first that no earlier retrieval
+ *   in the episode returned
  * - `episode_empty_ratio`: share of retrievals that return no documents
  * - `rewrite_answer_ratio`: share of rewritten retrievals whose text looks like an answer
  *

@@ -48,7 +48,7 @@ const trafficMeasures = [
   'context_repeated_ratio',
 ] as const;
 
-/** Measures that use only queries with complete clicks. */
+/** Measures that use only queries whose clicks have all arrived. */
 export const clickMeasures = [
   'click_through_ratio',
   'clicked_query_ratio',
@@ -97,8 +97,8 @@ export type LiveMeasureOutcome =
     };
 
 /**
- * Adjusts a measure of all traffic by the number of counted arrivals. The volume becomes the exact count instead of an
- * estimate, and a window without samples is distinguished from a window without queries.
+ * Adjusts a measure of all traffic to the number of live queries that were counted on arrival. The volume becomes the
+ * exact count instead of an estimate, and a window without samples is distinguished from a window without queries.
  *
  * @param arrived live queries counted in the window; 0 if there are no counts
  */
@@ -228,7 +228,7 @@ function shareOutcome(
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  // The number of other queries cannot be estimated from queries that were sampled by a rule.
+  // Queries that a rule selected do not show how many queries no rule selected; only randomly sampled queries do.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return rateOutcome(measure, queryRate(queries, holds));

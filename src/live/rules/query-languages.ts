@@ -24,10 +24,10 @@ export function languageOrScript(text: string): string | null {
 }
 
 /**
- * Returns the weighted share of the usual language relative to the most frequent other language, with a 95 % confidence
- * interval (Wilson, over Kish's effective sample size). Texts in any further language do not count: detection errors in
- * short texts spread over many rare languages, whereas users who really write in another language mostly share one. The
- * usual language is the most frequent language at the first measurement.
+ * Returns the weighted share of the usual language among texts in that language and in the most frequent other
+ * language, with a 95 % confidence interval (Wilson, over Kish's effective sample size). Texts in all other languages
+ * are ignored: errors in the detection of short texts spread over many rare languages, whereas users who change their
+ * language mostly change to the same one. The usual language is the most frequent language at the first measurement.
  *
  * @returns null if fewer than 30 texts have a detected language
  */
@@ -61,7 +61,7 @@ export function languageShare(
     value,
     ciLow: Math.min(low, value),
     ciHigh: Math.max(high, value),
-    /** Number of texts in either language. */
+    /** Number of texts in the two languages. */
     n: own.n + other.n,
     usual,
   };

@@ -57,8 +57,8 @@ const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
 /**
- * Deletes fragments first. Their deletion waits for any concurrent transaction that completes a trace, so that a query
- * is found even if its user is set by that transaction.
+ * Deletes the fragments of erased users before their queries. Deleting a fragment waits for a concurrent transaction
+ * that completes its trace, so queries to which that transaction adds an erased user are found too.
  */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');
@@ -106,8 +106,8 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   }
   return {
     /**
-     * Erased queries, and the traces and episodes of erased users. Data that arrives later and belongs to them must be
-     * erased too.
+     * Erased queries, and the traces and episodes of erased users. If more data of these queries, traces and episodes
+     * arrives later, it must be erased too.
      */
     found: [...newIds, ...newTraces, ...newEpisodes],
     queries: queries.length,
@@ -131,7 +131,7 @@ function traceOfId({ subject, erasedAt }: ErasedSubject): ErasedSubject[] {
   return traceOf({ traceId, erasedAt });
 }
 
-/** The subjects as a relation `e`, with the parameters of `valuesOf`. */
+/** SQL relation `e` with one row per subject; `valuesOf` returns its parameters. */
 const erased =
   'unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as e (subject, pipeline, erased_at, until)';
 
@@ -191,7 +191,8 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
 
 /**
  * Removes data derived from queries: baseline queries, examples of topics, and judgments. Also removes the names of
- * these topics, because their words come from the texts of the examples; the next search names the topics again.
+ * topics that had such examples, because the words of a name come from the examples; the next search for topics names
+ * these topics again.
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;
@@ -290,7 +291,7 @@ export async function eraseLate(pool: Pool, pipelines: readonly string[], since:
       `select kind, subject, pipeline, erased_at from erased_subjects`,
     );
     const oldest = new Date(Math.min(...rows.map(({ erasedAt }) => erasedAt.getTime()), now.getTime()));
-    // Expands to all pipelines, so that the index on (pipeline, id) is used.
+    // Adds a row per pipeline for a query id without a pipeline, so that the index on (pipeline, id) is used.
     const subjects = rows.flatMap((one) =>
       one.kind === 'query' && one.pipeline === '' ? pipelines.map((pipeline) => ({ ...one, pipeline })) : [one],
     );

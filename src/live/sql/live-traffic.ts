@@ -142,7 +142,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     closeMinutes: onPool(closeMinutes),
     createPartitions: onPool(createPartitions),
     prune: onPool(pruneLive),
-    /** Erases data of erased subjects if the data arrived today or yesterday (UTC). */
+    /** Erases data that arrived today or yesterday (UTC) but belongs to a subject that was erased before. */
     eraseLate: (pipelines: readonly string[], now: Date) =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     areErased: explainedOnPool(areErased),
@@ -253,7 +253,7 @@ export function createMicroBatch<Item, Result>({
       for (const call of calls) call.reject(error);
     } finally {
       inFlight--;
-      // Calls that arrived while a batch was being written have waited long enough.
+      // Calls that arrived while a batch was being written do not wait any longer for further items.
       void flush();
     }
   };

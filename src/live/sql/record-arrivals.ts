@@ -154,8 +154,7 @@ const recordSql = (withIsolation: boolean): string => `
 }`;
 
 /**
- * One statement without isolation rules and one with them, because most pipelines have no rules and should not bear the
- * additional cost.
+ * The first statement omits isolation rules, because most pipelines have none and should not bear the additional cost.
  */
 const statements = [
   { name: 'record-arrivals', text: recordSql(false) },

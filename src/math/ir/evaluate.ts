@@ -32,7 +32,7 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
 /**
- * Scores a ranking. `grades` contains the grades at its first `length` ranks (negative for a document without a
+ * Scores a ranking. The first `length` elements of `grades` are the grades by rank (negative for a document without a
  * judgment), and `judged` contains the grades of all judged documents.
  */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
@@ -214,7 +214,7 @@ export function evaluateRanking(
   return createEvaluator(keys, relevanceLevel)(ranking, judgments);
 }
 
-/** Returns reached / possible: 0 if nothing was possible, and at most 1 despite rounding in the sums. */
+/** Returns reached / possible, or 0 if `possible` is 0. The result is at most 1 despite rounding in the sums. */
 function ratio(reached: number, possible: number): number {
   return possible === 0 ? 0 : Math.min(1, reached / possible);
 }

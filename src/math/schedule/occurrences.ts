@@ -12,7 +12,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { firstWhere } from '../stats/distributions.ts';
 
 export interface CronExpression {
-  /** Seconds since midnight at which the expression occurs on its days, in order. */
+  /** Times of day at which the expression occurs, in seconds since midnight, ascending. */
   readonly times: readonly number[];
   /** True if the expression occurs again in the hour that repeats when clocks go back. */
   readonly goesByElapsedTime: boolean;
@@ -108,9 +108,9 @@ interface Stretch {
 interface ClockDay {
   /** The whole day as one stretch; on a day when the clock changes, two stretches: before and after the change. */
   readonly stretches: readonly Stretch[];
-  /** The hour after the clock went forward, in which the skipped times occur. */
+  /** The hour after the clock goes forward; skipped times are moved into this hour. */
   readonly leftOut: Stretch | null;
-  /** The hour after the clock went back, in which local times repeat. */
+  /** The hour after the clock goes back, in which local times repeat. */
   readonly repeated: Stretch | null;
 }
 
@@ -231,8 +231,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a frequent schedule, the inspected ticks might not reach the weekend. Therefore, for one instant in each hour
-  // until eight days from now, the gap that contains it is checked too.
+  // For a frequent schedule, the inspected ticks might not reach the weekend. Therefore, the loop also checks the gap
+  // around one instant in each hour of the next eight days.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();

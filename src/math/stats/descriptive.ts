@@ -23,7 +23,7 @@ const SEED = 1;
  *   the values, so with a typical nDCG and 5 queries, a bootstrap interval covers the true mean in only 82 % of cases;
  *   the t interval covers it in 92 %.
  *
- * For identical values the interval is a point; for one value it is the whole line.
+ * For several equal values the interval is a point; for one value it is (-Infinity, Infinity).
  *
  * @param values in any order; the order does not change the interval
  * @throws RangeError if there are no values
@@ -73,7 +73,7 @@ export function bcaInterval(values: ArrayLike<number>, settings: BootstrapSettin
   return {
     low: endAt(z),
     high: endAt(-z),
-    /** z0: normal quantile of the share of replicates below the mean, with equal replicates counted half. */
+    /** z0: normal quantile of the share of replicates below the mean; a replicate that equals the mean counts half. */
     bias,
     /** a: sum e^3 / (6 (sum e^2)^1.5) over the deviations e from the mean, exact for a mean. */
     acceleration,

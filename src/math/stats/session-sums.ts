@@ -55,7 +55,7 @@ export function ratioOf(sums: SessionSums) {
     return { value, variance: 0, degreesOfFreedom: 0, sessions: n };
   return {
     value,
-    /** Variance of `value`; 0 if all sessions are equal. */
+    /** Variance of `value`; 0 for a single session, or if all sessions have the same ratio. */
     variance: ((n / (n - 1)) * squares) / y ** 2,
     /** Satterthwaite's degrees of freedom; a low number if only a few sessions determine the variance. */
     degreesOfFreedom: Math.min(n - 1, effectiveNumberOf(squares, fourths)),

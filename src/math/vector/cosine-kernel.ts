@@ -174,13 +174,13 @@ export const i32 = {
 
 const f32 = {
   add: 0x92,
-  /** Stores at `offset` bytes from an address that is a multiple of 4. */
+  /** Instruction that stores a float32 `offset` bytes after an address that is a multiple of 4. */
   store: (offset: number): Code => [0x38, 2, unsigned(offset)],
 } as const;
 
 const f32x4 = {
   zero: [simd(0x0c), Array.from({ length: 16 }, () => 0)] as Code,
-  /** Loads from an address that is a multiple of 16. */
+  /** Instruction that loads four float32 numbers from an address that is a multiple of 16. */
   load: [simd(0x00), 4, 0] as Code,
   lane: (index: number): Code => [simd(0x1f), index],
   add: simd(0xe4),
@@ -192,7 +192,7 @@ const local = {
   set: (index: number): Code => [0x21, unsigned(index)],
 } as const;
 
-/** Runs the body, and repeats it while the condition is true. */
+/** Machine code that runs the body, and repeats it while the condition is true. */
 function doWhile(body: Code, condition: Code): Code {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
@@ -229,13 +229,13 @@ function section(id: number, content: Code): Code {
   return [id, sized(content)];
 }
 
-/** Content, preceded by its length in bytes. */
+/** Returns the content, preceded by its length in bytes. */
 function sized(content: Code): Code {
   const bytes = flatten(content);
   return [unsigned(bytes.length), bytes];
 }
 
-/** Items, preceded by their number. */
+/** Returns the items, preceded by their number. */
 function vectorOf(items: readonly Code[]): Code {
   return [unsigned(items.length), items];
 }

@@ -84,8 +84,8 @@ export function meanDirection(matrix: Matrix): Float64Array {
 }
 
 /**
- * Returns 1 / length for each row; 0 for a row that is zero or not finite. To get the cosine of two rows, multiply
- * their dot product by the result for each of them.
+ * Returns 1 / length for each row; 0 for a row that is zero or not finite. The cosine of two rows is their dot product
+ * times the results for both rows.
  */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));

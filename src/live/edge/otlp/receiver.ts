@@ -158,7 +158,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
 
   return {
     /**
-     * Ingests a body and returns the response. Rejects only in case of a bug.
+     * Ingests a body and returns the response. The promise rejects only if recalld has a bug.
      *
      * @param pipelines the only pipelines whose data the sender may add; null for all
      */

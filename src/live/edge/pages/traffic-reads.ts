@@ -76,7 +76,7 @@ export async function readDensityPage(
   return {
     density,
     trends,
-    /** Incident at the end of the range. */
+    /** Incident that was open at the end of the range; null if there was none. */
     diagnosis: diagnosis ?? null,
     /** Live queries in the range compared with the baseline; null if neither has queries. */
     distributions: distributions(baseline, current, BINS),
@@ -129,8 +129,8 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
 
 /**
  * Returns the episodes with the largest number of useless retrievals. A retrieval is useless if it repeats an earlier
- * one or returns no new document. Reads only the longest episodes, because an episode with a single retrieval repeats
- * nothing. In hash mode, the queries have no texts.
+ * one or returns no new document. Examines only the longest episodes with at least two retrievals. In hash mode, the
+ * queries have no texts.
  */
 async function readWorstEpisodes(context: Context, pipeline: string, { from, until }: TimeRange) {
   const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;

@@ -7,7 +7,10 @@ export interface CustomPattern {
 }
 
 const MAX_SOURCE = 500;
-/** Positions of groups (d), all matches (g), and whole code points (u). */
+/**
+ * Flags of configured patterns: d reports the positions of groups, g finds all matches, and u matches whole code
+ * points.
+ */
 const FLAGS = 'dgu';
 
 /**
@@ -96,9 +99,9 @@ export interface Detector {
 
 export interface Rule {
   /**
-   * Has flags `g` and `u`. If the pattern has a group named `value` (and flag `d`), only that group is a match. The
-   * pattern must run in linear time: each quantifier must be bounded, or must repeat a single character class in such a
-   * way that no match can start inside the repeated characters.
+   * A regular expression with the flags `g` and `u`. If the pattern has a group named `value` (and flag `d`), only that
+   * group is a match. The pattern must run in linear time: each quantifier must be bounded, or must repeat a single
+   * character class in such a way that no match can start inside the repeated characters.
    */
   readonly pattern: RegExp;
   /** Literal part of every match; texts without it are skipped. */

@@ -103,7 +103,7 @@ function shownRank({ documentId, rank }: Click, documentIds: readonly string[]):
 
 export interface RatioTerm extends ClusterMember {
   readonly numerator: number;
-  /** At least 0; 0 only if the numerator is 0 too. */
+  /** Denominator, at least 0; it is 0 only if the numerator is 0 too. */
   readonly denominator: number;
 }
 
@@ -174,8 +174,8 @@ export type ClickRateOutcome = ReturnType<typeof rateOver>;
 
 const CONFIDENCE = 0.95;
 /**
- * Maximum ratio of the effective sample size to the effective number of sessions. A higher ratio does not mean that the
- * rate is that precise, but that the spread between sessions is small because of rounding or chance.
+ * Maximum ratio of the effective sample size to the effective number of sessions. A higher ratio does not show a
+ * precise rate: rounding or chance made the spread between sessions small.
  */
 const MAX_GAIN = 1e6;
 

@@ -112,8 +112,8 @@ export function feedbackDrop(
   const logRatio = logEvidence - Math.log(alertThreshold(budget, bucketMs, 1));
   return {
     /**
-     * E-value relative to the threshold: the alert fires at 1. The value is 0 once the latest opinions are closer to
-     * the baseline than to the drop.
+     * E-value relative to the threshold: the alert fires at 1. The value is 0 once the positive share of the latest
+     * opinions is closer to the baseline share than to the share during the drop.
      */
     evidenceRatio: isOver ? 0 : Math.exp(Math.min(logRatio, MAX_LOG_RATIO)),
     baselineShare,

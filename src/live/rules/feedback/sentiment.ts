@@ -30,8 +30,8 @@ export interface SentimentMapping
 }
 
 /**
- * Describes what is wrong with a scale, by config field name and in words that end a sentence; null if the scale is
- * valid.
+ * Describes what is wrong with a scale, as the end of a sentence that uses the names of the config fields; null if the
+ * scale is valid.
  */
 export function scaleProblem({
   min,

@@ -90,7 +90,9 @@ export function capSubjectOf({ userHash, queryId }: Pick<CapCandidate, 'userHash
 
 export type CapDay = ReturnType<typeof capDays>[number];
 
-/** Returns the distinct (pipeline, subject, group, day) combinations whose counted hours `withinCaps` needs. */
+/**
+ * Returns, without duplicates, each (pipeline, subject, group, day) for which `withinCaps` needs the counts per hour.
+ */
 export function capDays(batch: readonly CapCandidate[]) {
   const days = new Map<string, CapSubject & { readonly day: Date }>();
   for (const candidate of batch.filter(isCapped)) {

@@ -104,7 +104,7 @@ function firstOf<Item>(list: readonly Item[]): readonly Item[] {
 
 type Pair = readonly [AttributeValue, AttributeValue];
 
-/** True for a document that is followed or preceded by its score. */
+/** True for a list of two values: a document and its score, in either order. */
 function isPair(value: AttributeValue): value is Pair {
   if (!isArray(value) || value.length !== 2) return false;
   const [first, second] = value as Pair;
@@ -227,7 +227,7 @@ const metadataNames = [
 /** Fields that wrap the document: LlamaIndex nodes with scores, serialized LangChain documents. */
 const wrapperNames = ['node', 'kwargs', 'document', 'item', 'chunk'];
 
-/** Names under which many stores put the text into the metadata. */
+/** Metadata keys under which many stores save the text of a document. */
 const storedContentNames = ['page_content', 'text', 'content', 'chunk_text', '_node_content'];
 
 export function toDocument(value: Value): TracedDocument {

@@ -46,9 +46,10 @@ const MAX_LATENCY_MS = DAY_MS;
  * Extracts live queries and feedback from the spans of one export.
  *
  * - A live query is an outermost retriever span: an ensemble is one query, and so is a retriever that contains a vector
- *   store span. Missing data is taken from inner spans: the vector, and the documents if there is only one inner
- *   retriever. If `pipelineOf` returns null for the outer span, the inner spans are the queries.
- * - Its id is `<trace id>-<span id>`, so a retried export produces the same queries.
+ *   store span. If the outer span has no vector, the vector of an inner span is used; if it has no documents and there
+ *   is only one inner retriever, the documents of that retriever are used. If `pipelineOf` returns null for the outer
+ *   span, the inner spans are the queries.
+ * - The id of a live query is `<trace id>-<span id>`, so a retried export produces the same queries.
  * - A retriever span that does not report its documents is not a live query, because it would count as an empty result.
  *   A failed retriever span is a live query.
  * - Each export is processed separately. The spans of a trace may arrive in several exports, so data for queries of

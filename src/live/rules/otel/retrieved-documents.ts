@@ -204,7 +204,7 @@ export interface ExtractionOptions {
 
 /**
  * Reads the spans of a tool. Each method returns null if the config has no expression, or if the expression does not
- * match the span; in that case, the usual places are read.
+ * match the span; the caller then reads the attributes that it reads for any retriever.
  */
 export interface RetrievalTool {
   readText(span: OtlpSpan): string | null;

@@ -81,7 +81,7 @@ export function liveQueryId(traceId: string, spanId: string): string {
   return `${traceId}-${spanId}`;
 }
 
-/** Returns the span id of a live query in this trace; null if the query has an id of its own. */
+/** Returns the span id of a live query in this trace; null if the id was not derived from a span of the trace. */
 export function spanOfLiveQuery(id: string, traceId: string): string | null {
   const spanId = id.slice(traceId.length + 1);
   return id === liveQueryId(traceId, spanId) && /^(?=.*[1-9a-f])[0-9a-f]{16}$/.test(spanId) ? spanId : null;

@@ -46,10 +46,10 @@ const searchName = /search|retriev|look_?up|knowledge|find_?(doc|chunk|passage|a
 const MAX_TOOLS = 30;
 
 /**
- * Returns the searches of an export that have no retriever span. These are the tool calls that search. If an export has
- * neither such calls nor retriever spans, these are its model calls, because instrumentations of model SDKs trace
- * nothing else. Because a retriever span may be in another export, the hint is useful only for pipelines without live
- * queries.
+ * Returns the searches of an export that have no retriever span. A search is a call to a tool whose name suggests that
+ * it searches. If an export has neither such tool calls nor retriever spans, returns its model calls instead: an
+ * instrumentation of a model SDK traces nothing else. The result is useful only for pipelines without live queries,
+ * because the retriever span may be in another export.
  */
 export function untracedSearches(
   { spans, roleOf, retrieverAround, ancestorsOf }: TraceIndex,

@@ -83,18 +83,18 @@ export interface Completable
  *   text of the fragment, because some retrievers, such as the vector half of a hybrid search in Haystack, receive the
  *   vector alone.
  * - **Rerank**: the results take the order and the length of the last reranker whose documents are all among the
- *   results and whose texts do not differ. Scores remain the retriever's (null if missing), because reranker scores
- *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing,
- *   because the results of the span already reflect it. A reranker that merges several retrievers changes nothing
- *   either.
+ *   results. A reranker with another query text is ignored. Scores remain the retriever's (null if missing), because
+ *   reranker scores have another scale, and mixing them would look like drift. A reranker inside the retriever span
+ *   changes nothing, because the results of the span already reflect it. A reranker that merges several retrievers
+ *   changes nothing either.
  * - **Stages**: a reranked query gets two stages, the retrieval and the reranker. If the reranker is inside the
  *   retriever span, or if it has no documents and the trace has one query, the query gets the reranker stage and no
  *   other stage. Stages that the service reported are not replaced.
  * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
- * - **Episode**: if all that is known about a query's episode is its trace, the episode becomes a span that was running
- *   when the query started. In order of preference, this is the shortest agent, the shortest workflow, or the longest
- *   chain. If two such spans of the same kind arrive separately, the first to arrive applies, because an inner agent
- *   ends first.
+ * - **Episode**: if nothing but the trace identifies the episode of a query, a span that was running when the query
+ *   started becomes the episode. In order of preference, this is the shortest agent, the shortest workflow, or the
+ *   longest chain. If two spans of the same kind arrive in separate exports, the first to arrive becomes the episode,
+ *   because an inner agent ends before an outer one.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end times of their
  * spans. Idempotent.
@@ -153,7 +153,7 @@ const MAX_RERANKS = 100;
 
 function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {
   const byText = new Map(embeddings.toReversed().map((fragment) => [fragment.text, fragment]));
-  /** The only fragment within each query; undefined if the query contains several. */
+  /** For each query, the only fragment within its span; undefined if there are several. */
   const onlyWithin = new Map<string | null, EmbeddingFragment | undefined>();
   for (const fragment of embeddings)
     onlyWithin.set(fragment.within, onlyWithin.has(fragment.within) ? undefined : fragment);

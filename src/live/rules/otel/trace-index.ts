@@ -18,7 +18,7 @@ const genAiOperations = new Map<string, SpanRole>([
   ['vector_db_retrieve', 'retriever'],
   ['search_memory', 'retriever'],
   ['embeddings', 'embedding'],
-  // Not standardized yet; used by the AI SDK, among others.
+  // This operation name is not standardized yet, but the AI SDK and others use it.
   ['rerank', 'reranker'],
 ]);
 

@@ -56,7 +56,7 @@ export function admissionChance(level: number): number {
 }
 
 /**
- * Decides on the queries that have arrived.
+ * Returns the level at which the waiting queries are admitted, and the state for the next decision.
  *
  * @param nowMs milliseconds since the epoch
  * @throws RangeError for a capacity that is not positive

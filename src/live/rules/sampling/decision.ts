@@ -14,16 +14,17 @@ import type { LiveQuery } from '../live-query.ts';
 //
 // Why estimates stay unbiased: levels depend on the number and the rates of the queries, never on their hashes. Given
 // the arrivals, a query is sampled with probability exactly `rate * 2^-level`.
-// - Before the minute is closed, a sample has the level that applied when it arrived. Its probability is exact too, but
-//   differs within the minute. Samples of a crashed replica need no repair.
+// - Before the minute is closed, a sample has the level that applied when it arrived. The probability of such a sample
+//   is exact too, but samples of the same minute may have different probabilities. Samples of a crashed replica need no
+//   repair.
 // - After closing, all samples of the minute have the closing level. A higher level selects a subset of the samples of
 //   a lower level, so closing never adds samples. Closing again after a late report can only delete further samples.
 // - After a burst or a cold start, more samples than the budget are stored until the minute closes: at most budget * (1
 //   + halvings / 2) in expectation. A closed minute has at most the budget in expectation. Only the expected number is
 //   capped: a session is sampled as a whole, so a session with thousands of queries per minute can exceed the budget.
 // - A query that is sent again in a later minute has two chances to be sampled if the level of that minute is lower.
-//   The store must keep the larger probability and move the sample to the minute of that probability, so that closing
-//   that minute covers both chances.
+//   The store must keep the larger probability and move the sample to the minute with that probability; closing that
+//   minute then accounts for both chances.
 
 /** Load of one replica for one pipeline in one minute. */
 export interface MinuteLoad {
@@ -165,7 +166,7 @@ export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 's
 }
 
 /**
- * Counts an arriving query and decides on it at the resulting level.
+ * Counts an arriving query, and decides at the resulting level whether the query is sampled.
  *
  * @param load what this replica has counted for the pipeline so far; null at the start
  */

@@ -92,7 +92,7 @@ export interface SampledValue extends ClusterMember {
 
 /**
  * True if every live query in the window had probability 1: rate 1 at level 0, without upstream sampling. The samples
- * do not show this, because samples selected by rule also have probability 1.
+ * alone do not show whether it is true, because samples that a rule selected also have probability 1.
  */
 interface SampledWindow {
   readonly isComplete: boolean;
