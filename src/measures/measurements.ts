@@ -41,7 +41,10 @@ const gapColumns = { ...attemptColumns, reason: 'text' } as const satisfies Colu
 const listed = (columns: Columns): string => Object.keys(columns).map(snakeCase).join(', ');
 const measurementColumns = `'value' as kind, ${listed(valueColumns)}`;
 
-/** Returns the clause of an upsert on `keys` that replaces all other columns. */
+/**
+ * Returns the `on conflict` clause of an upsert: if a row with the same `keys` exists, all its other columns are
+ * replaced.
+ */
 function replacing(columns: Columns, keys: readonly string[]): string {
   const assignments = Object.keys(columns)
     .filter((key) => !keys.includes(key))

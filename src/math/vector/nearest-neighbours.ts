@@ -57,8 +57,8 @@ const TIE_SCALE = 1e13;
  * A row that is zero or not finite has cosine 0 with everything.
  *
  * All pairs are first compared in float32. The pairs that may be among the best are then compared in float64, so the
- * result equals a comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations.
- * Besides the result, memory holds 2,048 queries in float32 and a few blocks.
+ * result equals a comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations. In
+ * addition to the result, it allocates memory for 2,048 queries in float32 and for a few blocks.
  *
  * @throws RangeError if the vectors differ in dimension
  */
@@ -113,8 +113,8 @@ interface Search {
 }
 
 /**
- * Merges the store rows [first, end) into the sorted best rows for one query. Their approximate cosines are at the
- * start of `cosines`.
+ * Merges the store rows [first, end) into the sorted best rows for one query. `cosines` begins with the approximate
+ * cosines of these store rows.
  */
 function keepBest(
   search: Search,
@@ -132,8 +132,7 @@ function keepBest(
     if ((cosines[row - first] as number) < worst - tolerance) continue;
     const cosine = cosineOf(search, query, row);
     const key = tieKey(cosine);
-    // Rows are visited in store order, so a row that is only as similar as the last of the nearest rows does not
-    // displace an earlier row.
+    // Rows are visited in store order, so if two rows are equally similar, the earlier row is kept.
     if (key <= tieKey(worst)) continue;
     let place = last;
     while (place > best && tieKey(similarities[place - 1] as number) < key) {

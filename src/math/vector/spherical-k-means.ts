@@ -1,4 +1,4 @@
-/** k-means on directions, for embeddings, whose lengths are meaningless. */
+/** k-means that compares only the directions of vectors, because the lengths of embeddings have no meaning. */
 import { createRandom } from '../stats/random.ts';
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, inverseOf, lengthOf, type Matrix, rowLengths, rowOf, rowProduct } from './matrix.ts';

@@ -1,4 +1,4 @@
-/** Rows of the measure table for index truth: the store compared with its manifest. */
+/** Rows of the measure table for measures that compare the store with its manifest. */
 import { gaugesBy, type Measure } from './measure-row.ts';
 
 const labels = ['pipeline', 'segment'] as const;

@@ -12,7 +12,7 @@ const thresholdPolicy = { worse: 'below', unit: 'share', minN: 30, confirm: 2, s
 const UNCORRECTED =
   'from the judge model only and without bias correction. Exported until people have graded 8 sessions';
 
-/** The row of a measure of judged live relevance before it is calibrated. */
+/** Returns the row for a measure of judged live relevance that is not calibrated by human judgments. */
 function uncorrected<const Name extends string, const Scale extends MeasureScale>(
   name: Name,
   words: string,

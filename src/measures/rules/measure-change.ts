@@ -77,7 +77,7 @@ const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; re
 /**
  * Smallest relevant change of a duration. A change must reach both limits. The limit relative to the normal value is
  * needed because latencies may double on a busy machine. The limit in seconds is needed because users who wait for a
- * generated answer do not notice a fifth of a second.
+ * generated answer do not notice an extra 0.2 s.
  */
 const MIN_RELATIVE_DELAY = 1;
 const MIN_DELAY_SECONDS = 0.2;
@@ -131,8 +131,8 @@ export function normalRange(
 }
 
 /**
- * Returns the number of retrieval calls per episode below which an agent no longer makes follow-up calls. An agent with
- * a better retriever needs fewer calls, so fewer calls are normal if some episodes still have a second call.
+ * Returns the number of retrieval calls per episode below which an agent no longer makes follow-up calls. The limit
+ * allows for a drop in the number of calls, because an agent needs fewer calls if its retriever improves.
  */
 export function fewestCalls(normal: number): number {
   return 1 + FEWEST_LATER_CALLS * Math.max(0, normal - 1);

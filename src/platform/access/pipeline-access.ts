@@ -20,7 +20,10 @@ export const pipelineAccess = {
 
 export type PipelineAccess = keyof typeof pipelineAccess;
 
-/** Returns the context of a request. It covers everything, or only what belongs to the pipelines of its API key. */
+/**
+ * Returns the context of a request. If the API key is limited to certain pipelines, the context contains only their
+ * data.
+ */
 export type ContextOf = (request: FastifyRequest) => Context;
 
 /** The sender of a request: an API key, or a visitor of the console. */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { readCronExpression } from '../../math/schedule/occurrences.ts';
 
-/** The documentation shows `notation` as the type of a text. */
+/** The config reference shows `notation` as the type of this field. */
 export const cronSchema = z
   .string()
   .superRefine((expression, context) => {
@@ -20,7 +20,8 @@ function cronProblem(expression: string): string | null {
   if (readCronExpression(expression) === null)
     return 'is not a cron expression with five fields, or six with seconds; for an hourly schedule, write "0 * * * *"';
   const [dayOfMonth, , weekday] = expression.trim().split(/ +/).slice(-3);
-  // In Unix cron, it is enough if either field matches; other programs require both to match.
+  // If both fields are set, Unix cron runs a job when either the day of the month or the weekday matches; other
+  // programs require both to match.
   if (dayOfMonth !== '*' && weekday !== '*') {
     return 'sets both a day of the month and a weekday, which cron programs interpret differently; write * for one of them';
   }

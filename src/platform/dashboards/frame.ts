@@ -103,7 +103,10 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
   return placed;
 }
 
-/** Tables have texts of their own, because Grafana also shows the text in each empty cell. */
+/**
+ * Sets the text that a panel without data shows. Skips tables, because Grafana would also show the text in every empty
+ * cell.
+ */
 function withNoData(panel: Panel, noData: string | undefined): Panel {
   const { fieldConfig } = panel;
   if (noData === undefined || panel.type === 'table' || fieldConfig === undefined) return panel;

@@ -258,7 +258,7 @@ export function metricTable(
     readonly queries: readonly PromQuery[];
     /** Column titles, keyed by label, in order; other columns are hidden. */
     readonly show: Readonly<Record<string, string>>;
-    /** Text of the empty table. Grafana also shows it in empty cells. */
+    /** Text shown in a table without rows. Grafana also shows this text in empty cells. */
     readonly noData?: string;
   },
 ): Builder<Panel> {

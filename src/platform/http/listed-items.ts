@@ -21,7 +21,11 @@ class ListSplitter {
     this.key = key;
   }
 
-  /** Appends a piece of the body, and returns the items that end in it. @throws RecalldError body_unreadable */
+  /**
+   * Appends a piece of the body, and returns the items that this piece completes.
+   *
+   * @throws RecalldError body_unreadable
+   */
   take(more: string): string[] {
     this.text += more;
     if (this.phase === 'head' && !this.takeHead()) return [];

@@ -61,7 +61,7 @@ export interface Unready {
 export interface Readiness {
   /** Problems that make the daemon not ready. */
   readonly notReady: readonly Unready[];
-  /** Problems that affect only part of the work. */
+  /** Problems that affect only some functions of the daemon, which remains ready. */
   readonly degraded: readonly Unready[];
 }
 

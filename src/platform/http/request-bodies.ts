@@ -1,6 +1,6 @@
 /**
- * Reads and inflates all request bodies, and counts them against the memory budget for all in-flight requests. A body
- * is read after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are
+ * Reads and inflates all request bodies, and counts them against the memory budget for all in-flight requests. The
+ * parser of a route reads the body only after the API key has been checked (authentication.ts). Small JSON bodies are
  * parsed. For routes that can process a body in pieces, a large body stays in the pieces in which it arrived.
  */
 import { isUtf8 } from 'node:buffer';
@@ -235,8 +235,8 @@ const LIMIT_BYTES = 32 * 1024 * 1024;
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. This factor applies only to the
- * first SMALL_BYTES of a body, because a larger body either is not a list of small values or comes from the daemon's
+ * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. Only the first SMALL_BYTES of a
+ * body are multiplied by this factor, because larger bodies do not consist of small values, or come from the daemon's
  * operator.
  */
 const PARSED_BYTES = 6;

@@ -12,7 +12,10 @@ import type { PipelineAccess } from '../access/pipeline-access.ts';
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
-/** The in-program type for a wire form: names in camelCase, times as dates. */
+/**
+ * The type that the program uses for a value of the type `Wire`: names are in camelCase, and times may be `Date`
+ * objects.
+ */
 type Inside<Wire> = Wire extends string
   ? string extends Wire
     ? Wire | Date

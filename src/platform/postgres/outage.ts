@@ -140,7 +140,7 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
 }
 
 function withoutCause(error: unknown, field: UrlField): Cause {
-  // The server sent this error itself.
+  // Only errors that the server sent have a severity.
   if (error instanceof Error && 'severity' in error) {
     return { problem: 'returned an error', advice: 'check its log, and run `recalld doctor`' };
   }

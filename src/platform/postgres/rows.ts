@@ -67,7 +67,7 @@ export async function insertRows<const C extends Columns>(
   if (rows.length === 0) return 0;
   const entries = Object.entries(columns);
   const names = entries.map(([key]) => snakeCase(key)).join(', ');
-  // In an array of jsonb, lists would be interpreted as dimensions.
+  // jsonb values are sent as text, because a list within a jsonb array would be interpreted as another array dimension.
   const arrays = entries.map(([, type], index) => `$${index + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ');
   const chosen = entries.map(([key, type]) => (type === 'jsonb' ? `${snakeCase(key)}::jsonb` : snakeCase(key)));
   const values = entries.map(([key, type]) => rows.map((row) => (type === 'jsonb' ? jsonOf(row[key]) : row[key])));

@@ -86,7 +86,7 @@ export interface BackendOptions {
   readonly report: (error: Error) => void;
 }
 
-/** The schema that BullMQ uses with a given pool. */
+/** The schema that BullMQ uses if recalld passes it a connection pool. */
 const SCHEMA = 'bullmq';
 
 /**
@@ -282,7 +282,7 @@ export async function openRedisBackend(
     problems: async () => (await inspectServers(producer)).flatMap((server) => problemOf(server) ?? []),
     abandon() {
       isClosing = true;
-      // Ends the connection when the running attempt ends.
+      // `isClosing` makes the connection end when the current connection attempt ends.
       if (worker.isCluster && isConnecting(worker)) return;
       wake(worker);
       worker.disconnect();

@@ -152,7 +152,10 @@ async function exportTable(
   }
 }
 
-/** Returns the exported days. A day with another layout counts as never exported, but can still be removed. */
+/**
+ * Returns the exported days. If the layout of the table has changed, every day counts as outdated, but can still be
+ * removed.
+ */
 function exportedOf(
   days: ReadonlyMap<string, TableManifest['days'][number]>,
   isSame: boolean,

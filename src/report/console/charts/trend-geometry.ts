@@ -17,7 +17,7 @@ export const plotSizes = {
   small: { height: 112, top: 16, bottom: 20, yTicks: 2, xTicks: 3 },
 } as const satisfies Record<string, PlotSize>;
 
-/** Width of a plot in its own units. A plot is as wide as its container; texts and heights are in pixels. */
+/** Width of a plot, in units that scale with the width of its container. Texts and heights are in pixels. */
 export const PLOT_WIDTH = 1000;
 
 const maxPoints = { full: 160, small: 40 } as const;

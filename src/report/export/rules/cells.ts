@@ -30,7 +30,7 @@ export function jsonLine(columns: readonly ExportColumn[], row: ExportRow): stri
 function jsonOf(type: CellType, cell: Cell): string {
   if (cell === null) return 'null';
   if (type === 'timestamp') return `"${timeOf(String(cell))}"`;
-  // These values are already in JSON notation.
+  // The text of a JSON value or of a 64-bit integer is already valid JSON.
   return type === 'json' || type === 'bigint' ? String(cell) : JSON.stringify(cell);
 }
 

@@ -108,7 +108,7 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
   );
 }
 
-/** Keeps the browser from loading or running anything, whatever the texts in the report contain. */
+/** Prevents the browser from loading resources and running scripts, even if a text in the report contains HTML. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a complete HTML document with inline styles and charts, and without scripts */
