@@ -40,8 +40,8 @@ function chain(from: string, to: string): string[] {
 }
 
 /**
- * For each section with a table of files: the maximum number of files, and the steps that must be passed. A leg starts
- * where data arrives in a request, in a job, or in the files of an earlier leg.
+ * For each section with a table of files: the maximum number of files, and chains of files (legs) through which the
+ * data passes. The first file of a leg receives the data from a request, from a job, or from an earlier leg.
  */
 const journeys: readonly (readonly [title: string, most: number, legs: readonly (readonly string[])[]])[] = [
   [

@@ -2,7 +2,7 @@
 import { CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 
-/** Every command, without its action. */
+/** Returns a program in which every command can be parsed but does nothing. */
 export async function createDryProgram(): Promise<CommandUnknownOpts> {
   const program = await createProgram('all', new AbortController().signal);
   for (const command of [program, ...descendantsOf(program)]) {
@@ -33,7 +33,7 @@ export function callsIn(block: string): string[][] {
     .flatMap((line) => [...line.trim().matchAll(starts)].map(([, rest = '']) => wordsOf(rest)));
 }
 
-/** Splits words as a shell does, up to the end of the command. */
+/** Splits a text into words as a shell would, and stops at the end of the first command. */
 function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [word] of text.matchAll(/"[^"]*"|'[^']*'|[^\s"']+/g)) {
@@ -63,7 +63,9 @@ export async function refusalOf(program: CommandUnknownOpts, words: readonly str
   }
 }
 
-/** Returns what is wrong with a command line that may omit parts, as in prose; null if it is valid. */
+/**
+ * Returns why a command line is invalid; null if it is valid. Arguments may be missing, because prose often omits them.
+ */
 export function mistakeIn(program: CommandUnknownOpts, words: readonly string[]): string | null {
   const line = `recalld ${words.join(' ')}`;
   let command = program;

@@ -1,4 +1,4 @@
-/** Every recalld command that is written anywhere can be typed as written. */
+/** Every recalld command line that appears in the repository is valid. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';

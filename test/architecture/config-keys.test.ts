@@ -1,4 +1,4 @@
-/** Every config key that is written anywhere exists. */
+/** Every config key that the repository mentions exists in the config schema. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -48,7 +48,7 @@ function isKey(key: string): boolean {
   return schemas.length > 0;
 }
 
-/** Keys in a value that has no schema. */
+/** Returns the keys of a value that the schemas do not define. */
 function unknownIn(value: unknown, schemas: readonly JsonSchema[]): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => unknownIn(item, below(schemas, 0)));
   if (!isMapping(value)) return [];

@@ -24,7 +24,7 @@ function aFolder(): string {
   return folder;
 }
 
-/** Mapping keys in a schema, including every form. */
+/** Returns all keys that a schema defines, in every alternative of the schema. */
 function keysOf(schema: JsonSchema): string[] {
   return branches(schema).flatMap((form) => [
     ...Object.entries(form.properties ?? {}).flatMap(([key, child]) => [

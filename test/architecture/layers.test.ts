@@ -40,7 +40,7 @@ function importing(name: string): string {
   return `import { a } from '${name}';\nexport const b = a;\n`;
 }
 
-/** A violation of each rule: the file x.ts, under a different name for each rule. */
+/** Violations of the rules. The file x.ts of each violation is renamed, so that all violations fit into one folder. */
 const canaries: readonly (readonly [what: string, files: Readonly<Record<string, string>>, violation: string])[] = [
   ['mathematics reads files', { 'math/stats/x.ts': importing('node:fs') }, 'src/math/stats/x.ts -> fs'],
   ['mathematics uses a package', { 'math/ir/x.ts': importing('zod') }, 'src/math/ir/x.ts -> '],
@@ -185,7 +185,7 @@ function named(text: string, index: number): string {
 
 const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
 
-/** All violations are in one folder, because checking a folder takes as long as all tests of one subject. */
+/** Puts all violations in one folder, because checking a separate folder for each violation would be too slow. */
 async function cruiseAll(planted: readonly Readonly<Record<string, string>>[]): Promise<ICruiseResult> {
   const files = planted.flatMap((one, index) =>
     Object.entries(one).map(([name, content]) => [named(name, index), named(content, index)]),

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Split into pieces, so that this file does not name what it forbids. */
+/** Joins parts of a host name, so that this file does not contain the host names that it forbids. */
 const ends = (...labels: string[]): string => labels.join(String.raw`\.`);
 const registryHosts = new RegExp(
   String.raw`\b(?:${[

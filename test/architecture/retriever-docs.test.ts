@@ -10,7 +10,7 @@ import { silentLogger } from '../support/log.ts';
 const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/how-to/retrievers.md'), 'utf8');
 const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
 
-/** Each example, completed to a config, with every variable set. */
+/** Parses an example as part of a complete config in which every environment variable is set. */
 function configOf(example: string) {
   const parts: unknown = parseYaml(example);
   const pipeline = { retriever: { kind: 'http', url: 'http://rag/' }, ...(isMapping(parts) ? parts : {}) };

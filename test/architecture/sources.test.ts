@@ -18,7 +18,7 @@ describe('a file in src', () => {
 
   it('writes through the logger or the commands, never to the console', () => {
     const talkative = src.filter(({ text }) => /\bconsole\s*\.\s*[a-z]/.test(text)).map(({ path: file }) => file);
-    // It redirects the console output of BullMQ to the log.
+    // bullmq.ts redirects the console output of BullMQ to the log.
     expect(talkative).toEqual(['src/platform/queue/bullmq.ts']);
   });
 
@@ -34,7 +34,10 @@ describe('a file in src', () => {
   });
 });
 
-/** Files that parse recalld's own text, or text from the person who runs it, and why its size does not matter. */
+/**
+ * Files that parse only text from recalld itself or from its operator, with the source of the text. The size of such
+ * text needs no limit.
+ */
 const parsesOwnText: Readonly<Record<string, string>> = {
   'src/platform/postgres/embedded/binaries.ts': 'files of an installed package',
   'src/platform/postgres/embedded/data-dir.ts': 'a file that we wrote',

@@ -1,7 +1,7 @@
 /** Words that this project avoids, and what to write instead. */
 
 export interface Term {
-  /** Matched case-insensitively, in text whose identifiers are split into words. */
+  /** Pattern of the term. Case is ignored, and identifiers are split into words before the text is searched. */
   readonly avoid: RegExp;
   readonly instead: string;
 }
@@ -46,7 +46,7 @@ export const terms: readonly Term[] = [
   { avoid: /\b(whence|thereof|wherein|hence|lest|upon)\b/, instead: 'plain English' },
 ];
 
-/** Names from elsewhere. They are removed before a file is checked. */
+/** Names that other projects chose. These names are removed from a file before it is checked. */
 const quotations: readonly RegExp[] = [
   /\bPromiseSettledResult\b|\ballSettled\b/g, // JavaScript
   /['"`]nobody['"`]/g, // the system account

@@ -1,6 +1,4 @@
-/**
- * Interface between the contract suite of vector stores and the test file of a store, and shared parts of the suite.
- */
+/** Types and functions that the contract suite for vector stores shares with the test file of each store. */
 import type { StoreOutcome, VectorMetric, VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import type { Outage } from '../support/outage.ts';
 import type { CorpusShape, VectorDocument } from '../support/vector-documents.ts';
@@ -33,13 +31,13 @@ export interface StoreAccess {
   /** Replaces the address of the store. */
   readonly url: string;
   readonly timeoutMs: number;
-  /** For stores that use HTTP. */
+  /** Number of retries; only stores that use HTTP retry calls. */
   readonly retries: number;
 }
 
 /** An index created by a test. Only tests write. */
 export interface TestIndex {
-  /** Its name in the store; missing if no test needs it. */
+  /** Name of the index in the store; missing if no test needs the name. */
   readonly name?: string;
   /** Writes documents, and resolves when a search finds them. */
   add(documents: readonly VectorDocument[]): Promise<void>;
@@ -69,16 +67,16 @@ export interface LargeIndex {
   readonly shape: CorpusShape;
 }
 
-/** Shared parts of the suite. */
+/** Functions that all tests of the suite share. */
 export interface Bench {
   readonly abilities: StoreAbilities;
   /** Creates and fills an index that exists until the end of the suite. */
   makeIndex(documents: readonly VectorDocument[], dimensions: number, metric?: VectorMetric): Promise<TestIndex>;
-  /** An index of `manyDocuments`, created once. */
+  /** Returns an index with `manyDocuments` documents, which is created on the first call. */
   large(): Promise<LargeIndex>;
-  /** Closes the resource at the end of the test. */
+  /** Opens an adapter for the index, and closes it at the end of the test. */
   open(index: TestIndex, access?: Partial<StoreAccess>): VectorStore;
-  /** Ends the process at the end of the test. */
+  /** Starts the faulty proxy, and stops it at the end of the test. */
   startOutage(): Promise<Outage>;
 }
 

@@ -24,7 +24,7 @@ export function describeSample(bench: Bench): void {
   });
 }
 
-/** Documents are numbered by topic. */
+/** Counts the documents of each topic. The ids of a topic's documents have consecutive numbers. */
 function countTopics(ids: readonly string[], { count, topics }: { count: number; topics: number }): number[] {
   const counts = Array.from({ length: topics }, () => 0);
   for (const id of ids) {

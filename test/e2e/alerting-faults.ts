@@ -18,12 +18,12 @@ export const QUERIES = 20;
 export interface Fault {
   /** Name of the pipeline with the fault. */
   readonly pipeline: string;
-  /** Responses of the retriever during the fault; null if the fault is in the live queries that the service reports. */
+  /** Responses of the retriever during the fault; null if the fault affects only live queries. */
   readonly broken: Responder | null;
   readonly check?: string;
-  /** The only summary that may page; null if the fault does not page. */
+  /** Summary of the only page that the fault may cause; null if the fault causes no page. */
   readonly page: string | null;
-  /** Summaries for the chat that do not page. */
+  /** Summary of a notification that is sent to the chat and not to the pager. */
   readonly chat?: string;
   /** Expected text of the notification, with its numbers. */
   readonly says: RegExp;
@@ -43,7 +43,10 @@ const told = (value: string) =>
     `^nDCG@10 on faq dropped from (?:1|0\\.9\\d*) to ${value} \\(95 % CI [\\d.]+ to [\\d.]+, n = 20\\), below 0\\.95, at \\d\\d:\\d\\d UTC on \\d{4}-\\d\\d-\\d\\d\\.`,
   );
 
-/** An outage is notified as an outage, and not also as a critical check. */
+/**
+ * A fault that makes the retriever unavailable. It causes a page about the outage, and no second page about a critical
+ * check.
+ */
 function outage(pipeline: string, responder: Responder): Fault {
   return { pipeline, broken: responder, page: silent(pipeline), says: none };
 }
@@ -108,12 +111,14 @@ export interface Broken {
   readonly config: string;
   readonly break: () => void;
   readonly mend: () => void;
-  /** Sends a live query of each pipeline in the current state of its service. */
+  /**
+   * Returns a live query for each pipeline whose fault affects live queries. While the fault lasts, the query shows it.
+   */
   liveQueries(): object[];
   readonly servers: ReadonlyMap<string, FaultServer>;
 }
 
-/** Starts a service for each fault, healthy at first. */
+/** Starts a service for each fault. All services are healthy until `break` is called. */
 export async function startFaults(
   chosen: readonly Fault[],
   atEnd: (close: () => Promise<void>) => void,

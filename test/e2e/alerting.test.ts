@@ -1,6 +1,6 @@
 /**
- * From a fault to the page and back, through real Prometheus and Alertmanager. Each page arrives once, although every
- * process is killed.
+ * Faults cause pages, and fixes resolve them, through real Prometheus and Alertmanager. Each page is sent only once,
+ * even if every process is killed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -14,13 +14,18 @@ import { aGoldenCsv } from './golden-files.ts';
 
 interface World {
   readonly faults: Broken;
-  /** Changes the retrievers only between runs, because a run with a change in the middle would fail differently. */
+  /**
+   * Calls `change` while no golden run is in progress, because a change during a run would cause different failures.
+   */
   readonly betweenRuns: (change: () => void) => Promise<void>;
   readonly installation: Installation;
   readonly stack: AlertingStack;
   /** Waits until the daemon reports that every check passes. */
   readonly isWell: () => Promise<void>;
-  /** `kill -9` between runs, because a killed run waits for its lease for longer than this test. */
+  /**
+   * Kills the daemon (`kill -9`) while no golden run is in progress, because the lease of an interrupted run outlasts
+   * this test.
+   */
   readonly kill: () => Promise<void>;
   readonly start: (...args: readonly string[]) => Promise<void>;
 }
@@ -80,7 +85,7 @@ async function aWorld(chosen: readonly Fault[]): Promise<World> {
   };
 }
 
-/** Pages with a summary, in order. */
+/** Returns the actions of all pages with this summary, in order. */
 function pagesOf(stack: AlertingStack, summary: string): string[] {
   return stack
     .pages()
@@ -110,7 +115,7 @@ function openPages(stack: AlertingStack): string[] {
   return [...last.values()].flatMap(({ summary, action }) => (action === 'resolve' ? [] : [summary]));
 }
 
-/** For behavior that one fault shows as well as all. */
+/** Two faults, for tests that do not need all of them. */
 const few = faults.filter(({ pipeline }) => pipeline === 'empty' || pipeline === 'fallen');
 const pagers = faults.flatMap(({ page }) => page ?? []);
 const chatted = faults.flatMap(({ page, chat }) => [page ?? [], chat ?? []].flat());
@@ -162,7 +167,7 @@ describe.skipIf(isMissing)('the pager', () => {
     });
     expect(stack.pages().filter(({ summary }) => !pagers.includes(summary))).toEqual([]);
     expect(stack.pages()).toHaveLength(2 * pagers.length);
-    // If other tests keep this machine busy, a notification may report that recalld is late, but no fault of a
+    // If this machine is busy, other notifications may report that recalld is late, but none may report a fault of a
     // retriever.
     const others = stack.chats().filter(({ title }) => !chatted.some((summary) => title.endsWith(`: ${summary}`)));
     expect(

@@ -1,6 +1,6 @@
 /**
- * Every route and command that changes something writes an entry to the audit log. A new one must be added to this
- * test.
+ * Every route and command that changes something writes an entry to the audit log. Each new route or command of this
+ * kind must be added to this test.
  */
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -50,7 +50,7 @@ async function call(method: string, where: string, body?: object): Promise<Recor
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Sends a form of a page like a browser. */
+/** Submits a form of a console page as a browser would. */
 async function submit(page: string, action: string, fields: Readonly<Record<string, string>>): Promise<void> {
   const html = await (await fetch(daemon.url + page, { headers: { cookie } })).text();
   const token = /name="form_token" value="([^"]*)"/.exec(html)?.[1] ?? '';
@@ -87,7 +87,7 @@ async function aTopic(): Promise<string> {
   return id;
 }
 
-/** A closed incident with one diagnosis, of which a pipeline may have many. */
+/** Creates a closed incident with one diagnosis. A pipeline may have many closed incidents. */
 async function anIncident(): Promise<string> {
   const rows = await installed.query(
     `with opened as (
@@ -161,7 +161,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-/** The expected entry and the request, by route. */
+/** Expected audit action and a function that sends the request, keyed by route. */
 const changing: Readonly<Record<string, readonly [act: string, change: () => Promise<unknown>]>> = {
   'POST /v1/golden-sets/:name/versions': [
     'import_golden_set',
@@ -250,7 +250,7 @@ const changing: Readonly<Record<string, readonly [act: string, change: () => Pro
   ],
 };
 
-/** Routes that change nothing that a person decides, with the reason. */
+/** Routes that need no audit entry, because they change nothing that a person decides, with the reason for each. */
 const unwritten: Readonly<Record<string, string>> = {
   'POST /v1/queries': 'traffic of the service',
   'POST /v1/feedback': 'traffic of the service',
@@ -298,7 +298,7 @@ describe('the audit log', () => {
   });
 });
 
-/** The expected entry and the command line, by command. */
+/** Expected audit action and a function that returns the command line, keyed by command. */
 const commands: Readonly<Record<string, readonly [act: string, line: () => Promise<string> | string]>> = {
   'golden import': ['import_golden_set', () => 'golden import more.csv --set more'],
   'golden run': ['start_run', () => 'golden run --pipeline docs --set slow'],
@@ -344,7 +344,10 @@ const reading = `
   .split('|')
   .map((name) => name.trim());
 
-/** Commands whose entries are tested elsewhere, or that are not actions of a person on stored data. */
+/**
+ * Commands that are not tested here, with the reason: other tests cover their audit entries, or no person uses them to
+ * change stored data.
+ */
 const others: Readonly<Record<string, string>> = {
   demo: 'a database of its own',
   serve: 'the daemon itself',

@@ -1,5 +1,6 @@
 /**
- * Comparison with a pinned baseline, stale labels, and `recalld doctor`, on the demo's RAG service and its real store.
+ * Tests comparison with a pinned baseline, outdated judgments, and `recalld doctor`, with the RAG service of the demo
+ * and its real store.
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';

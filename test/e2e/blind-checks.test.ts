@@ -1,4 +1,4 @@
-/** A regression check on a retriever whose results differ in each run. It passes, but could not have failed. */
+/** A regression check is blind if results differ so much between runs that it cannot detect the configured drop. */
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { anInstallation, type Installation } from '../support/installation.ts';
@@ -11,7 +11,8 @@ describe('a check that cannot detect the drop it monitors', () => {
 
   beforeEach(async () => {
     let asked = 0;
-    // In each run, another third of the queries misses its document.
+    // In each run, the relevant document is missing for a third of the queries, and for different queries than in the
+    // run before.
     const retriever = await startFaultServer(
       documents((request) => {
         const run = Math.floor(asked++ / QUERIES);

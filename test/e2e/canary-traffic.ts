@@ -1,6 +1,6 @@
 /**
- * Requests with a canary in every field that a service can send, so that a canary found later identifies its field. By
- * contract (docs/how-to/privacy.md), recalld may store the fields in `identifiers` unchanged, and no other field.
+ * Requests with a canary in every field that a service can send, so that a canary found later identifies its field.
+ * According to docs/how-to/privacy.md, recalld may store only the fields in `identifiers` unchanged.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -127,7 +127,10 @@ const exception = (canary: Canary) =>
     },
   ] as const;
 
-/** A retriever in a chain with an embedding and a reranker, a failure of it, and a user's feedback on it. */
+/**
+ * Spans of a chain with an embedding, a retriever and a reranker, of a retriever that fails, and of a user's feedback
+ * on the retriever.
+ */
 function openInference(canary: Canary) {
   const people = {
     'session.id': canary('otlp_session'),
@@ -193,7 +196,7 @@ function openInference(canary: Canary) {
   ];
 }
 
-/** Spans of LangChain's instrumentation: documents in the output, the stack trace in the status. */
+/** Spans of LangChain's instrumentation, which puts documents in the output and the stack trace in the status. */
 function langChain(canary: Canary) {
   const asked = {
     'openinference.span.kind': 'RETRIEVER',

@@ -12,7 +12,7 @@ const unreachable = 'storage: {url: "postgres://u:s3cret@127.0.0.1:9/x"}';
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
 
-/** Shared by the cases that change nothing. */
+/** The installation that is shared by all test cases that do not change it. */
 let installed: Installation;
 
 beforeAll(async () => {
@@ -172,7 +172,7 @@ describe('the command line', () => {
     expect(refusal.says).not.toMatch(/s3cret|^ {4}at /m);
   });
 
-  /** Errors of `config check`, and different errors of other commands for the same config. */
+  /** Returns the error of `config check` for a config, and the errors of other commands that differ from it. */
   async function refusalOf(config: string): Promise<{ says: string; code: number | null; others: string[] }> {
     const { recalld } = await without({ 'recalld.yaml': config });
     const { stderr, code } = await recalld('config check');

@@ -130,7 +130,8 @@ describe('the daemon', () => {
     expect(ended).toMatchObject({ status: 'completed', queries: { total: queries, ok: queries } });
     expect(ended?.metrics['ndcg@10']).toMatchObject({ mean: 1, n: queries });
     expect(await listRuns(installed)).toHaveLength(1);
-    // Queries whose results were not yet stored are sent again; those are half a second's worth.
+    // Queries whose results were not stored before the kill are sent again. Results are stored every half second, so
+    // these queries are few.
     expect(retriever.requests.length).toBeLessThan(queries * 1.5);
   });
 
@@ -215,8 +216,8 @@ describe('two daemons on one PostgreSQL server', () => {
               (select count(*)::integer from golden_run_answers) as answers from golden_runs`,
     );
     expect(ticks).toBe(runs);
-    // One daemon sent the queries of each run, not both; the last run may have been deferred before it sent all of its
-    // queries.
+    // Only one of the two daemons sent the queries of each run. The last run may have been deferred before it sent all
+    // of its queries.
     expect(answers).toBeLessThanOrEqual(runs * 5);
     expect(retriever.requests.length).toBeLessThanOrEqual(runs * 5);
   });

@@ -1,5 +1,6 @@
 /**
- * deploy/postgres as docker-compose.yml runs it: separate roles migrate, run and read, and none has further privileges.
+ * The database roles that docker-compose.yml creates from deploy/postgres: one migrates the schema, one runs the
+ * daemon, one reads, and none has more privileges than it needs.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -25,7 +26,7 @@ let retriever: FaultServer;
 let folder = '';
 
 const hosts = new Map<string, string>();
-/** An address of the compose file, translated to this machine. */
+/** Replaces the host in a database URL from the compose file with the address of the database on this machine. */
 const here = (url: string): string => {
   const { protocol, username, password, hostname, pathname } = new URL(url);
   return `${protocol}//${username}:${password}@127.0.0.1:${hosts.get(hostname)}${pathname}?sslmode=disable`;
@@ -68,7 +69,7 @@ beforeAll(async () => {
   for (const name of beforeThem(['api', 'worker', 'scheduler', 'grafana'])) await runOnce(name);
 });
 
-/** The services in the file that run once and before these, in a valid order. */
+/** Returns the services that must run to completion before the named services start, in a valid order. */
 function beforeThem(names: readonly string[], seen: readonly string[] = []): string[] {
   const order: string[] = [];
   for (const name of names) {
@@ -80,7 +81,7 @@ function beforeThem(names: readonly string[], seen: readonly string[] = []): str
   return order;
 }
 
-/** Runs what a container of the service runs: psql with its files, or recalld with its arguments. */
+/** Runs the command of a service from the compose file: psql with its SQL files, or recalld with its arguments. */
 async function runOnce(name: string): Promise<void> {
   const { command = [], environment = {}, volumes = [], entrypoint } = compose.services[name] ?? {};
   if (entrypoint === undefined) {

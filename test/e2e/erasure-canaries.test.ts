@@ -1,4 +1,7 @@
-/** A user whose data is in every table that can hold it, and in exported files, is erased: nothing remains. */
+/**
+ * Erases a user whose data is in exported files and in every table that can contain user data, and checks that no data
+ * of the user remains.
+ */
 import path from 'node:path';
 import type { Client } from 'pg';
 import { expect, it } from 'vitest';
@@ -38,7 +41,7 @@ const feedback = {
   comment: 'canary-comment',
 };
 
-/** Tables that recalld derives from a live query, and the columns for one row of the query. */
+/** Statements that insert rows with canaries into the tables that recalld derives from live queries. */
 const derived = [
   `insert into query_coverage (received_on, pipeline, id, status, attempts, thinning, nearest, reason)
    select received_on, pipeline, id, 'not_measurable', 1, 1, '[]', 'canary-reason' from live_queries on conflict do nothing`,

@@ -24,7 +24,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 
 const has = (command: string) => spawnSync(command, ['--version']).status === 0;
 
-/** Runs an example against a daemon, as the first line of the example says. */
+/** Runs an example against a daemon, with the command from the first line of the example. */
 async function runExample(command: string, file: string, daemon: RecordingDaemon, settings = {}) {
   const environment = Object.entries(process.env).filter(([name]) => !/^RECALLD_|_proxy$/i.test(name));
   const env = {

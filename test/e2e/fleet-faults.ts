@@ -117,7 +117,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     expect(said.filter(({ id }) => String(id).startsWith('poison-'))).toHaveLength(3);
     const told =
       /^warning {2}jobs: \d+ jobs of run-golden-set failed permanently. The latest \(poison-\d\) failed with "(run_id|payload): /m;
-    // On a busy machine, a queue may take longer to open than the doctor waits, which the doctor then reports.
+    // Retries, because on a busy machine the doctor may report that opening the queue took too long.
     await waitFor(
       async () => told.test((await runRecalld(['doctor', '--config', 'member-0.yaml'], folder)).stdout),
       PATIENCE,
@@ -125,7 +125,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     await finishesARun();
   });
 
-  // The queue is not involved, so one kind of queue is enough.
+  // This test does not depend on the queue, so it runs with only one kind of queue.
   it.runIf(kind === 'postgres')(
     'ingests live traffic while the retriever hangs, and counts the queries without a response',
     async () => {

@@ -23,7 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => rag?.stop());
 
-/** Imports the queries and runs them against a pipeline with these components. */
+/**
+ * Imports the queries as a golden set, and runs the set against a pipeline with the given retriever, store or embedder.
+ */
 async function goldenRun(parts: object): Promise<RunSummaryJson> {
   const pipeline = { name: 'docs', golden: [{ set: 'faq', max_per_second: 1000 }], ...parts };
   const { recalld } = await anInstallation({
