@@ -18,6 +18,7 @@ function wordsIn(text: string): Set<string> {
 export function createEmbedder(encoder: EncoderName, { documents }: StoredCorpus): VectorOf {
   const recorded = readVectors(encoder);
   const made = new Map<string, Float32Array>();
+  let wordsOfDocuments: readonly ReadonlySet<string>[] | null = null;
   const standIn = (text: string): Float32Array => {
     const start = text.trim();
     const whole = start === '' ? undefined : documents.find((document) => document.text.startsWith(start));
@@ -27,11 +28,11 @@ export function createEmbedder(encoder: EncoderName, { documents }: StoredCorpus
       return recorded(forms.toSorted((a, b) => gap(a) - gap(b))[0] ?? whole.text);
     }
     const words = wordsIn(text);
-    const likest = documents
-      .map((document) => {
-        const others = wordsIn(document.text);
+    wordsOfDocuments ??= documents.map((document) => wordsIn(document.text));
+    const likest = wordsOfDocuments
+      .map((others, at) => {
         const shared = [...words].filter((word) => others.has(word)).length;
-        return { text: document.text, likeness: shared / Math.sqrt(1 + others.size) };
+        return { text: documents[at]?.text ?? '', likeness: shared / Math.sqrt(1 + others.size) };
       })
       .toSorted((a, b) => b.likeness - a.likeness)
       .slice(0, LIKENESSES);
