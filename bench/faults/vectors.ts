@@ -72,3 +72,8 @@ export function unit(values: ArrayLike<number>): Float32Array {
   const length = Math.sqrt(square) || 1;
   return Float32Array.from(values, (value) => value / length);
 }
+
+/** The direction between two vectors: `weight` 0 returns the first, 1 the second. */
+export function blend(first: Float32Array, second: Float32Array, weight: number): Float32Array {
+  return unit(first.map((value, at) => (1 - weight) * value + weight * (second[at] ?? 0)));
+}

@@ -199,6 +199,26 @@ describe('kinds of fault', () => {
     expect(await ndcgUnder('duplicated-results')).toBeLessThan(healthy);
   });
 
+  it('return ids that the store lacks if the service searches an old index', async () => {
+    const healthy = await ndcgUnder('quiet');
+    expect(await ndcgUnder('alias-flipped-back')).toBeLessThan(healthy - 0.05);
+    expect(service.rows()).toBe(material.rows);
+    const stored = new Set(material.rows.map(({ id }) => id));
+    const replies = material.golden.map(({ text }) => service.call({ text, k: 10, segments: {}, origin: 'golden' }));
+    const ids = replies.flatMap((reply) => (reply.kind === 'hits' ? reply.hits.map(({ id }) => id) : []));
+    expect(ids.some((id) => !stored.has(id))).toBe(true);
+  });
+
+  it('keep the golden score if only live queries or opinions change', async () => {
+    const healthy = await ndcgUnder('quiet');
+    const [query] = material.live;
+    expect(service.drawLive().text).toBe(query?.text);
+    expect(await ndcgUnder('history-prepended')).toBe(healthy);
+    expect(service.drawLive().text.split('\n')).toHaveLength(5);
+    expect(await ndcgUnder('thumbs-swapped')).toBe(healthy);
+    expect(service.condition().opinion?.((found) => (found ? 0.9 : 0.3))(true)).toBeCloseTo(0.1, 9);
+  });
+
   it('are applied one after the other if two are combined', async () => {
     const kinds = await readKinds();
     const both = ['fewer-results', 'answer-ids-changed'].flatMap((name) => kinds.get(name) ?? []);

@@ -1,0 +1,64 @@
+import { groupBy } from '../../../src/core/group-by.ts';
+import { bySize, type FaultKind } from '../fault.ts';
+import { wordsOf } from '../search.ts';
+import { blend } from '../vectors.ts';
+
+const SHORTEST = 4;
+
+/** Number of letters to insert, delete or replace (Levenshtein 1966); stops above `most`. */
+function editsBetween(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) > most) return most + 1;
+  let previous = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= a.length; row++) {
+    const next = [row];
+    for (let at = 1; at <= b.length; at++) {
+      const replaced = (previous[at - 1] ?? 0) + (a[row - 1] === b[at - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (previous[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
+    }
+    if (Math.min(...next) > most) return most + 1;
+    previous = next;
+  }
+  return previous[b.length] ?? most + 1;
+}
+
+export const kind: FaultKind = {
+  name: 'spelling-corrector',
+  title: 'a spelling corrector replaces rare words of queries by common words',
+  causes: ['one_kind_of_query', 'query_rewriting'],
+  fits: ({ shape }) => shape.corpus !== 'limit-small',
+  begin({ size, material }) {
+    const edits = bySize(size, 3, 4, 5);
+    /** Number of documents with a word from which the dictionary of the corrector contains the word. */
+    const common = bySize(size, 5, 5, 8);
+    const counts = new Map<string, number>();
+    for (const { text } of material.rows)
+      for (const word of new Set(wordsOf(text))) counts.set(word, (counts.get(word) ?? 0) + 1);
+    const dictionary = [...counts].flatMap(([word, count]) => (count >= common ? [word] : []));
+    const known = new Set(dictionary);
+    const byLetter = groupBy(dictionary, (word) => word.at(0));
+    const corrections = new Map<string, string>();
+    const corrected = (word: string): string => {
+      if (word.length < SHORTEST || known.has(word) || /\d/.test(word)) return word;
+      const nearest = (byLetter.get(word.at(0)) ?? [])
+        .map((other) => ({ other, distance: editsBetween(word, other, edits) }))
+        .reduce((best, one) => (one.distance < best.distance ? one : best), { other: word, distance: edits + 1 });
+      return nearest.other;
+    };
+    const correction = (word: string): string => {
+      const other = corrections.get(word) ?? corrected(word);
+      corrections.set(word, other);
+      return other;
+    };
+    return {
+      search: (search) => (asked) => {
+        const before = wordsOf(asked.text);
+        const after = before.map(correction);
+        const wrong = after.filter((word, at) => word !== before[at]);
+        if (wrong.length === 0) return search(asked);
+        const share = wrong.length / before.filter((word) => word.length >= SHORTEST).length;
+        const vector = blend(material.embed(asked.text), material.embed(wrong.join(' ')), share);
+        return search({ ...asked, text: after.join(' '), vector });
+      },
+    };
+  },
+};

@@ -1,0 +1,26 @@
+/** An index of an earlier day, for faults in which the service still searches it. */
+import type { RandomNumbers } from '../random-numbers.ts';
+import { some } from './fault.ts';
+import type { Material, Row } from './shape.ts';
+import { prefixOf } from './texts.ts';
+
+/** Share of the words of a document that its draft contains. */
+const DRAFT = 0.1;
+
+/**
+ * The rows of an index from before the last changes of some documents. Half of these documents were not written yet,
+ * and of the other half the index has the short drafts, whose ids no longer exist.
+ *
+ * @param share share of the documents that changed since
+ */
+export function oldRows(material: Material, share: number, random: RandomNumbers): Row[] {
+  const changed = some(material.rows, share, random);
+  const drafted = new Set(changed.slice(0, Math.ceil(changed.length / 2)));
+  const unwritten = new Set(changed.slice(drafted.size));
+  return material.rows.flatMap((row) => {
+    if (unwritten.has(row)) return [];
+    if (!drafted.has(row)) return [row];
+    const text = prefixOf(row.text, DRAFT);
+    return [{ ...row, id: `${row.id}~draft`, text, version: 'v0', vector: material.embed(text) }];
+  });
+}
