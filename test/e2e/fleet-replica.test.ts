@@ -1,4 +1,7 @@
-/** Reads for people use a read replica. If it lags, hangs or dies, recalld reports it and continues. */
+/**
+ * Data that people request is read from a replica of the database. If the replica lags, hangs or dies, recalld reports
+ * it and continues.
+ */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';

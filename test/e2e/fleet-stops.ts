@@ -38,7 +38,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
       await waitFor(() => isReady(member), PATIENCE);
     }
     await Promise.all([finishesARun(), covered]);
-    // Ticks before the import of the golden set failed with a log entry, so earlier entries are ignored.
+    // Until the golden set was imported, ticks failed with a log entry, so earlier entries are ignored.
     const said = [...logs, ...fleet.members.map(({ daemon }) => daemon.stderr())]
       .flatMap(logLines)
       .filter(({ time }) => String(time) > since);
@@ -51,7 +51,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
        select ((extract(epoch from max(at) - min(at)) / ${TICK_SECONDS})::integer + 1 - count(*))::integer as count from tick`,
     );
     expect(unaccounted).toBe(0);
-    // A refused client got a response that told it to retry, or no connection.
+    // Each refused request got a 503, which tells the client to retry, or no response.
     expect([...load.refusals.keys()].filter((status) => status !== 0 && status !== 503)).toEqual([]);
   });
 
@@ -147,8 +147,8 @@ async function measuresCoverage({ countOf, withDatabase }: WatchedFleet): Promis
   const since = new Date();
   const sql = 'select count(*)::integer as count from query_coverage where scored_at > $1';
   await waitFor(async () => {
-    // recalld measures the coverage of a query only some minutes after its receipt, and looks for it on the day of
-    // receipt.
+    // recalld measures the coverage of a query only some minutes after it arrived, and looks for the query only on the
+    // day of its arrival.
     await withDatabase((client) =>
       client.query(
         `update live_queries set received_at = greatest(received_at - interval '10 minutes', received_on at time zone 'utc')

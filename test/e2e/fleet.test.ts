@@ -74,7 +74,8 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     };
     const nothingKept = expect.stringContaining('the move failed, and the target was not changed\n');
     expect(await moveDuring(`select pg_terminate_backend(pid) ${waiting}`)).toEqual(['', nothingKept, [3, null]]);
-    // Jobs of the daemon continue: one writes to a later table, in a new partition.
+    // The daemon's jobs continue during the move: one of them writes to a new partition of a table that is copied
+    // later.
     const moved = expect.stringContaining('moved 20 live queries');
     expect(await moveDuring(anotherMonth)).toEqual([moved, '', [0, null]]);
     const again = spawnSync(script, ['.recalld', url], { cwd: folder, encoding: 'utf8' });
@@ -92,7 +93,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     await after.end();
     expect(await daemon.stop()).toMatchObject({ code: 0 });
 
-    // Separate roles share the database; a repeated query equals the moved one.
+    // Processes with one role each share the database. A query that is sent again is treated as the moved query.
     const told = { ...fleet, RECALLD_SERVER_HOST: '127.0.0.1' };
     const roles = await Promise.all(
       ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, told)),

@@ -295,7 +295,7 @@ describe('a golden set over HTTP', () => {
       next_cursor: '15',
     });
     expect(compared['queries']).toHaveLength(15);
-    // These runs were not compared in this direction before, so segments are missing.
+    // No comparison of these runs in this direction is stored, so the segments are missing.
     expect(await get(`/v1/golden-runs/${broken}/compare/${healthy}`)).toMatchObject({
       verdict: 'improvement',
       segments: {},

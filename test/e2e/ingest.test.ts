@@ -1,6 +1,6 @@
 /**
- * Ingest of live queries and feedback: validated one by one, sampled, erased, and without a trace of who sent which
- * query.
+ * Ingest of live queries and feedback: each item is validated, queries are sampled and can be erased, and nothing shows
+ * who sent which query.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';

@@ -147,7 +147,7 @@ describe('--json', () => {
 });
 
 describe('a report on a candidate', () => {
-  /** Counts of a day with 200 sessions, of which this many have good results. */
+  /** Sums over a day with 200 sessions, `well` of which have good results. */
   const sums = (well: number) =>
     sumSessions(Array.from({ length: 200 }, (_, i) => ({ cluster: i, x: i < well ? 1 : 0, y: 1 })));
   const pipelineOf = () => {

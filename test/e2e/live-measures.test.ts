@@ -60,8 +60,8 @@ describe('the measures of live traffic', () => {
     const empty = queries('empty', 20, 2, () => ({ results: [] }));
     const failed = queries('failed', 5, 2, () => ({ results: [], error: 'timeout' }));
     await send(daemon, '/v1/queries', [...before, ...today, ...empty, ...failed]);
-    // A quarter of the queries was clicked before, and half today. A robot clicks all of them, but only 60 of its
-    // clicks count.
+    // People clicked a quarter of the earlier queries, and half of today's. A robot clicks 70 of today's queries, but
+    // only 60 of its clicks count.
     await send(daemon, '/v1/feedback', clicks(before.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(30), { user_id: 'robot' }));

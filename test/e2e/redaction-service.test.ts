@@ -1,4 +1,7 @@
-/** A redaction service for names processes all text before the database, and no text bypasses it when it is down. */
+/**
+ * A redaction service removes names from all text before the text is stored. While the service is down, no unredacted
+ * text is stored.
+ */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hang, json, type Responder, startFaultServer, status } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';

@@ -133,12 +133,15 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
   };
 }
 
-/** A route that reads no body gets each content type and each encoding twice; four routes of them get every pair. */
+/**
+ * A route that reads no body is tested with a quarter of all pairs of content type and encoding, which contains each
+ * content type and each encoding twice. Four such routes together cover every pair.
+ */
 const READS_NO_BODY = new Set(['GET', 'HEAD']);
 
 /**
- * Every pair of content type and encoding for every route that reads a body, combined with the other properties in
- * rotation.
+ * Returns every pair of content type and encoding for each route that reads a body. The values of the other properties
+ * rotate.
  */
 function everyPair({ routes }: Target): Choice[] {
   let turn = 0;

@@ -58,12 +58,15 @@ interface Traced {
   readonly exports: readonly Export[];
 }
 
-/** A retriever with an embedding below it and a reranker next to it, in a chain with the user's id. */
+/**
+ * A trace of a chain with the user's id. The chain contains a retriever and a reranker, and the retriever contains an
+ * embedding.
+ */
 function aTrace(pipeline: string, spans: SpanExporter): Traced {
   const finished = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(finished)] });
   const tracer = provider.getTracer('rag');
-  // The chain is a span of a gateway without a pipeline.
+  // The chain's span comes from a gateway, and names no pipeline.
   const chain = tracer.startSpan('chain', { attributes: { 'session.id': 's-1', 'user.id': canary } });
   const within = (parent: typeof chain, name: string, kind: string, more: object) =>
     tracer.startSpan(

@@ -26,7 +26,10 @@ export const TICK_SECONDS = 5;
 export const PATIENCE = { timeoutMs: 200_000 };
 /** A test waits for several conditions in sequence; the first is the start of six processes. */
 export const LIMIT = { timeout: 900_000 };
-/** Golden runs: one per tick, and when it completes, one result per query. */
+/**
+ * Expected numbers of faulty golden runs: every tick has one run, and every completed run has scores and one result per
+ * query.
+ */
 export const SOUND = { ticksTwice: 0, incomplete: 0, withoutScores: 0 };
 /** Short enough for leases, and long enough that a test can interfere in the middle of a run. */
 export const healthy: Responder = slow(100, documents(rightAnswer));
@@ -212,7 +215,10 @@ async function aVectorStore(): Promise<FaultServer> {
   return store;
 }
 
-/** Everything that was accepted is in PostgreSQL once, and every tick has one golden run; then all processes stop. */
+/**
+ * Asserts that every accepted item is in PostgreSQL exactly once and that every tick has one golden run, and stops all
+ * processes.
+ */
 export function itHasLostNothing(watched: () => WatchedFleet): void {
   it('has lost and duplicated nothing in the end', async () => {
     const { besideLoad, finishesARun, fleet, load, withDatabase } = watched();

@@ -1,4 +1,7 @@
-/** Views of a daemon with history, except its pages: dashboards on a real Prometheus, reports, topics, the backtest. */
+/**
+ * What a daemon with weeks of data shows outside its console: dashboards on a real Prometheus, reports, uncovered
+ * topics, and the backtest.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from 'pg';
@@ -25,17 +28,23 @@ const values = {
 };
 
 /**
- * Panels without data, because this service does not have the feature: isolation rules, a judge, a platform for scores,
- * a shadow, variants, stages, document texts, forbidden documents, an hour for replaying the baseline, an index
+ * Panels that have no data because this service lacks one of the following: isolation rules, a judge, a platform for
+ * scores, a shadow, variants, stages, document texts, forbidden documents, an hour for replaying the baseline, an index
  * manifest, a silence, or days of feedback and measurements from which normal ranges are learned.
  */
 const ABSENT =
   /recalld_(evaluation_requests|live_(isolation|ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|episode_(hit|judged)|rewrite_(gain|judged)|query_(context|main_language)|golden_(union_recall|all_found|forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal)|normal_range|silenced)|recalld_index_(?!info)/;
 
-/** Shown only at times: parts above 0, states that apply, and thresholds, because the config may have no such check. */
+/**
+ * True for queries that return data only at times: values above 0, states that apply, and thresholds of checks that the
+ * config may not contain.
+ */
 const isOccasional = (text: string): boolean => /(> 0|== 1)$/.test(text) || text.includes('(above|below)');
 
-/** Changes nothing except one topic and the state changes of one check that the config does not contain. */
+/**
+ * These tests change only one topic, the confirmation of one incident, and the state changes of one check that is not
+ * in the config.
+ */
 export function describeHistory(watched: () => WatchedService): void {
   describe.skipIf(missing('prometheus'))('on a daemon with history', () => {
     let service: WatchedService;
@@ -131,7 +140,7 @@ export function describeHistory(watched: () => WatchedService): void {
           to: new Date(),
         }),
       );
-      // Three queries no longer find their document, two of them because it was deleted; ten find it at rank 3.
+      // Two queries no longer find their document, which was deleted; ten find theirs at rank 3.
       expect(rows.map(({ difference }) => difference)).toEqual([...Array(2).fill(-1), ...Array(10).fill(-0.5)]);
       expect(rows.slice(0, 2).map((row) => row['stale label'])).toEqual([true, true]);
     });
@@ -278,7 +287,8 @@ export function describeHistory(watched: () => WatchedService): void {
         expect({ name, evaluations: found?.evaluations }).toEqual({ name, evaluations: Number(judged) });
         expect(found?.firings.length === 0).toBe(explanations.length === 0);
         for (const { verdict, example } of found?.firings ?? []) {
-          // The daemon suggests the command that pins a baseline, the backtest names the run without one.
+          // For a run without a baseline, the daemon suggests the command that pins one, and the backtest names the
+          // run.
           if (verdict !== 'no_data') expect(explanations).toContain(example);
         }
       }

@@ -50,7 +50,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
   await run(folder, ['baselines', 'pin', baseline], atEnd);
   const change = ['deployments', 'add', '--pipeline', 'docs', '--kind', 'index', '--version', 'v8', '--note', 'ef 40'];
   await run(folder, change, atEnd);
-  // For a quarter of the queries, the document now has a late rank, and for three it is missing.
+  // From now on, the document of a quarter of the queries is ranked last, and two queries find nothing.
   retriever.respondWith(
     when(
       (request) => questionOf(request) < QUERIES / 4,
@@ -101,7 +101,7 @@ function embeddings(request: ReceivedRequest, response: Parameters<ReturnType<ty
   json({ data, model: 'small' })(request, response);
 }
 
-/** The documents of all queries except the last few, with an index. */
+/** Starts a vector store that contains the documents of all queries except the last few, and an index on them. */
 async function aVectorStore(atEnd: AtEnd): Promise<string> {
   const server = await startPglite();
   atEnd(() => server.stop());
@@ -132,8 +132,8 @@ async function goldenRun(folder: string, atEnd: AtEnd): Promise<string> {
 }
 
 /**
- * Queries from three days ago, whose clicks are the baseline for those of today, and feedback of every kind with a
- * panel.
+ * Sends queries from three days ago and from today, and feedback of every kind that has a panel. The clicks on the
+ * earlier queries are the baseline for the clicks of today.
  */
 async function sendTraffic(daemon: Daemon): Promise<void> {
   const queries = (prefix: string, count: number, hoursAgo: number) =>
@@ -287,7 +287,7 @@ async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
   await pool.end();
 }
 
-/** Measures that need weeks, or a golden run of the scheduler, with values and bounds. */
+/** Measures that would need weeks of data or a scheduled golden run: the value, and its bounds if it has any. */
 const stored: Readonly<Record<string, readonly [number, number?, number?]>> = {
   query_density: [0.93, 0.9, 0.96],
   query_uncovered_ratio: [0.07, 0.05, 0.09],

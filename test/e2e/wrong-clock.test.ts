@@ -12,7 +12,7 @@ import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 const HOURS_2 = 7200;
 
-/** Makes a process read its clock this many seconds ahead, as the file next to it says. */
+/** Program that sets a process's clock ahead by the number of seconds in the file `ahead-seconds` next to it. */
 const SKEWED_CLOCK = `
 import { readFileSync } from 'node:fs';
 const file = new URL('./ahead-seconds', import.meta.url);
@@ -74,7 +74,7 @@ it('a daemon whose clock is two hours ahead reports that and does not tick until
   await set(0);
   await waitFor(async () => (await degraded()).length === 0);
   expect(Math.abs(await skew())).toBe(0);
-  // With a tick before this, the first runs would be two hours ahead.
+  // If the scheduler had ticked before the clock was correct, the first runs would be two hours ahead.
   await waitFor(async () => ((await runs())?.ended ?? 0) >= 2);
   expect(await runs()).toMatchObject({ ahead: 0, backwards: 0 });
 

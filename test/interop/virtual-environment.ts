@@ -24,8 +24,8 @@ export async function virtualEnvironment(names: readonly string[]): Promise<stri
 }
 
 /**
- * Returns the path of uv. For a tracing library that pins its dependencies, pip downloads old versions one by one for
- * more than twenty minutes; uv reads their metadata and needs one.
+ * Returns the path of uv. If a tracing library pins its dependencies, pip downloads old versions one by one for more
+ * than twenty minutes; uv reads only their metadata, and downloads one version.
  */
 async function installedUv(): Promise<string> {
   const folder = path.join(workshop, 'uv');

@@ -17,7 +17,7 @@ import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { type Estimates, judgedEstimates } from '../../src/incidents/diagnosis/rules/estimates.ts';
 import { type SignName, signNames, signStates } from '../../src/incidents/diagnosis/rules/signs.ts';
 
-/** Random signs of a world: each sign with a random state, or no sign. */
+/** Draws the signs of a world: each sign has a random state or is absent. */
 function drawEvidence(names: readonly SignName[], random: RandomNumbers): Pick<Evaluation, 'signs'> {
   const signs = names.flatMap((name) => {
     const states: readonly string[] = signStates[name];
@@ -50,7 +50,7 @@ function drawWorlds(by: Estimates, names: readonly SignName[], count: number, se
 
 const counted = (worlds: readonly Evaluation[]) => numbered(worlds).map((one) => ({ ...one, weight: 1 }));
 
-/** Estimates that differ from the judged ones: every edge of some signs has half or one and a half times its weight. */
+/** Estimates that differ from the judged ones: every edge of some signs has 0.4 or 1.5 times its weight. */
 function otherEstimates(names: readonly SignName[], seed: number): { vector: Float64Array; estimates: Estimates } {
   const random = randomNumbers(seed);
   const vector = judgedVector();

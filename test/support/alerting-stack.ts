@@ -161,7 +161,7 @@ interface Timed {
 /** The same rules, evaluated each second. Minutes become seconds, and pending state survives a restart. */
 function inSeconds(rules: string): object {
   const { groups } = parse(rules) as { groups: { rules: Timed[] }[] };
-  // On a busy machine a run is late, and a killed daemon is back within five minutes there too.
+  // These durations are long enough for a busy machine, where runs are late and a killed daemon restarts slowly.
   const seconds: Readonly<Record<string, string>> = { '1m': '4s', '2m': '15s', '5m': '25s' };
   const held = (text: string) => seconds[text] ?? '30s';
   return {
@@ -178,7 +178,7 @@ function inSeconds(rules: string): object {
   };
 }
 
-/** A program that listens at an address of its own; the test ends it by process id. */
+/** Starts a program that listens at a separate address; the test ends the program by its process id. */
 async function aPart(
   program: string,
   argsFor: (address: string) => readonly string[],

@@ -1,4 +1,4 @@
-/** Chromium without network access of its own, with axe in its pages. */
+/** Chromium that makes no network requests on its own, with axe loaded into its pages. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -9,7 +9,10 @@ const program = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'goo
   .map((name) => `/usr/bin/${name}`)
   .find((path) => existsSync(path));
 
-/** For suites that need a browser. Without one they are skipped; the runner counts them and this message reports it. */
+/**
+ * For suites that need a browser. Without a browser, these suites are skipped: the runner counts them, and the message
+ * below reports it.
+ */
 export const describeWithBrowser = program === undefined ? describe.skip : describe;
 
 if (program === undefined) {
@@ -72,7 +75,9 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   });
 }
 
-/** Parts of the page, the page, or labels of charts that are cut off or visible only by scrolling sideways. */
+/**
+ * Elements that are cut off or visible only by scrolling sideways: the page itself, its parts, and labels of charts.
+ */
 export async function clippedParts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const isClipped = ({ clientWidth, scrollWidth }: Element): boolean =>

@@ -28,7 +28,7 @@ export function evaluated(
   return { statuses: async () => statuses };
 }
 
-/** The status of such an evaluation when it is read. */
+/** The check states after such an evaluation, as they are read at `readAt`. */
 export async function statesAt(
   watched: Watched,
   facts: Partial<StoredFacts>,

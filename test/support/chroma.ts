@@ -1,4 +1,6 @@
-/** The Chroma server from npm, and collections filled for tests, in that server or in a live server by its address. */
+/**
+ * The Chroma server from npm, and collections filled for tests in that server or in a live server at a given address.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

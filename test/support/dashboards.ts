@@ -104,7 +104,7 @@ export function fillIn(expression: string, values: Readonly<Record<string, strin
   );
 }
 
-/** Replaces them in SQL, for the time from `from` to `to`. */
+/** Replaces variables and Grafana macros in SQL, for the time from `from` to `to`. */
 export function fillInSql(
   statement: string,
   values: Readonly<Record<string, string>>,

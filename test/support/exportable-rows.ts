@@ -1,4 +1,7 @@
-/** A row or more for every table that `recalld export` exports, with awkward values: formulas, quotes, nulls, extremes. */
+/**
+ * At least one row for each table that `recalld export` exports. The values are hard to export: formulas, quotes,
+ * nulls, extremes.
+ */
 import type { Pool } from 'pg';
 import { createMonths, createPartitions } from '../../src/platform/postgres/partitions.ts';
 

@@ -1,4 +1,4 @@
-/** A stand-in for Redis query engine indexes over hashes, with brute-force comparison. */
+/** A stand-in for indexes of the Redis query engine over hashes; it compares vectors by brute force. */
 import { type Resp, type RespServer, startRespServer, unknownCommand } from './fake-redis.ts';
 import { type FakeIndex, type FakeRow, fakeIndex, ranked } from './fake-vector-index.ts';
 

@@ -97,7 +97,8 @@ export interface FakeRequest {
 }
 
 /**
- * Answers each request by its method, path without the query string, and body; `headers` are sent with every response.
+ * Passes the method, the body and the path (without the query string) of each request to `answer`, and sends what it
+ * returns. Every response also has `headers`.
  */
 export function fakeApi(
   answer: (request: FakeRequest) => FakeAnswer,

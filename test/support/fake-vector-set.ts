@@ -1,4 +1,4 @@
-/** A stand-in for Redis vector sets, with brute-force comparison. */
+/** A stand-in for Redis vector sets; it compares vectors by brute force. */
 
 import { type Resp, type RespServer, startRespServer, unknownCommand } from './fake-redis.ts';
 import { type FakeIndex, type FakeRow, fakeIndex, ranked } from './fake-vector-index.ts';

@@ -58,7 +58,7 @@ export class IndexWorld {
 
   constructor(pool: Pool, plan: Partial<IndexPlan> = {}) {
     const db = createDb(pool);
-    // 95 % bounds miss one sample in twenty; the samples are the same in every test run.
+    // 95 % bounds miss the true value for one sample in twenty, so every test run draws the same samples.
     const random = vi.spyOn(Math, 'random').mockImplementation(uniforms(SEED));
     onTestFinished(() => random.mockRestore());
     this.#measurements = createMeasurements(pool);

@@ -1,4 +1,4 @@
-/** Violations of isolation on every way in, over kills of the daemon. */
+/** Injects violations of isolation rules over every API while the daemon is killed several times. */
 import { expect, onTestFinished } from 'vitest';
 import { json, startFaultServer } from './fault-server.ts';
 import { anInstallation, type InstalledDaemon } from './installation.ts';
@@ -20,7 +20,7 @@ function aQuery(id: string, documents: readonly string[]) {
   };
 }
 
-/** Three clean answers around one that violates. */
+/** A batch of three queries: the results of the second violate isolation, the others are clean. */
 function aBatch(n: number) {
   return [
     aQuery(`clean-${n}-a`, ['acme/1', 'public/1']),

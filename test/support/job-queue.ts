@@ -23,7 +23,7 @@ export interface TestBackend {
   comeBack(): Promise<void> | void;
 }
 
-/** How long until a worker and a store are given up; the defaults suit networks, not tests. */
+/** Time after which a worker or a store counts as lost; the defaults suit networks, not tests. */
 export const limits = { lostAfterMs: 1000, answerLimitMs: 1000 };
 
 let names = 0;

@@ -73,7 +73,7 @@ export class JudgingWorld {
   readonly judge: FaultServer;
   readonly #service: FaultServer;
   readonly #pool: Pool;
-  /** Texts of documents that differ from `documentOf`. */
+  /** Texts of documents that differ from those of `documentOf`, by document id. */
   readonly texts = new Map<string, string>();
 
   private constructor(pool: Pool, judge: FaultServer, service: FaultServer, changes: Partial<JudgingPlan>) {
@@ -148,7 +148,7 @@ export class JudgingWorld {
     await Promise.all([this.judge.close(), this.#service.close(), this.plan.retriever.close?.()]);
   }
 
-  /** The round that begins, and the hour of traffic after it. */
+  /** Runs the round that begins, and stores the traffic of the hour after it. */
   async hourOf(samples: readonly LiveSample[]): Promise<void> {
     await this.round();
     const traffic = createLiveTraffic(this.#pool, 'test');

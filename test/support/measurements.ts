@@ -37,7 +37,10 @@ export function aGap(parts: Partial<MeasurementGap> = {}): MeasurementGap {
   return { kind: 'no_data', ...attempt, reason: 'too_few_sessions', ...parts };
 }
 
-/** What a reading at that time returns for series that were measured once each, or once and then without a value. */
+/**
+ * The latest measurements as read at that time. Each series was measured once, or once with a value and then without
+ * one.
+ */
 export function latestAt(
   now: Date,
   ...series: readonly (MeasurementOutcome | readonly MeasurementOutcome[])[]

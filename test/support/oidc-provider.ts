@@ -6,7 +6,7 @@ import { type AtEnd } from './recalld.ts';
 
 export interface ProviderSettings {
   readonly port: number;
-  /** The name in its documents; another name than its address is a wrong issuer. */
+  /** The issuer in its documents; any issuer other than its address is wrong. */
   readonly issuer: string;
   readonly redirectUri: string;
   readonly signedOutUri: string;

@@ -66,7 +66,7 @@ export interface Forwarded {
   readonly bytes: Buffer;
 }
 
-/** Forwards a request to the service at `url`, and its response back, which `see` is shown. */
+/** Forwards a request to the service at `url`, and its response back to the client. `see` receives both. */
 export function forward(url: string, see?: (request: ReceivedRequest, answer: Forwarded) => void): Responder {
   const base = url.replace(/\/+$/, '');
   const passOn = async (...[request, response]: Parameters<Responder>): Promise<void> => {

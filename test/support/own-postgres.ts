@@ -52,7 +52,7 @@ export async function startOwnPostgres(made?: string): Promise<OwnPostgres> {
     account,
     async freeze() {
       const pid = await postmaster();
-      // Starts with the process that would start others.
+      // Stops the parent process first, because it could start others.
       process.kill(pid, 'SIGSTOP');
       frozen = [pid, ...descendantsOf(pid)];
       for (const child of frozen.slice(1)) process.kill(child, 'SIGSTOP');

@@ -21,7 +21,7 @@ export interface AskedQueries {
 }
 
 export interface QueryWorld {
-  /** Chunks for the topics below `covered`; other topics are missing. */
+  /** Chunks about the topics with numbers below `covered`; the store has no chunks about other topics. */
   readonly store: Matrix;
   readonly storeMean: Float64Array;
   ask(questions: readonly Question[], store?: Matrix): AskedQueries;
@@ -62,7 +62,7 @@ export function queryWorld(seed: number, topics: number, covered: number): Query
   };
 }
 
-/** Queries spread evenly over a time, each in its own session, with topics in turn. */
+/** Queries spread evenly over a period, each in a separate session; the topics rotate. */
 export function evenQuestions(count: number, topics: readonly number[], from: Date, lengthMs: number): Question[] {
   return Array.from({ length: count }, (_, i) => ({
     topic: topics[i % topics.length] ?? 0,

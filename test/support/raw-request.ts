@@ -11,8 +11,8 @@ export interface RawRequest {
 }
 
 /**
- * What the client does: reads the response; ends its side and reads; never reads; disconnects after writing;
- * disconnects at the first byte of the response.
+ * What the client does: it reads the response; closes its sending side and reads; never reads; disconnects after
+ * writing; or disconnects at the first byte of the response.
  */
 export const manners = ['reads', 'ends', 'never reads', 'goes', 'goes when answered'] as const;
 export type Manners = (typeof manners)[number];
@@ -42,7 +42,7 @@ export function rawClientsOf(url: string): RawClients {
     send(request) {
       const socket = connect({ host: hostname, port: Number(port), localAddress: nextAddress() });
       open.add(socket);
-      // Refused in the middle of a body, which a server may do.
+      // A server may close the connection while the client sends a body, which causes an error on the socket.
       socket.on('error', () => undefined);
       return new Promise((resolve) => {
         let text = '';

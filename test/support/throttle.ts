@@ -8,7 +8,10 @@ import { aRunSettings } from './builders.ts';
 import { contextOf } from './context.ts';
 import { silentLogger } from './log.ts';
 
-/** What PostgreSQL answers to a single caller, whose clock no test can control. */
+/**
+ * The limits that PostgreSQL would return to a single caller. PostgreSQL is replaced because tests cannot control its
+ * clock.
+ */
 export function limitsOfOne(clock: Clock): ThrottleLimits {
   let next = 0;
   return {

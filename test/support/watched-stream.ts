@@ -39,7 +39,7 @@ export function evenly(topics: readonly number[]): TopicMix {
   return (uniform) => topics[Math.floor(uniform() * topics.length)] ?? 0;
 }
 
-/** One topic with that share of the traffic, the others as before. */
+/** Gives one topic that share of the traffic; the topics of the remaining traffic are chosen as before. */
 export function withTopic(topic: number, share: number, rest: TopicMix): TopicMix {
   return (uniform) => (uniform() < share ? topic : rest(uniform));
 }
@@ -145,7 +145,9 @@ export class WatchedStream {
     await this.traffic.record({ samples, counts: [], levels: [] });
   }
 
-  /** Hours of traffic, sent and soon searched every few hours, when the windows are also evaluated. */
+  /**
+   * Sends traffic in blocks of `every` hours. After each block, its queries are searched and the windows are evaluated.
+   */
   async run(hours: number, perHour: number, mix: TopicMix, every = 1): Promise<void> {
     const from = this.clock.now().getTime();
     for (let hour = 0; hour < hours; hour += every) {
@@ -155,7 +157,8 @@ export class WatchedStream {
       const end = new Date(from + (hour + starts.length) * HOUR);
       const samples = starts.flatMap((start) => this.samples(new Date(start), perHour, mix));
       await this.ask(samples.map((sample) => ({ ...sample, receivedAt: end })));
-      // A long wait shows that the search budget is exceeded, and the queries are thinned out.
+      // The queries are searched soon. After a longer wait, recalld would conclude that the search budget is exceeded,
+      // and would thin the queries out.
       this.clock.set(new Date(end.getTime() + SENT_MS));
       await this.measure();
       this.clock.set(end);
@@ -163,7 +166,7 @@ export class WatchedStream {
     }
   }
 
-  /** Runs the jobs as at a quarter past. */
+  /** Runs the jobs as if it were a quarter past the hour. */
   async work(): Promise<void> {
     const now = this.clock.now();
     this.clock.set(new Date(now.getTime() + 15 * 60_000));
@@ -187,7 +190,7 @@ export class WatchedStream {
     await Promise.all(Array.from({ length: this.workers }, () => evaluateDensity(this.deps, signal)));
   }
 
-  /** The search for uncovered topics, as at a quarter past. */
+  /** Runs the search for uncovered topics as if it were a quarter past the hour. */
   async detectTopics(signal: AbortSignal = SIGNAL): Promise<void> {
     await Promise.all(Array.from({ length: this.workers }, () => detectUncoveredTopics(this.deps, signal)));
   }

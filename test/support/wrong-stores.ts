@@ -15,8 +15,8 @@ import { type Line, textOf, vectorOf } from './index-world.ts';
 import { openPgvector } from './pgvector.ts';
 
 /**
- * The first is only in the manifest, the second only in the store; an old chunk of the third is also live, and the
- * fourth has a vector from another model.
+ * Faults of a document: it is only in the manifest (`missing`) or only in the store (`orphaned`), an old chunk of it is
+ * also live (`superseded`), or its vector is from another model (`other_model`).
  */
 export const wrongWays = ['missing', 'orphaned', 'superseded', 'other_model'] as const;
 

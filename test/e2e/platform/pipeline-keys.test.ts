@@ -10,9 +10,9 @@ const atEnd = (clean: () => Promise<void>): void => void cleanups.unshift(clean)
 
 let world: PipelineWorld;
 let url: string;
-/** Keys of the pipeline zebra by scope, and a key of all pipelines. */
+/** API keys: one per scope for the pipeline zebra, and one for all pipelines. */
 let keys: Readonly<Record<ApiScope | 'all', string>>;
-/** Console sessions: of the administrator of zebra, of its reader, and of an administrator of all. */
+/** Cookies of console sessions: of an administrator and a reader of zebra, and of an administrator of all pipelines. */
 let cookies: Readonly<Record<'admin' | 'read' | 'all', string>>;
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ function leaks(text: string): string[] {
   return [...others, ...ids].flatMap((pattern) => pattern.exec(text)?.[0] ?? []);
 }
 
-/** Removes the requested ids, and everything that differs between any two responses. */
+/** Replaces the requested ids by X, and keeps only the error message of a page, so that responses can be compared. */
 function withoutNames({ status, text }: Answer, planted: Planted): Answer {
   const ids = Object.values(planted).toSorted((a, b) => b.length - a.length);
   const problem = /<p class="callout"[^>]*>([^<]*)/.exec(text)?.[1] ?? text;
@@ -98,7 +98,7 @@ function idOf(path: string, one: Planted): string {
   return one.liveQuery;
 }
 
-/** Fails for a parameter without a value here, so that new routes are tested. */
+/** Fills in the parameters of a path. Throws if a parameter has no value here, so that new routes must be tested. */
 function fill(path: string, one: Planted): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const value = parameters[name];
@@ -109,7 +109,7 @@ function fill(path: string, one: Planted): string {
 
 const pathOf = ({ route }: RouteAccess): string => route.slice(route.indexOf(' ') + 1);
 
-/** Paths about a pipeline, by the declaration of the route. */
+/** Paths that request data of one pipeline, derived from the declaration of the route. */
 function pathsAbout(access: RouteAccess, one: Planted): string[] {
   const path = fill(pathOf(access), one);
   if (access.pipelines === 'list')
@@ -226,7 +226,7 @@ describe('a key of one pipeline', () => {
   });
 });
 
-/** A body or a form about a pipeline, and the status for the pipeline of the key. */
+/** Creates the body or form for a pipeline; `own` is the expected status if the key is for that pipeline. */
 type Change = readonly [body: (one: Planted) => object, own?: number];
 
 const day = (): string => new Date(Date.now() + 86_400_000).toISOString();

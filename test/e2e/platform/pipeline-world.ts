@@ -182,7 +182,7 @@ async function plant({ json, query }: Installation, { post }: InstalledDaemon, n
 
 const learning = JSON.stringify(learningState({} as Parameters<typeof learningState>[0], null));
 
-/** Tables with data of pipelines in which no column has the name of the pipeline. */
+/** Tables that contain data of pipelines, but have no column with the name of the pipeline. */
 const WITHOUT_NAME = [
   'annotations',
   'cause_marks',
@@ -193,8 +193,8 @@ const WITHOUT_NAME = [
 ];
 
 /**
- * Returns digests by table of all rows of the other pipelines, including notes, bookmarks, sets and erasures. One
- * statement reads all tables, because each statement has its own connection. Rows of partitions are those of their
+ * Returns, for each table, a digest of all rows of the other pipelines, including notes, bookmarks, sets and erasures.
+ * One statement reads all tables, because each statement has its own connection. Rows of partitions are those of their
  * table.
  */
 export async function othersRows({ query }: Installation): Promise<Readonly<Record<string, string>>> {

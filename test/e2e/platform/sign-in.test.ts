@@ -160,7 +160,7 @@ pipelines:
       expect(alertIn(foreign.body)).toContain('did not start');
       expect(victim.cookies(daemon.url).has('recalld_session')).toBe(false);
 
-      // With the cookie of the attempt, the provider itself rejects the code.
+      // Even if the browser restores the cookie of the first attempt, the provider rejects the used code.
       const other = aBrowser();
       const again = await other.signInAtProvider(`${daemon.url}/sign-in/provider`, 'ann', callback);
       const cookies = new Map(other.cookies(daemon.url));
@@ -251,7 +251,7 @@ pipelines:
         await page.fill('input[name=login]', 'ann');
         await page.fill('input[name=password]', 'any');
         await page.click('button[type=submit]');
-        // The cookie of the session is Strict, so a redirect from the provider would arrive without it.
+        // The session cookie is SameSite=Strict, so browsers do not send it with a redirect from the provider.
         await page.waitForURL(`${daemon.url}/checks`);
         expect(await page.textContent('.who-name')).toBe('ann@example.com');
         await page.getByRole('button', { name: 'Sign out' }).click();

@@ -86,7 +86,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     return skips.find(({ reason }) => reason === 'missed')?.total ?? 0;
   };
   const jobs = async (): Promise<number> => (await queue.counts()).find(({ state }) => state === 'waiting')?.count ?? 0;
-  /** The scheduled days of all runs, once there are as many, each with its job. */
+  /** Waits until there are `count` runs, each with its job, and returns their scheduled days. */
   const runsOnceThere = async (count: number): Promise<string[]> => {
     await waitFor(async () => (await planned()).length === count && (await jobs()) === count, PATIENCE);
     return planned();

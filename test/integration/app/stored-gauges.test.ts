@@ -1,4 +1,4 @@
-/** The rows that a process reads for the gauges of /metrics, with all features of the daemon. */
+/** Number of rows that a process reads for the gauges of /metrics, if all features of the daemon are used. */
 import { expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { openDependencies } from '../../../src/app/dependencies.ts';
@@ -64,7 +64,7 @@ it('reading the gauges reads no row of live traffic or of a golden set, and the 
   });
   const rowsRead = () =>
     withPool(database.connection, async (pool) => {
-      // A connection reports what it has read when it ends.
+      // PostgreSQL may count the rows that a connection has read only when the connection ends.
       await waitFor(async () => {
         const others = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
         return (await pool.query(others)).rowCount === 0;

@@ -253,7 +253,8 @@ describe('two workers that evaluate the same checks at the same time', () => {
     let isFirst = true;
     const slow = {
       ...checkStore,
-      // This evaluation has read the measurements so far; another one evaluates the next value before this one writes.
+      // This evaluation has already read the measurements. Before it writes, another evaluation processes the next
+      // value.
       async advance(steps: Parameters<typeof checkStore.advance>[0]) {
         if (isFirst) {
           isFirst = false;

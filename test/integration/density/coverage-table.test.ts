@@ -264,8 +264,8 @@ describe('more than the budget', () => {
   it('is reduced by random sessions, and the probability is stored', async () => {
     const unitHashes = Array.from({ length: 800 }, (_, i) => (i / 800) * 0.5);
     await ask(...unitHashes.map((unitHash) => ({ unitHash })));
-    // One search per second makes 300 searches in five minutes; a quarter of 800 is the largest share by a power of two
-    // that fits.
+    // At one search per second, 300 of the 800 queries can be searched in five minutes. The sampled share is a power of
+    // two, so a quarter is the largest share that fits.
     await measure(deps({ maxPerSecond: 1 }));
     const { rows: counts } = await database.pool.query(
       `select c.status, c.reason, c.thinning, count(*)::integer as n, max(q.unit_hash) < 0.125 as low
@@ -381,7 +381,8 @@ describe('the search budget', () => {
         ),
       ),
     );
-    // Forty slots, 50 ms apart, take two seconds, no matter which caller uses them; reserving them took some of this time.
+    // Forty slots at intervals of 50 ms take two seconds, whichever caller uses them; reserving the slots took part of
+    // this time.
     expect(Math.max(...waits)).toBeGreaterThan(1000);
     expect(waits.every((ms) => ms < 2100)).toBe(true);
   });

@@ -1,4 +1,7 @@
-/** Density monitoring of the same traffic with late samples and late windows. */
+/**
+ * Compares density monitoring of the same traffic when everything is on time, when samples arrive late, and when
+ * windows are evaluated late.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -11,7 +14,7 @@ const LEARNING_HOURS = 3 * 24 + 8;
 const WATCHED_HOURS = 24;
 const PER_HOUR = 15;
 
-/** Queries of every hour that arrive seven hours later than the others. */
+/** True for one query in five, which arrives seven hours later than the others. */
 const isLate = (_: LiveSample, index: number): boolean => index % 5 === 0;
 
 function useStream() {
@@ -45,7 +48,7 @@ async function watchDay(stream: WatchedStream, every: number, delay: number): Pr
     for (const { samples: late } of delayed.filter(({ at }) => at === hour)) {
       await stream.ask(receivedAt(end, late));
     }
-    // Measured soon, because a long queue would be thinned out.
+    // The queries are measured soon, because a long queue would be thinned out.
     stream.clock.set(new Date(end.getTime() + HOUR / 12));
     await stream.measure();
     stream.clock.set(new Date(end.getTime() + HOUR / 4));

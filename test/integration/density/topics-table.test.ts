@@ -8,7 +8,7 @@ import { aTopic } from '../../support/uncovered-topics.ts';
 const database = useDatabase();
 const topics = () => topicsTable(database.pool);
 
-/** Records the search of the day until this time, after the previous search. */
+/** A search over the 24 hours before `until`. */
 function aLook(pipeline: string, until: number, parts: Partial<TopicSearch> = {}): TopicSearch {
   const from = hours(until - 24);
   return { pipeline, from, until: hours(until), baselineVersion: 1, sessions: 400, lacking: null, ...parts };

@@ -33,7 +33,7 @@ afterEach(() => world.close());
 /** Results that users got. */
 const same = (question: string): Brings =>
   Array.from({ length: DEPTH }, (_, at) => documentOf(question, at + 1)).map(({ id, text }) => ({ id, text }));
-/** Results that users got, after a relevant document. */
+/** The results that users got, preceded by a relevant document. */
 const better = (question: string): Brings => [
   { id: `${question}/best`, text: `It says of ${question}: quality 3.` },
   ...same(question),

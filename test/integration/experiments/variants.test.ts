@@ -59,7 +59,7 @@ async function aDay(
   }: {
     readonly bad?: Readonly<Record<string, number>>;
     readonly clicks?: Readonly<Record<string, number>>;
-    /** Share of the sessions of `next` that are missing. */
+    /** Share of the sessions with the variant `next` that are not stored. */
     readonly lost?: number;
   },
 ): Promise<void> {

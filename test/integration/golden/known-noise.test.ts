@@ -1,4 +1,6 @@
-/** A pinned run with its reruns, later index generations, and the noise with which later runs are evaluated. */
+/**
+ * The noise with which runs are evaluated, measured from the reruns of a pinned run and from later index generations.
+ */
 
 import { expect, it } from 'vitest';
 import type { Context } from '../../../src/core/context.ts';
@@ -26,7 +28,7 @@ const database = useDatabase();
 const never = new AbortController().signal;
 const queries = goldenQueries(40);
 
-/** Everything of one pipeline; `run` stores a completed run that missed some queries. */
+/** The stored data of one pipeline; `run` stores a completed run that missed some queries. */
 async function aWorld(pipeline: string) {
   const store: Context = contextOf({
     db: {
@@ -151,7 +153,7 @@ it('the variance between index generations is estimated from the last run of eac
   };
   await run(6, [], against(pinned, -0.5));
   await rebuild(8, 'retriever');
-  // The index generation is that of the baseline, regardless of other deployments.
+  // A deployment of the retriever begins no new index generation, so the generation is still that of the baseline.
   expect((await knownAt(9))?.accepted).toEqual({ unit: 'day', differences: {} });
 
   const levels = [0.01, -0.02, 0.03];
@@ -169,7 +171,7 @@ it('the variance between index generations is estimated from the last run of eac
   await rebuild(50);
   await rebuild(60);
   await run(62, [], against(pinned, 0.05));
-  // The current generation does not count as evidence for itself.
+  // The accepted differences exclude those of the current generation.
   const unit = 'generation';
   expect((await knownAt(70))?.accepted).toEqual({ unit, differences: { all: { 'ndcg@10': [...levels, doubtful] } } });
   await rebuild(80);

@@ -165,7 +165,8 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect(await runs().outcomes(run.id)).toEqual({ ok: 300, empty: 0, error: 0, timeout: 0 });
     const asked = server.requests.map(textOf);
     expect(new Set(asked).size).toBe(300);
-    // Results of half a second that were not stored yet, and requests in progress.
+    // Requests are repeated if they were in progress, or if their results, of at most half a second, were not stored
+    // yet.
     expect(asked.length - 300).toBeLessThanOrEqual(perSecond / 2 + run.settings.concurrency);
   });
 

@@ -35,7 +35,7 @@ describe('a round', () => {
     expect((await world.latest('live_precision'))?.gap?.reason).toBe('too_few_judgments');
     const alone = (await world.latest('live_precision_uncorrected'))?.newest;
     expect(alone?.n).toBeGreaterThan(60);
-    // One grade too high for each document.
+    // The judge grades each document one grade too high.
     expect(alone?.ciLow).toBeGreaterThan(truth(400));
 
     expect(await world.peopleGrade()).toBeGreaterThan(16);

@@ -1,4 +1,7 @@
-/** Turns of agents are graded as a whole against what the user asked, and rewriting is compared with the original text. */
+/**
+ * All retrievals of an agent's turn are graded together against what the user asked, and rewritten queries are compared
+ * with the original text.
+ */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { rewritingScores } from '../../../src/judging/rules/episode-scores.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
@@ -55,7 +58,7 @@ it('grades all retrievals of a turn, and both texts, against what the user asked
   const gain = (await world.latest('rewrite_gain'))?.newest;
   expect(gain?.value).toBeCloseTo(rewritten - original, 9);
   expect(gain).toMatchObject({ n: graded, ciMethod: 'jackknife', details: { k: DEPTH, graded } });
-  // Each pair of texts is graded once: three documents of three texts against the original text.
+  // The original text is graded once with each of nine documents: three documents for each of three texts.
   const against = world.judge.requests.filter((request) => promptOf(request).includes(NEED));
   expect(against).toHaveLength(9);
 });

@@ -1,4 +1,4 @@
-/** Judgment pools measure better documents of the store that users did not get. */
+/** Judgment pools measure whether the store contains better documents than those that users got. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { VectorStore } from '../../../src/connectors/stores/vector-store.ts';
 import { startPglite } from '../../../src/demo/rag/store.ts';
@@ -153,7 +153,7 @@ it('grades nothing twice after a worker is killed, and another worker continues'
   later(20);
   await Promise.all([world.round(), world.round()]);
   expect(await world.count("judgment_pools where state = 'open'")).toBe(0);
-  // At most one extra call per document in each of the two concurrent workers, and none for the stored grade.
+  // Each of the two concurrent workers makes at most one call per document, and none for the stored grade.
   expect(world.judge.requests.length - before).toBeLessThanOrEqual(2 * (BETTER + 1 - 1));
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
 });
@@ -176,7 +176,7 @@ it('grades returned documents first, and stays within the daily budget', async (
   world.judge.respondWith(judgeWithBias(0));
   later(20);
   const drawn = await world.count('judged_queries');
-  // At 510e-6 dollars per call; the upper bound is reserved before each.
+  // Each call costs 510e-6 dollars; an upper bound of its cost is reserved before the call.
   const maxCostPerDay = 3 * drawn * 510e-6 + 0.01;
   await world.round(undefined, { maxCostPerDay });
   expect(await world.count("judged_queries where state = 'graded'")).toBe(drawn);

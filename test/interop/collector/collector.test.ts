@@ -24,7 +24,7 @@ async function throughCollector(keepPercent: string): Promise<{ version: string;
     }
     await collector.send(otherSpans, 'http');
   } finally {
-    // Decides about the traces that wait, and exports them.
+    // When it stops, the Collector decides which of the waiting traces to keep, and exports them.
     await collector.stop();
     receiver.close();
   }

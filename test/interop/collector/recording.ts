@@ -9,7 +9,7 @@ export interface CollectorRecording {
   readonly date: string;
   /** Of the Collector. */
   readonly version: string;
-  /** What was sent to the Collector, without the requests. */
+  /** The recordings that were sent to the Collector, without their requests. */
   readonly programs: readonly Omit<Recording, 'requests'>[];
   readonly requests: readonly ExportRequest[];
   /** The same with RECALLD_KEEP_PERCENT=0. */

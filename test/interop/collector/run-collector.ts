@@ -49,7 +49,7 @@ async function overHttp(address: string, { path: target, contentType, contentEnc
   if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
 }
 
-/** A unary call: the message of an export is the same over gRPC and HTTP. */
+/** Sends an export in a unary call; its message is the same as over HTTP. */
 async function overGrpc(address: string, { path: target, contentEncoding, body }: ExportRequest): Promise<void> {
   const bytes = Buffer.from(body, 'base64');
   const message = contentEncoding === 'gzip' ? gunzipSync(bytes) : bytes;

@@ -60,7 +60,7 @@ it('has no error that mypy finds in strict mode, and needs no newer Python than 
     ['mypy', '--strict', '--exclude', 'programs/', 'integration'],
   ])
     await expect(run(python, ['-m', ...args])).resolves.toBeDefined();
-  // Not a module: version 1.9 has no `__main__`.
+  // vermin runs as a program, because version 1.9 cannot run as a module: it has no `__main__`.
   const vermin = path.join(path.dirname(python), 'vermin');
   const args = ['--target=3.9-', '--eval-annotations', '--violations', 'recalld'];
   await expect(run(vermin, args)).resolves.toBeDefined();

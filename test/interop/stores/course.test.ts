@@ -22,16 +22,19 @@ const AT_ONCE = 8;
 const evaluate = createEvaluator([parseMetricKey(`hit_rate@${K}`), parseMetricKey(`mrr@${K}`)], 1);
 /** Makes 1, 1/2, 1/3, 1/4 and 1/5 integers, so that sums are exact. */
 const UNIT = 60;
-/** Larger than any sum of reciprocal ranks: one number contains a sum and a number of hits. */
+/** Larger than any sum of reciprocal ranks, so that one number can contain both the sum and the number of hits. */
 const HIT = 1_000_000;
 
-/** Hit and sum of reciprocal ranks. Like the course, counts every place of a document that the data contains twice. */
+/**
+ * Encodes the hit and the sum of reciprocal ranks in one number. Like the course, counts every rank of a document that
+ * occurs twice in the data.
+ */
 function courseScore(ids: readonly string[], document: string): number {
   const ranks = ids.slice(0, K).flatMap((id, place) => (id === document ? [UNIT / (place + 1)] : []));
   return ranks.length === 0 ? 0 : ranks.reduce((sum, rank) => sum + rank, HIT);
 }
 
-/** Returns all sums to which the changes can lead, each made or not. */
+/** Returns all sums that are possible if each change is either made or not. */
 function reachable(start: number, changes: Iterable<number>): ReadonlySet<number> {
   let sums = new Set([start]);
   for (const change of changes) sums = new Set([...sums, ...[...sums].map((sum) => sum + change)]);
@@ -61,7 +64,7 @@ describe.runIf(folder !== '').each(engines)('the retriever of $product', ({ prod
       const filter = { course: '{{tags.course}}' };
       const retriever = openRetriever({ kind, url, index: 'course', id: 'id', query, filter, timeout_ms: 60_000 });
       const scores: { readonly hit: number; readonly rr: number; readonly course: number }[] = [];
-      /** What changes if documents with equal scores change places, by these documents. */
+      /** Change of the score if documents with equal scores swap places, by the ids of these documents. */
       const changes = new Map<string, number>();
       let ties = 0;
       const left = queries.values();

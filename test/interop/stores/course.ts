@@ -1,4 +1,4 @@
-/** Compares results of a public course's search, which published them, with those of recalld's retrievers. */
+/** Compares the published search results of a public course with the results of recalld's retrievers. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -9,11 +9,11 @@ interface CourseResult {
   readonly queries: number;
   readonly hitRate: number;
   readonly mrr: number;
-  /** Counts every place of a document that the data contains twice, as the course does. */
+  /** Counts every rank of a document that occurs twice in the data, as the course does. */
   readonly courseMrr: number;
   /** Queries whose result depends on the order of documents with equal scores. */
   readonly ties: number;
-  /** Lowest and highest `courseMrr` by the order of documents with equal scores. */
+  /** Lowest and highest `courseMrr` over all orders of documents with equal scores. */
   readonly courseMrrBounds: readonly [number, number];
 }
 

@@ -57,7 +57,7 @@ interface Case {
   readonly document?: string;
   readonly tags?: Readonly<Record<string, string>>;
   readonly change?: (index: ChangeableIndex) => Promise<void>;
-  /** True if recalld has read the document's text in the store. */
+  /** True if recalld has read the document's text from the store. */
   readonly isKnown?: true;
   readonly expected: Partial<Pick<Explained, 'verdict' | 'outrankedBy' | 'rank'>> & { readonly evidence: RegExp };
 }

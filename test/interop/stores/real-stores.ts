@@ -45,11 +45,11 @@ export interface RealStore {
   /** File that a machine needs to run the store; by default, every machine can. */
   readonly needs?: string;
   readonly abilities: StoreAbilities;
-  /** Requirements of the suite that the store did not meet, and why; none by default. */
+  /** Requirements of the suite that the store did not meet, with the reasons; none by default. */
   readonly unmet?: string;
   /** Kind of the retriever that queries it directly. */
   readonly retriever?: 'elasticsearch' | 'opensearch';
-  /** True if the suite of collections in several forms also runs; false by default. */
+  /** True if the suite `collections` also runs for this store; false by default. */
   readonly hasCollections?: true;
   /** Installs the newest version on first use. */
   readonly start: () => Promise<RunningStore>;
@@ -57,15 +57,15 @@ export interface RealStore {
   readonly service: (url: string) => StoreService | Promise<StoreService>;
 }
 
-/** Suites in addition to the contract suite: of the retriever, of collections in several forms, and of monitoring. */
+/** Suites in addition to the contract suite. They test the retriever, collections in several forms, and monitoring. */
 export const otherSuites = ['retriever', 'collections', 'monitoring'] as const;
 
 /** Name of the recording of a suite with a store. */
 export const recordingName = (store: string, suite: (typeof otherSuites)[number]): string => `${store}-${suite}`;
 
-/** Recordings with more vectors would be megabytes. */
+/** With more vectors, the recordings would have several megabytes. */
 const manyDocuments = 1000;
-/** Lucene builds its graph with random levels; 88 % and 100 % were measured on the same documents. */
+/** Lucene builds its graph with random levels: recalls of 88 % and of 100 % were measured on the same documents. */
 const LUCENE_RECALL = 0.8;
 const nothing = async () => undefined;
 /** Path of a Weaviate that was built from its Go module. */

@@ -52,7 +52,7 @@ export function readStoreRecordings(): readonly StoreRecording[] {
 export function writeStoreRecording(recording: StoreRecording): void {
   const text = Buffer.from(JSON.stringify(recording));
   const params = {
-    // The same vectors occur in responses that are megabytes apart.
+    // The largest window is used, because the same vectors occur in responses that are megabytes apart.
     [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
     [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
     [constants.BROTLI_PARAM_SIZE_HINT]: text.length,

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { readCompose } from '../../support/compose-file.ts';
 import { goProgram } from './go-modules.ts';
 
-// The newest that Go 1.26.8 builds.
+// The newest version that Go 1.26.8 can build.
 const dockerCompose = await goProgram('github.com/docker/compose/v5/cmd', 'v5.5.1');
 const { compose, env, filled } = readCompose();
 

@@ -5,8 +5,8 @@ import { run } from '../stores/install.ts';
 import { workshop } from '../virtual-environment.ts';
 
 /**
- * Builds the program of a package. `go install` refuses modules that exclude versions of others, such as Compose, so
- * that a module of its own requires each.
+ * Builds the program of a package. A separate module requires each package, because `go install` refuses modules that
+ * exclude versions of other modules, as Compose does.
  */
 export async function goProgram(name: string, version = 'latest'): Promise<string> {
   const folder = path.join(workshop, 'go', name.replaceAll('/', '_'));

@@ -219,7 +219,8 @@ export const combinations: readonly Combination[] = [
     program: 'openai',
     tracing: 'openai_v2',
     packages: ['openai', 'opentelemetry-instrumentation-openai-v2'],
-    // Version 2.4b0 imports httpx, which the SDK no longer installs, and a module that newer helpers no longer have.
+    // Version 2.4b0 imports httpx, which the SDK no longer installs, and a module that newer versions of util-genai
+    // lack.
     extras: ['httpx', 'opentelemetry-util-genai<1.2', ...otel],
     reason: 'model_calls',
     switchedOn: '',

@@ -1,6 +1,6 @@
 /**
  * An OpenAI-compatible server on loopback. Answers chat completions with a fixed text, also as a stream. If the request
- * offers a search tool, it first calls the tool once with each query of the question.
+ * offers a search tool, the server first calls the tool once for each query in the question.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

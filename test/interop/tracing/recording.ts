@@ -25,8 +25,8 @@ export interface Retrieval {
 }
 
 /**
- * `error` is the class of an exception: without it, only that the retrieval failed is known. Without `failure`, a failed
- * retrieval is not exported at all.
+ * `error` is the class of an exception; if it is missing, the export shows only that the retrieval failed. If `failure`
+ * is missing, a failed retrieval is not exported at all.
  */
 export type TracedField = 'id' | 'score' | 'session' | 'error' | 'failure';
 

@@ -5,7 +5,10 @@ import { failed, neighbours, ok, scriptedStore } from '../../support/scripted-st
 
 const never = new AbortController().signal;
 
-/** A store that finds a chunk named after the first number of each vector, and the numbers of vectors per request. */
+/**
+ * A store that returns a chunk named after the first number of each vector, and records the number of vectors in each
+ * request.
+ */
 function countingStore(isTogetherRefused = false) {
   const requests: number[] = [];
   const found = (vector: Float32Array) => ({ ...neighbours([`chunk ${vector[0]}`, 0.5]), isShort: true });

@@ -59,7 +59,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('is what the Compose Specification takes, by its schema', () => {
-    // Its definitions are named as in JSON Schema draft 7, whose rules zod applies.
+    // The schema's definitions are named as in JSON Schema draft 7, so zod must apply the rules of that draft.
     const specification = { ...(JSON.parse(read('test/fixtures/compose-spec/compose-spec.json')) as object) };
     const schema = z.fromJSONSchema({ ...specification, $schema: 'http://json-schema.org/draft-07/schema#' } as never);
     const file = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, object> };

@@ -1,4 +1,6 @@
-/** Returns the gauges of `docs` some seconds after they were read at noon; measured every 5 minutes. */
+/**
+ * The live gauges of `docs`, read at noon and published some seconds later. Live traffic is measured every 5 minutes.
+ */
 import { describe, expect, it } from 'vitest';
 import { liveGauges } from '../../../src/live/publish-live.ts';
 import { liveMeasures } from '../../../src/live/rules/live-measures.ts';

@@ -236,7 +236,7 @@ const errorCheck: ThresholdCheck = {
 
 const database = useDatabase();
 
-/** The gauges of a check on live traffic after this many measurements, the last of them at noon. */
+/** The gauges of a check on live traffic after measurements of these values, the last of which is made at noon. */
 async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: number): Promise<GaugeSample[]> {
   const clock = new SteerableClock(new Date(NOON.getTime() - (values.length - 1) * 300_000));
   const measurements = createMeasurements(database.pool);

@@ -1,4 +1,4 @@
-/** Every alert in promtool: when it fires, when it must not fire, and changes of its series in the meantime. */
+/** Tests every alert in promtool: when it fires, when it must not fire, and how it reacts to changes of its series. */
 import { describe, expect, it } from 'vitest';
 import { defaultRuleSettings, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
 import { asOf, type RuleSettings } from '../../../../src/platform/metrics/alert-rules.ts';
@@ -73,7 +73,7 @@ function underTest(fixture: AlertFixture): AlertUnderTest {
   };
 }
 
-/** Only some alerts are silent while a page is firing. */
+/** True if the case applies to the alert: only some alerts are silent while a page is firing. */
 function isFor(name: CaseName, fixture: AlertFixture): boolean {
   return !name.includes('page') || underTest(fixture).silentWhile !== undefined;
 }
@@ -178,7 +178,8 @@ describe.skipIf(missing('promtool'))('an alert', () => {
       signal('recalld_check_value_ci_high', floorCheck, always(0.97)),
     ];
     const info = fixture.breaching.filter(({ name }) => name === 'recalld_check_info');
-    // The first replica by name already exports the recovered check, and both do after 29 minutes.
+    // The first replica by name exports the recovered check from the start; the other one exports the failing check
+    // until it ends after 29 minutes.
     const series = [
       ...[...alive, ...info, ...ok].map((one) => inputSeries(one, both[0], { minutes: 35, step: 1 })),
       ...[...alive, ...fixture.breaching].map((one) =>

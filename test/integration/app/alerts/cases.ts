@@ -85,7 +85,7 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
   }
 }
 
-/** Reasons why some alerts have no such case. */
+/** Cases that do not apply to an alert, each with the reason. */
 export const inapplicable: Readonly<Record<string, Partial<Record<CaseName, string>>>> = {
   RecalldReplicaDown: {
     'fires on when one of two replicas goes down': 'the other replica is down already',
@@ -123,7 +123,7 @@ function silenceOf({ labels }: AlertUnderTest): World {
   return worldOf([signal('recalld_silenced', { pipeline: labels['pipeline'] ?? 'docs' }, () => 1)], ['quiet'], true);
 }
 
-/** Pages during which the alert is silent, with the same labels. */
+/** A firing page with the labels of the alert, during which the alert is silent. */
 function pagesOf({ silentWhile, labels }: AlertUnderTest): World {
   if (silentWhile === undefined) return [];
   const [alertname = ''] = silentWhile.alerts;
@@ -187,7 +187,7 @@ function firing({ alert }: AlertFixture): string {
   return `ALERTS{alertname="${alert}", alertstate="firing"}`;
 }
 
-/** Without its series, the alert has not fired at any time, unless it is about their absence. */
+/** Expects that an alert without series never fires, unless the alert is about missing series. */
 function unseen(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
   return fixture.firesWithoutSeries === true ? atTheEnd(fixture, minutes) : never(fixture, minutes);
 }

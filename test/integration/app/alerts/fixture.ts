@@ -16,13 +16,13 @@ export interface AlertFixture {
   readonly minutes?: number;
   /** Minutes between samples and between evaluations, for long histories. */
   readonly step?: number;
-  /** True if the alert is about absence and so fires without series, or if it always fires. */
+  /** True if the alert fires without series, because it is about missing series or always fires. */
   readonly firesWithoutSeries?: true;
 }
 
 export const both = ['a:8321', 'b:8321'] as const;
 
-/** End of a description that was last true at this minute. */
+/** The last sentence of a description: the minute at which the description was last true. */
 export function asOfMinute(minute: number): string {
   const [day = '', time = ''] = new Date(minute * 60_000).toISOString().split('T');
   return `As of ${time.slice(0, 5)} UTC on ${day}.`;

@@ -195,7 +195,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldDensityDriftTicket',
     labels: { pipeline: 'docs' },
     breaching: incidents({ page: 0, ticket: 1 }),
-    // A firing page that a check in the config also covers is not sent twice.
+    // If a critical check in the config already fires for the drift, this alert does not fire as well.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
     says: 'Live queries of docs are less well covered than in the baseline: drift is confirmed. The alert does not page, because the drift is too weak or no critical check is configured.',
   },

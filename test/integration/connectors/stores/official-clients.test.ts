@@ -1,7 +1,7 @@
 /**
  * The vendor's own client verifies both sides of each contract. It fills and queries the stand-in, which must respond
- * in a form that the client can read. Our adapter must send, request by request, what the client sends for the same
- * call, whose arguments the client's types check. A wrong stand-in and a wrong adapter therefore both fail.
+ * in a form that the client can read. Our adapter must send the same requests as the client sends for the same call;
+ * the client's types check the arguments of that call. A wrong stand-in and a wrong adapter therefore both fail.
  */
 import { Client as Elasticsearch } from '@elastic/elasticsearch';
 import { Client as OpenSearch } from '@opensearch-project/opensearch';
@@ -65,7 +65,7 @@ const idsOf = async (store: VectorStore) =>
   valueOf(await store.nearest({ ...three, filter: { topic: 'topic-0' }, exact: false }, never)).neighbours.map(
     ({ id }) => id,
   );
-/** The ids in a request of the store, so that the client can request the same. */
+/** Returns the ids in the requests of the store, so that the client can request the same ids. */
 const listedIn = (sent: readonly WireRequest[], read: (body: never) => readonly string[] | undefined) =>
   sent.flatMap(({ body }) => read(body as never) ?? []);
 
@@ -436,7 +436,7 @@ describe('OpenSearch, by @opensearch-project/opensearch', () => {
             body: {
               size: 0,
               query: { terms: { doc_id: ids } },
-              // Its types do not allow a terms aggregation without a field.
+              // The client's types do not allow a terms aggregation without a field.
               aggs: { ids: { terms: { field: 'doc_id', include: ids, size: 2 } } } as never,
             },
           }),

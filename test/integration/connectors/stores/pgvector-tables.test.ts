@@ -1,4 +1,6 @@
-/** Tables as users create them, with other types, schemas, indexes and privileges than those of the contract suite. */
+/**
+ * Tables as users create them: their types, schemas, indexes and privileges differ from those of the contract suite.
+ */
 import { assert, asyncProperty, float32Array } from 'fast-check';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

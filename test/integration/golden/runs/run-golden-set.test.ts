@@ -43,7 +43,7 @@ interface Setting {
 
 let made = 0;
 
-/** A running run of a separate set, with sequential queries of 5 ms each. */
+/** A run in progress of a separate set, whose queries take 5 ms each and are sent one at a time. */
 async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [`d${n}`] }: Setting = {}) {
   const runs = createGoldenRuns(database.pool);
   const sets = createGoldenSets(database.pool);

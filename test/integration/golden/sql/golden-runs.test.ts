@@ -398,7 +398,7 @@ function byQuery(answers: readonly QueryAnswer[]): Map<string, QueryAnswer> {
   return new Map(answers.map((answer) => [answer.queryId, answer]));
 }
 
-/** Any text without NUL, which no reader of results accepts. */
+/** Any text without NUL, because no reader of results accepts NUL. */
 const anyText = fc
   .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));

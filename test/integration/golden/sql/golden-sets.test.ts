@@ -238,7 +238,7 @@ describe('the queries of a golden set', () => {
   });
 });
 
-/** Any text without NUL, which no importer accepts. */
+/** Any text without NUL, because no importer accepts NUL. */
 const anyText = fc
   .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));

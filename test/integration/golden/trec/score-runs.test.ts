@@ -1,4 +1,4 @@
-/** Runs of many batches get the same scores as one query at a time. */
+/** Runs that are read in many batches get the same scores as if each query were scored separately. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ const lines = numbers.map(linesOf);
 const judgedDocuments = numbers.reduce((sum, q) => sum + judgmentsOf(q).size, 0);
 const [split = [], ...others] = lines;
 
-/** A pseudo-random number for a line. */
+/** A pseudo-random sort key for a line. */
 const orderOf = (line: string): number =>
   Buffer.from(line).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 7);
 

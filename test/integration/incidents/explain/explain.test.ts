@@ -1,4 +1,4 @@
-/** In real stores, one thing is broken for one document at a time, and the verdict must name it. */
+/** In real stores, one fault is injected for one document at a time, and the verdict must name the fault. */
 
 import { appendFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -245,7 +245,9 @@ class World {
     return this.#nearest(text, k, false);
   }
 
-  /** Uses an exact search. In a store without one, uses a search for many neighbors, as the explanation does. */
+  /**
+   * Uses an exact search. In a store without exact search, uses a search for many neighbors, as the explanation does.
+   */
   async exactly(text: string, k: number): Promise<string[]> {
     const found = await this.#nearest(text, 10 * K, true);
     return (found.length > 0 ? found : await this.#nearest(text, 10 * K, false)).slice(0, k);
@@ -333,7 +335,7 @@ describe.each([
       const unknown = new Map(right);
       for (const [number, [way, { verdict: expected, by = null, says = /./, break: breakIn }]] of tried.entries()) {
         for (let draw = 0; draw < DRAWS; draw += 1) {
-          // Each case breaks separate documents; documents that the index hardly reaches are left out.
+          // Each case breaks different documents. A document that no query finds before the break is skipped.
           const places = Array.from({ length: SPARE }, (_, next) => (draw * tried.length + number) * SPARE + next);
           const { place, text } = await firstBroken(breakIn, world, places);
           const { embedder } = world;

@@ -53,7 +53,7 @@ it('shows forbidden documents of the latest golden or sentinel run on the page u
   world.answerWith((text) => (text === 'probe' ? ['tenant-b/7'] : ['d1']));
   const soon = new Date(later.getTime() + 600_000);
   world.moveTo(soon);
-  // No worker runs the full run that it requests.
+  // No worker executes the full run that the sentinel run requests.
   const [id = ''] = await tickGoldenSet(world.deps, world.pipeline, world.golden, 'sentinel', soon);
   const sentinel = await world.runs.find(id);
   if (sentinel === null) throw new Error('There is no sentinel.');

@@ -46,7 +46,7 @@ beforeEach(async () => {
 describe.each([
   ['pgvector', fillablePgvector, [200, 50, 10]],
   ['Chroma', fillableChroma, [200, 50, 10]],
-  // Stands in for Redis with RediSearch, which is unavailable here: one share is enough to test the requests.
+  // A stand-in for Redis with RediSearch, which is unavailable here; one share is enough to test its requests.
   ['a stand-in for an index of Redis', fillableRedisIndex, [50]],
   ...(redisUrl === undefined
     ? []

@@ -110,7 +110,7 @@ describe('broken bodies', () => {
 
 describe('bodies that are too expensive', () => {
   it('are rejected when they have too many fields, in both formats', () => {
-    // Two bytes each: an attribute without key and value.
+    // Each attribute has neither a key nor a value, and takes two bytes.
     const attributes = Buffer.alloc(2 * 5000).fill(Buffer.from([0x4a, 0x00]));
     const span = delimited(2, attributes);
     const body = delimited(1, delimited(2, span));

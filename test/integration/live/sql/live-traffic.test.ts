@@ -112,7 +112,8 @@ describe('a query that is sent again', () => {
       traffic.record({ samples: [], counts: [], levels: [{ pipeline: 'docs', minute, level }] });
     await closing(NOON, 10);
     await closing(later, 2);
-    // 0.05 is below 1/8, the probability at the level of the later minute, and above that of the first minute.
+    // The random number 0.05 is below 1/8, the probability at the level of the later minute, but above the probability
+    // at the level of the first minute.
     expect(await traffic.closeMinutes(after(5 * MINUTE))).toBe(0);
     expect(await stored('probability, level')).toEqual([{ probability: 0.125, level: 2 }]);
   });
@@ -353,7 +354,7 @@ describe('fragments of a query from another export', () => {
     await traffic.dropOldFragments(NOON);
     await traffic.dropOldFragments(after(10 * MINUTE - 1));
     expect(await held()).toBe(1);
-    // A retry in the time of the next partition is stored twice and counted once.
+    // A retry that arrives when the next partition is in use is stored a second time, but counted once.
     await traffic.bufferFragments([anEmbeddingFragment({ receivedAt: after(10 * MINUTE), text: 'rewritten' })]);
     expect(await held()).toBe(2);
     await record(aSample());

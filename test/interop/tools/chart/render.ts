@@ -9,7 +9,7 @@ import { chartFolder, type Tree } from './values.ts';
 /** A Helm that `go install` builds assumes Kubernetes 1.20. */
 const KUBERNETES = '1.37.0';
 
-/** Rules and dashboards of the chart are generated and change often. These stand in for them in recordings. */
+/** The chart's rules and dashboards are generated and change often. In recordings, these files replace them. */
 export const stubFiles: Readonly<Record<string, string>> = {
   'files/rules.yaml': rules(''),
   'files/rules-with-links.yaml': rules('https://console.invalid/runbooks/Down'),

@@ -17,7 +17,7 @@ import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { roles } from '../../../../src/app/serve.ts';
 import { cases, defaults, everything, type Tree } from './values.ts';
 
-/** Validation of such an object by Kubernetes and the Prometheus Operator, by the schemas of their APIs. */
+/** Classes that validate objects by kind, from the API schemas of Kubernetes and the Prometheus Operator. */
 const kinds: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
   ConfigMap,
   Deployment,

@@ -274,7 +274,7 @@ describe('the example of the documentation', () => {
       const forms = branches(schema).filter((form) => form.properties !== undefined && isShown(form));
       for (const form of forms) {
         for (const [key, child] of Object.entries(form.properties ?? {})) {
-          // The same as those of the pipeline, from which a shadow inherits.
+          // These keys of a shadow are the same as those of the pipeline, from which the shadow inherits them.
           if (path === 'pipelines.shadow.' && ['retriever', 'vector_store', 'embedder'].includes(key)) continue;
           const found = values.filter((value) => isMapping(value) && Object.hasOwn(value, key));
           if (found.length === 0) missing.push(`${path}${key}`);

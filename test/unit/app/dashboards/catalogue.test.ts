@@ -92,7 +92,7 @@ describe.each(dashboards)('$name', (dashboard) => {
       expect(gridPos.x).toBeGreaterThanOrEqual(0);
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
     }
-    // Panels of a collapsed row move down what is below it when it is expanded.
+    // When a collapsed row is expanded, its panels move everything below the row down.
     const closed = new Set(panels.flatMap((panel) => panel.panels ?? []).map(({ id }) => id));
     const open = panels.filter(({ id }) => !closed.has(id));
     const cells = open.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -158,7 +158,7 @@ describe.each(dashboards)('$name', (dashboard) => {
     const open = queries.flatMap((text) =>
       [...text.matchAll(/\b[a-z]\w+\{[^}]*\}|ALERTS\{[^}]*\}/g)]
         .map(([selector]) => selector)
-        // The watchdog, which belongs to no deployment, matches the empty alternative.
+        // Selectors with an empty alternative also match the watchdog, which belongs to no deployment.
         .filter((selector) => !/cluster=~"\$cluster\|?", namespace=~"\$namespace\|?"/.test(selector)),
     );
     expect(open).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Breach, type Evaluation, updateBreach } from '../../../../src/checks/rules/check-state.ts';
 import { hours } from '../../../support/measurements.ts';
 
-/** An evaluation every hour, of a measurement of the previous hour. */
+/** One evaluation per hour, each of a measurement over the previous hour. */
 function looks(parts: readonly (Partial<Evaluation> | 'good' | 'bad')[]): Breach[] {
   let breach: Breach | null = null;
   return parts.map((part, hour) => {

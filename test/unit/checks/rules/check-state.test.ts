@@ -95,7 +95,7 @@ describe('a verdict', () => {
     fc.assert(
       fc.property(fc.array(shown, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (before, confirm) => {
         for (const last of [ok, critical, nothing]) {
-          // A failure between no data and ok, and the confirmations of each state.
+          // The state may go from no data through a failure to ok, and each of the three states must be confirmed.
           const end = Array.from({ length: 3 * confirm }, () => last);
           expect(play([...before, ...end], confirm).at(-1)).toBe(last.verdict);
         }
@@ -150,7 +150,7 @@ describe('a share close to its threshold', () => {
     }
     const { settled, found } = changesOf(slidingDays());
     expect(found).toBeGreaterThan(100);
-    // One change in two days, on a day whose mean actually crosses the threshold.
+    // At most one change in two days, because the mean of some days actually crosses the threshold.
     expect(settled).toBeLessThan(45);
   });
 

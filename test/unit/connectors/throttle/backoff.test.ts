@@ -80,7 +80,7 @@ describe('the share of the concurrency limit', () => {
         const inFlight = [0, 0, 0, 0, 0];
         for (const step of steps) {
           const { who } = step;
-          // In the meantime, it started or ended some calls, within its limit.
+          // In the meantime, this caller started or ended some calls, within its limit.
           inFlight[who] = Math.min(step.inFlight, Math.max(inFlight[who] ?? 0, allowed[who] ?? 0));
           const using = Math.max(allowed[who] ?? 0, inFlight[who] ?? 0);
           const others = counted.filter((_, index) => index !== who);

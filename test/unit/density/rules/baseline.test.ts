@@ -104,7 +104,7 @@ describe('a baseline', () => {
       [152, 152],
       [148, 148],
     ]);
-    // The same queries are in both halves, so each query has the expected surprise of itself.
+    // Both halves contain the same queries, so each query has exactly its expected surprise.
     expect(built.meanExcess).toBeCloseTo(0, 2);
     expect(built.global.variance).toBeCloseTo(0, 3);
   });

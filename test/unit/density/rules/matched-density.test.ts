@@ -37,7 +37,7 @@ describe('coverage against similar reference queries', () => {
       const excess = drawn(150, uniform);
       if (matchedDensity(excess, apart(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
     }
-    // 0.1 of the windows, plus three standard deviations.
+    // At most a tenth of the windows may be below, plus three standard deviations.
     expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
     expect(below / windows).toBeGreaterThan(0.03);
   });
@@ -94,8 +94,9 @@ describe('the matched surprise of a query', () => {
 
   it('is its surprise in excess of similar queries in both halves of the baseline', () => {
     const [first = 0, second = 0] = expectedInBaseline(vectors, reference);
-    // The nearest five queries are: of the first query, five equal ones in the even half and five others in the odd
-    // half; of the second query, three equal ones and two others in the even half, and five equal ones in the odd half.
+    // For the first query, the five nearest queries in the even half are equal to it, and those in the odd half are
+    // not. For the second query, three of the five nearest queries in the even half are equal to it, and all five in
+    // the odd half.
     expect(first).toBeCloseTo((2 + 0.5) / 2, 12);
     expect(second).toBeCloseTo(((3 * 0.5 + 2 * 2) / 5 + 0.5) / 2, 12);
     expect(matchedSurprise(3, first, 0.25)).toBeCloseTo(0.99 + 3 - 1.25 - 0.25, 12);

@@ -6,7 +6,7 @@ const NDCG = { measure: 'ndcg', k: 10 } as const;
 const MRR = { measure: 'mrr', k: 10 } as const;
 const settings = { alpha: 0.05, minEffect: null };
 
-/** 40 queries that score 0.5, and of which every `step`-th scores `other`. */
+/** 40 queries, of which every `step`-th scores `other` and the rest score 0.5. */
 const scores = (other: number, step: number): Float64Array =>
   Float64Array.from({ length: 40 }, (_, row) => (row % step === 0 ? other : 0.5));
 
@@ -23,7 +23,7 @@ describe('several configurations', () => {
     ]);
     const p = primary.pairs.map(({ metric }) => metric.p);
     expect(p[0]).toBe(compareMetric(NDCG, usual, alike, null, settings).p);
-    // The largest of three is unchanged, the smallest is multiplied by three.
+    // Holm's method leaves the largest of three p-values unchanged and multiplies the smallest by three.
     expect(primary.pairs[0]?.pHolm).toBe(p[0]);
     expect(primary.pairs[1]?.pHolm).toBeCloseTo(3 * (p[1] ?? 1), 12);
   });

@@ -23,7 +23,7 @@ describe('rerunNoise', () => {
 
   it('is shared when all queries change together', () => {
     const noise = rerunNoise([0.1, 0, -0.1].map((swing) => pattern(50).map((value) => value + swing)));
-    // The means have a variance of 0.01, of which the queries would explain a fiftieth if they changed independently.
+    // The means have a variance of 0.01; if the 50 queries changed independently, a fiftieth of it would be expected.
     expect(noise?.standardDeviation).toBeCloseTo(Math.sqrt(2) * 0.1, 12);
     expect(noise?.sharedVariance).toBeCloseTo(2 * (0.01 - 0.01 / 50), 12);
   });
@@ -32,7 +32,8 @@ describe('rerunNoise', () => {
     const random = uniforms(11);
     const runs = Array.from({ length: 40 }, () => pattern(100).map((value) => value + 0.2 * (random() - 0.5)));
     const noise = rerunNoise(runs);
-    // A uniform width of 0.2 has a variance of 0.04 / 12; two means of 100 differ by sqrt(2 / 100) of its root.
+    // A uniform distribution of width 0.2 has the variance 0.04 / 12; the difference of two means over 100 queries has
+    // the standard deviation sqrt(2 / 100 * 0.04 / 12).
     expect(noise?.standardDeviation).toBeCloseTo(Math.sqrt((2 * 0.04) / 12 / 100), 2);
     expect(noise?.sharedVariance).toBeLessThan(0.4 * (noise?.standardDeviation ?? 0) ** 2);
   });

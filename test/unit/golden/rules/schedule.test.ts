@@ -85,7 +85,7 @@ describe('quiet hours', () => {
   });
 
   it('follow local time, before and after a change of the clocks', () => {
-    // Paris left summer time on 25 October 2026 at 03:00, to 02:00.
+    // In Paris, summer time ended on 25 October 2026 at 03:00, when clocks went back to 02:00.
     expect(isQuiet(night, 'Europe/Paris', at('2026-10-24T20:00:00Z'))).toBe(true);
     expect(isQuiet(night, 'Europe/Paris', at('2026-10-25T20:30:00Z'))).toBe(false);
     expect(isQuiet(night, 'Europe/Paris', at('2026-10-25T21:00:00Z'))).toBe(true);

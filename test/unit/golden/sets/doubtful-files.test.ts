@@ -1,4 +1,4 @@
-/** Ambiguous files in formats that other programs write, which would be misread silently by guessing. */
+/** Ambiguous files in formats that other programs write; guessing their meaning would silently misread them. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';

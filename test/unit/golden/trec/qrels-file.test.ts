@@ -146,7 +146,7 @@ describe('readQrels', () => {
 });
 
 describe('a judgments file with lines in several forms', () => {
-  /** Separators between the columns of a line; the first is far more common than each other one. */
+  /** Forms of a line; the first is far more frequent than each of the others. */
   const anySpelling = fc.oneof(
     { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
     fc.constantFrom(

@@ -227,7 +227,7 @@ describe('the firing alerts of a pipeline', () => {
       'RecalldLiveRelevanceFell critical',
       'RecalldJudgeChanged warning',
     ]);
-    // Data older than three hours is no longer valid, and the judge changed more than a day ago.
+    // The measured drop is older than three hours, so it is no longer valid, and the judge changed more than a day ago.
     expect(severities(hours(25), fall('confirmed'), drift)).toEqual([]);
     expect(severities(hours(1), fall('rejected'), drift)).toEqual(['RecalldJudgeChanged warning']);
   });

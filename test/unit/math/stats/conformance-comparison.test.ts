@@ -74,7 +74,7 @@ const pairedTests = reference.paired_tests.map((test) => ({
   differences: test.B.map((b, i) => b - (test.A[i] ?? 0)),
 }));
 
-/** NaN if one of them is missing; NaN is not below any bound. */
+/** Returns NaN if a number is missing, because NaN is not below any bound. */
 function relativeError(actual: number | null | undefined, expected = Number.NaN): number {
   if (actual === expected) return 0;
   return Math.abs(((actual ?? Number.NaN) - expected) / expected);

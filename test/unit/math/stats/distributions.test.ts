@@ -216,7 +216,7 @@ describe('hypergeometricUpperTail', () => {
   });
 
   it('keeps the digits of a large urn', () => {
-    // All 300 marked of 1,000 are drawn in 300 draws: the probability is 1 in choose(1000, 300).
+    // The probability that 300 draws from 1,000 items draw exactly the 300 marked items is 1 / choose(1000, 300).
     const p = hypergeometricUpperTail(300, { size: 1000, marked: 300, draws: 300 });
     expect(Math.log10(p)).toBeCloseTo(-Math.log10(Number(choose(1000, 300))), 9);
   });

@@ -62,7 +62,7 @@ it('exports via OTLP what /metrics shows, with the same names, labels and values
   const queries = metrics.get('recalld_queries_total')?.sum;
   expect(queries).toMatchObject({ isMonotonic: true, dataPoints: [{ asDouble: 7 }] });
   expect(Number(queries?.dataPoints[0]?.startTimeUnixNano)).toBeGreaterThan(0);
-  // The database has counted it since before this process started.
+  // The database has counted skipped ticks since before this process started, so no start time is exported.
   const skipped = metrics.get('recalld_golden_ticks_skipped_total')?.sum?.dataPoints[0];
   expect(skipped).toMatchObject({ asDouble: 3 });
   expect(skipped).not.toHaveProperty('startTimeUnixNano');

@@ -26,7 +26,10 @@ import { samplesOf } from '../../../support/stored-gauges.ts';
 
 const HOUR = 3600;
 
-/** The gauges, read at noon and published later, of the pipeline `docs` with the hourly set `faq`, unless `parts` differ. */
+/**
+ * Gauges that are read at noon and published later. By default, they belong to the pipeline `docs` with the hourly set
+ * `faq`.
+ */
 async function gaugesAt(
   secondsAfterNoon: number,
   latest: readonly LatestRun[],

@@ -22,7 +22,7 @@ interface Moment {
   readonly hasIncident: boolean;
 }
 
-/** The possible combinations: a check that is too old has verdict `no_data`, and so has a quiet one. */
+/** All possible combinations. A check that is quiet or whose data is too old has the verdict `no_data`. */
 const moments: readonly Moment[] = severities.flatMap((severity) =>
   verdicts.flatMap((verdict) =>
     [true, false].flatMap((isQuiet) =>

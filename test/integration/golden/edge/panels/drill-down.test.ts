@@ -16,7 +16,10 @@ import { uniforms } from '../../../../support/uniforms.ts';
 
 const database = useDatabase();
 
-/** Grades 0 to 3, rankings with repeats and copies, unjudged documents and failures, each many times. */
+/**
+ * Random queries and results: they contain grades 0 to 3, repeated and copied documents, unjudged documents, and
+ * failures, each many times.
+ */
 function anything(count: number): { queries: GoldenQuery[]; answers: QueryAnswer[] } {
   const uniform = uniforms(7);
   const upTo = (limit: number): number => Math.floor(uniform() * limit);

@@ -54,7 +54,7 @@ export async function cleanUp(): Promise<void> {
 
 /**
  * Ids of the processes whose working directory is the folder or below it: the guardian, PostgreSQL and its children.
- * Empty if the system does not provide this; tests that depend on it check `canSeeProcesses`.
+ * Empty if the system does not show working directories; tests that need them check `canSeeProcesses`.
  */
 export function processesIn(folder: string): number[] {
   return (canSeeProcesses ? readdirSync('/proc') : [])

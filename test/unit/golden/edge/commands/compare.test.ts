@@ -217,7 +217,7 @@ describe('recalld compare --json', () => {
     expect(await verdictWith()).toBe('regression');
     expect(await verdictWith('--alpha', '0.001')).toBe('inconclusive');
     expect(await verdictWith('--min-effect', '0.05')).toBe('inconclusive');
-    // All eight queries that changed score less, which is never "no change".
+    // All eight queries that changed have lower scores, so at the default alpha the verdict is not "no change".
     expect(await verdictWith('--min-effect', '0.1')).toBe('inconclusive');
     expect(await verdictWith('--min-effect', '0.1', '--alpha', '0.001')).toBe('no_change');
     expect(await verdictWith('--min-effect', '0')).toBe('regression');

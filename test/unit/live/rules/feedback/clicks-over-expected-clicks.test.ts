@@ -70,7 +70,7 @@ function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean 
   return 0 <= low && low <= value && value < high && high < Number.POSITIVE_INFINITY;
 }
 
-/** Members for a session with this many shown documents and these clicks, and for another session without clicks. */
+/** COEC of two sessions: one with this many shown documents and these clicks, and one without clicks. */
 function coecOfTwo(clickedRanks: readonly number[], shown: number): Coec {
   return coecOf([aClickedQuery({ cluster: 's1', shown, clickedRanks }), aClickedQuery({ cluster: 's2', shown: 2 })]);
 }

@@ -51,7 +51,10 @@ function referenceOf(uniform: () => number, base: Traffic): BaselineCtr {
 const BASELINES = 15;
 const WINDOWS = 20;
 
-/** Mean and interval coverage of COEC over windows, with a separate baseline for every twenty; and the mean raw CTR. */
+/**
+ * Simulates windows, with a new baseline for every twenty. Returns the mean of COEC, the coverage of its intervals, and
+ * the mean raw CTR.
+ */
 function simulate(seed: number, base: Traffic, window: Traffic) {
   const uniform = uniforms(seed);
   const truth = window.lift ?? 1;

@@ -79,11 +79,13 @@ function draw(members: readonly Member[], uniform: () => number, upstream: Upstr
   return kept;
 }
 
-/** A quantity of the population and its estimate from the members of a sample. */
+/** A quantity of the population, and how to estimate it from a sample. */
 interface Estimand {
   readonly name: string;
   readonly truth: (all: readonly Member[]) => number;
-  /** Prepares a population: the estimate from a sample of these indices. */
+  /**
+   * Prepares a population, and returns a function that estimates the quantity from the sampled members, given by index.
+   */
   readonly estimator: (all: readonly Member[]) => (kept: readonly number[]) => EstimateOutcome | ClickRateOutcome;
 }
 
@@ -142,7 +144,10 @@ interface Tally {
   readonly biasZ: number;
 }
 
-/** Tallies by estimand over the same samples, pooled over several populations to reduce the influence of chance. */
+/**
+ * Draws many samples from several populations, and returns a tally for each estimand. All estimands use the same
+ * samples, and each tally covers all populations, which reduces the influence of chance.
+ */
 function simulate(options: {
   sessions: number;
   replications: number;
@@ -192,8 +197,8 @@ function namesOf(tallies: ReadonlyMap<string, Tally>, isMeant: (tally: Tally, na
 }
 
 /**
- * Intervals of a share refer to the service, of which the window is itself a sample, so they contain the value of the
- * window more often.
+ * The interval of a share is for all traffic of the service, of which the window is only a sample. It therefore
+ * contains the value of the window more often than in 95 % of cases.
  */
 function isCoverageStated({ coverage }: Tally, name: string): boolean {
   return coverage > 0.93 && (coverage < 0.97 || name === 'share of bad queries');

@@ -1,4 +1,7 @@
-/** Minutes of traffic over several replicas under the cap, compared with their guarantees. */
+/**
+ * Simulates minutes of traffic on several replicas under the cap, and compares the samples with what the sampling
+ * guarantees.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   type MinuteLoad,
@@ -82,7 +85,7 @@ function estimatedQueries(arrivals: readonly Arrival[], at: 'atArrival' | 'atClo
   return outcome.value;
 }
 
-/** Mean position in the first minute of the sampled ordinary queries. */
+/** Mean position of the sampled ordinary queries within the first minute. */
 function placeOfKept(at: 'atArrival' | 'atClosing') {
   return average((arrivals) => {
     const kept = arrivals.filter((a) => a.minute === 0 && isOrdinary(a) && a[at].isSampled);
