@@ -7,13 +7,23 @@
 /** The Unicode minus sign, which is as wide as `+`. */
 const MINUS = '\u2212';
 
-/** At most three significant digits: `0.82`, `1`, `0.0004`. */
+/** At most three significant digits: `0.82`, `1`, `0.0004`, `3.2 × 10²⁰`. */
 export function decimal(value: number): string {
   if (Number.isNaN(value)) return '-';
   const size = Math.abs(value);
   if (size < 1e-6) return '0';
-  const text = Number.isFinite(value) ? String(Number(size.toPrecision(size < 0.001 ? 1 : 3))) : 'unbounded';
+  const text = Number.isFinite(value) ? positive(size) : 'unbounded';
   return value < 0 ? `${MINUS}${text}` : text;
+}
+
+/** Numbers from here on, such as e-values, are written with a power of ten, because their zeros are hard to count. */
+const POWER_FROM = 1e9;
+const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+
+function positive(value: number): string {
+  if (value < POWER_FROM) return String(Number(value.toPrecision(value < 0.001 ? 1 : 3)));
+  const [digits, exponent = ''] = value.toExponential(2).split('e+');
+  return `${Number(digits)} × 10${exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)] ?? '')}`;
 }
 
 /** A difference with its sign: `+0.1`. Zero has no sign. */

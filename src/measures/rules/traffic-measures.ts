@@ -285,13 +285,13 @@ export const trafficMeasures = {
     scale: 'count',
   },
   density_page_evidence_ratio: {
-    title: 'Drift e-value relative to page threshold',
+    title: 'Drift e-value / page threshold',
     subject: 'the e-value of density drift relative to the page threshold',
     note: 'E-value of density drift relative to the page threshold; the alert fires at 1.',
     scale: 'other',
   },
   density_ticket_evidence_ratio: {
-    title: 'Drift e-value relative to ticket threshold',
+    title: 'Drift e-value / ticket threshold',
     subject: 'the e-value of density drift relative to the ticket threshold',
     note: 'E-value of density drift relative to the ticket threshold; the alert fires at 1.',
     scale: 'other',

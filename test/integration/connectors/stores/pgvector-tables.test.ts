@@ -336,7 +336,7 @@ describe('a table that cannot be read', () => {
         code,
         message: expect.stringContaining(problem) as unknown,
       });
-      expect(outcome.kind === 'failed' && outcome.message).toMatch(/^pgvector (search|description) failed: .*\.$/);
+      expect(outcome.kind === 'failed' && outcome.message).toMatch(/^pgvector (search|metadata request) failed: .*\.$/);
     }
   });
 

@@ -64,7 +64,7 @@ describe('a program', () => {
 
   it('returns no manifest when it fails, does not exist or takes too long', async () => {
     const half = 'console.log(JSON.stringify({ id: 1 })); process.exitCode = 3';
-    await expect(read(command(half))).rejects.toThrow(/index\.manifest exited with code 3\. Run it manually/);
+    await expect(read(command(half))).rejects.toThrow(/index\.manifest exited with code 3\. Run the command manually/);
     await expect(read({ kind: 'command', command: [path.join(folder, 'none')] })).rejects.toThrow(
       /could not be started/,
     );
@@ -125,7 +125,7 @@ describe('a query', () => {
       query: 'with x as (insert into kept values (1) returning id) select id from x',
     });
     await expect(writes).rejects.toThrow(
-      /The query of pipelines\[0\]\.index\.manifest failed \(\w{5}\)\. Run it manually/,
+      /The query of pipelines\[0\]\.index\.manifest failed \(\w{5}\)\. Run the query manually/,
     );
     await expect(read({ kind: 'sql', url: url(), query: 'select secret from nowhere' })).rejects.toThrow(/42P01/);
   });

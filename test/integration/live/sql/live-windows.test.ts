@@ -119,8 +119,8 @@ describe('the samples of a window', () => {
     expect(await windows.topQuery(window(pipeline))).toEqual({ share: 0.5, queries: 3, sessions: 3 });
     expect(await windows.topQuery(window('unknown'))).toEqual({ share: 0, queries: 0, sessions: 0 });
     expect(await windows.texts(window(pipeline), 2)).toEqual([
-      { text: 'ping', probability: 1 },
-      { text: 'Ping', probability: 1 },
+      { text: 'ping', probability: 1, cluster: 0.1 },
+      { text: 'Ping', probability: 1, cluster: 0.2 },
     ]);
   });
 
