@@ -84,7 +84,7 @@ const journeys: readonly (readonly [title: string, most: number, legs: readonly 
       ['density/rules/measure-window.ts', 'density/rules/query-score.ts'],
       ['density/rules/measure-window.ts', 'density/rules/sessions.ts'],
       ['density/evaluate-density.ts', 'density/rules/watch.ts', 'density/rules/alert.ts'],
-      ['density/rules/watch.ts', 'density/rules/e-detector.ts'],
+      ['density/rules/alert.ts', 'math/stats/sequential.ts'],
       ['checks/evaluate-checks.ts', 'density/rules/density-check.ts'],
       ['checks/evaluate-checks.ts', 'checks/rules/evaluate.ts'],
     ],

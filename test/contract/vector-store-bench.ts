@@ -21,6 +21,8 @@ export interface StoreAbilities {
   readonly lists?: false;
   /** Default: false. True if the store runs in this process, so that no connection can fail. */
   readonly isInProcess?: true;
+  /** Default: false. True if one request can search for several vectors. */
+  readonly searchesSeveral?: true;
   /** Default: 0.95. Minimum recall of the approximate search, for an engine whose graph of neighbors is random. */
   readonly minRecall?: number;
   /** Number of documents in the large index; the stand-in for a store may use fewer than 20,000. */

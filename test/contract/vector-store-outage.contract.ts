@@ -11,7 +11,7 @@ const request = { vector, k: 5, filter: {}, exact: false, withContent: false };
 
 const everyCall: readonly [string, (store: VectorStore, signal: AbortSignal) => Promise<StoreOutcome<unknown>>][] = [
   ['search', (store, signal) => store.nearest(request, signal)],
-  ['description', (store, signal) => store.describe(signal)],
+  ['metadata request', (store, signal) => store.describe(signal)],
   ['look-up of ids', (store, signal) => store.existing(['doc-00001'], signal)],
   ['list of ids', (store, signal) => store.list(null, signal)],
   ['look-up of chunks', (store, signal) => store.chunks(['doc-00001'], signal)],

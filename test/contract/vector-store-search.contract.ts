@@ -61,9 +61,9 @@ export function describeSearch(bench: Bench): void {
     expect(new Set(two.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('finds the same for several vectors at once as for each alone, if it can search for several', async ({ skip }) => {
+  it.runIf(abilities.searchesSeveral)('finds the same for several vectors at once as for each alone', async () => {
     const store = bench.open(await bench.makeIndex(documents, shape.dimensions));
-    if (store.nearestOfEach === undefined) return skip('The store searches for one vector at a time.');
+    if (store.nearestOfEach === undefined) throw new Error('The store searches for one vector at a time.');
     const request = { k: 5, filter: { language: 'en' }, exact: false, withContent: true } as const;
     const vectors = queriesLike(shape, 3);
     const alone = await Promise.all(vectors.map((vector) => store.nearest({ ...request, vector }, never)));

@@ -8,6 +8,7 @@ const abilities: StoreAbilities = {
   metrics: ['cosine', 'l2', 'dot'],
   exactSearch: true,
   seededSample: true,
+  searchesSeveral: true,
   manyDocuments: 20_000,
 };
 

@@ -42,11 +42,11 @@ describeWithRedis('a connection to Redis', () => {
     const { host } = new URL(server.url);
     expect(await vectorSet(server.url).describe(never)).toEqual({
       kind: 'unsupported',
-      reason: `A description requires Redis 8.0 or later, but redis://${host} does not support VINFO.`,
+      reason: `A metadata request requires Redis 8.0 or later, but redis://${host} does not support VINFO.`,
     });
     expect(await searchIndex(server.url).describe(never)).toEqual({
       kind: 'unsupported',
-      reason: `A description requires the query engine (Redis 8, or Redis Stack), but redis://${host} does not support FT.INFO.`,
+      reason: `A metadata request requires the query engine (Redis 8, or Redis Stack), but redis://${host} does not support FT.INFO.`,
     });
   });
 
