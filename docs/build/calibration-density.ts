@@ -84,6 +84,7 @@ function densityParagraphs(result: DensityResult): string[] {
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. If the affected queries resemble known queries and no chunks are missing, recalld reports a content gap with low confidence.',
     ].join('\n'),
     measuredBy(result.provenance),
+    ...testBefore(result.provenance),
   ];
 }
 
@@ -92,6 +93,17 @@ function densityParagraphs(result: DensityResult): string[] {
  * that report a change, by the percentage of the traffic that is uncovered.
  */
 const DENSE_BARS = { tickets: 2, calls: { 0: 0.02, 10: 0.3, 20: 0.8 } } as const;
+
+/** Day on which the daemon's test of drift changed (decision 31). */
+const MATCHED_SINCE = '2026-11-30';
+
+/** Says that figures were measured with the previous test of drift; empty if they were not. */
+function testBefore({ date }: DenseResult['provenance']): string[] {
+  if (date >= MATCHED_SINCE) return [];
+  return [
+    'These streams were measured before the daemon compared queries with similar ones ([decision 31](../../decisions/0031-the-daemon-matches-queries.md)).',
+  ];
+}
 
 function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): string[] {
   const candidates = Object.keys(scores[0]?.auc ?? {});
@@ -148,6 +160,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
     '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries are. Some of the missing articles are about covered subjects, so recalld does not always detect an uncovered fifth of the traffic. Only judgments show whether results answer a query ([density](../density.md#what-density-cannot-detect)).',
     '**Changes in popularity rarely cause false alerts**, because recalld compares each query with similar baseline queries ([decision 31](../../decisions/0031-the-daemon-matches-queries.md)). A topic that was never covered and becomes more popular appears only among the uncovered topics.',
     measuredBy(provenance),
+    ...testBefore(provenance),
   ];
 }
 
