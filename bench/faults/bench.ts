@@ -114,7 +114,7 @@ export async function openBench(signal: AbortSignal, historyHours = HISTORY_HOUR
 const MEASURED_BEFORE = 12;
 /** Hours before the end at which the baseline is pinned. */
 const PINNED_BEFORE = 2;
-/** Hours before the end at which diagnoses and messages start. */
+/** Diagnoses and messages are recorded from this many hours before the end. */
 const TOLD_BEFORE = 3;
 
 async function passHistory(world: World, hours: number): Promise<void> {

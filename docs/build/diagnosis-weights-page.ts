@@ -47,7 +47,7 @@ export function diagnosisWeightsPage(): Page {
       'recalld names a cause only if the cause can explain at least half of the change that triggered an alert. The *Through* column lists which parts of a changed golden score the cause can explain, by what happened to the queries.',
       table(['Cause', 'Can affect', 'Through'], reach),
       '## Weights',
-      `Weights are in nats, relative to ${code('unknown')}. Each row shows the *judged* weight, which an expert chose, and, after the arrow, the [fitted weight](diagnosis-accuracy.md#how-the-weights-were-estimated). If a row does not name a cause, its sign has weight 0 for that cause. recalld divides the score of a cause (its prior plus its weights) by the temperature, ${fittedEstimates.temperature}. Each firing alert that a cause cannot explain adds ${signed(fittedEstimates.unexplained)} to the cause's score (judged value: ${signed(judgedEstimates.unexplained)}).`,
+      `Weights are in nats, relative to ${code('unknown')}. Each row shows the *judged* weight, which an expert chose, and, after the arrow, the [fitted weight](diagnosis-accuracy.md#how-the-weights-were-estimated). A sign has weight 0 for every cause that its row does not list. recalld divides the score of a cause (its prior plus its weights) by the temperature, ${fittedEstimates.temperature}. Each firing alert that a cause cannot explain adds ${signed(fittedEstimates.unexplained)} to the cause's score (judged value: ${signed(judgedEstimates.unexplained)}).`,
       table(['Sign', 'State', 'Weights, judged → fitted'], rows),
       '## Priors',
       `The prior of a cause is ln P(cause) - ln P(${code('unknown')}), where P is the probability before any sign is considered.`,

@@ -147,7 +147,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['pipeline', 'golden_set'],
     summary: 'recalld: clock ahead of Prometheus',
     description:
-      'By the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
+      'According to the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',

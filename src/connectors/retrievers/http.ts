@@ -9,7 +9,7 @@ import type { Retriever, RetrieverRequest } from './retriever.ts';
 import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
 
 /**
- * Headers that HTTP derives from the request and its connection. A wrong value would break the request or the
+ * Headers that the HTTP client sets from the request and its connection. A wrong value would break the request or the
  * connection.
  */
 const reservedNames = new Set([

@@ -69,7 +69,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
     ),
     paragraph(
       strong(percentage(topic.trafficShare)),
-      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} percentage points above the baseline. The coverage of the topic's queries is ${percentage(topic.density)} of the baseline coverage.`,
+      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} percentage ${compact(topic.excessPoints) === '1' ? 'point' : 'points'} above the baseline. The coverage of the topic's queries is ${percentage(topic.density)} of the baseline coverage.`,
     ),
     optional(describeJudgedRelevance(topic)),
     trendLine(windows.map(({ windowEnd: at, trafficShare: value }) => ({ at, value }))),

@@ -81,7 +81,7 @@ function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, ev
   const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
   const status = isUnconfirmed
     ? 'Drift suspected but not confirmed: the alert fires once query density is significantly below its threshold.'
-    : 'Drift not confirmed: live queries are covered as well as in the baseline.';
+    : 'Drift not confirmed: coverage of live queries is as good as in the baseline.';
   return { verdict: 'ok' as const, explanation: `${status}${ratio}${provisional}` };
 }
 

@@ -37,7 +37,7 @@ export async function pinRun(
   if (own.failed > 0 && !withFailures) {
     throw new RecalldError(
       'baseline_has_failures',
-      `${own.failed} of ${run.queriesTotal} queries of the run ${runId} failed or timed out. In a baseline, failed queries count as 0, ` +
+      `${own.failed} of ${run.queriesTotal} queries in run ${runId} failed or timed out. In a baseline, failed queries count as 0, ` +
         'which hides later failures of the same queries. Pin a run without failures, or use --with-failures.',
     );
   }

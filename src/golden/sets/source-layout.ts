@@ -83,7 +83,7 @@ function jsonFormat(path: string, head: string): 'jsonl' {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('[') || isJsonLines(text)) return 'jsonl';
   throw usage(
-    `${path} is not a list of JSON objects or another known format; write a list or lines of objects with query, document and grade (in pandas: to_json(orient="records"))`,
+    `${path} is neither a list of JSON objects nor in another known format; write a JSON list, or one JSON object per line, with query, document and grade (in pandas: to_json(orient="records"))`,
   );
 }
 

@@ -1,5 +1,5 @@
 /**
- * Computes the times at which a cron expression occurs. The scheduler, the search for missed ticks and the freshness
+ * Computes the times that match a cron expression. The scheduler, the search for missed ticks and the freshness
  * limits all use these times.
  *
  * A time of day occurs once a day, even when clocks change. A time that is skipped in spring is moved forward by the

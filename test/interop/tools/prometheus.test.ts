@@ -1,5 +1,5 @@
 /**
- * Runs the tests of alerts with the promtool of Prometheus 3. `npm test` uses the promtool of Debian, which is that of
+ * Runs the alert tests with promtool from Prometheus 3. `npm test` uses the promtool of Debian, which is that of
  * Prometheus 2.
  */
 import { mkdtemp, symlink } from 'node:fs/promises';

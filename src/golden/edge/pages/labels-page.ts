@@ -80,7 +80,7 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
         ? empty('Every judged document is in the store.')
         : empty(
             `The store contains no text similar to the known texts of the ${plural(lost, 'missing document')}.`,
-            'Judge the queries of these documents again, or remove them from the set.',
+            'Judge the queries with these documents again, or remove these queries from the set.',
           ),
       more,
     ];

@@ -10,7 +10,7 @@ import { isHealthy, type Sign, type SignName } from './signs.ts';
 /** Minimum probability of the named cause, or of two causes that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
-/** Minimum probability of a second cause that is also named. */
+/** Minimum probability at which a second cause is also named. */
 const MIN_BESIDE = 0.2;
 
 /**

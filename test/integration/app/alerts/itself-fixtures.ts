@@ -101,7 +101,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
     healthy: hourlyRuns,
-    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
+    says: 'According to the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of golden runs therefore fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',

@@ -19,7 +19,7 @@ import { SteerableClock } from '../../../support/steerable-clock.ts';
 const database = useDatabase();
 let ids = 0;
 
-/** A separate set of three queries, and the context to start runs of it. */
+/** A separate set of three queries, and the context in which it runs. */
 async function aStart() {
   const set = `set ${(ids += 1)}`;
   const deps: Context = contextOf({

@@ -71,7 +71,7 @@ describe('the density drift check', () => {
     };
     expect(standingAt(1)).toMatchObject({
       verdict: 'ok',
-      explanation: 'Drift not confirmed: live queries are covered as well as in the baseline.',
+      explanation: 'Drift not confirmed: coverage of live queries is as good as in the baseline.',
     });
     expect(standingAt(48)).toMatchObject({
       verdict: 'no_data',
@@ -84,7 +84,7 @@ describe('the density drift check', () => {
     expect(judge(watched)).toMatchObject({ verdict: 'ok', value: 0.01 });
     expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('only tickets can fire');
     expect(judge(watched, null).explanation).toBe(
-      'Drift not confirmed: live queries are covered as well as in the baseline.',
+      'Drift not confirmed: coverage of live queries is as good as in the baseline.',
     );
   });
 

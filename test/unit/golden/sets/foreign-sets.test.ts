@@ -187,7 +187,11 @@ describe('a malformed file is refused in one sentence with its line number', () 
     ['t.json', '{"user_input": 1, "reference_contexts": []}', 'Line 1 of t.json has no user_input,'],
     ['j.json', '{"judgmentRatings":\n[{"query": "q"}]}', 'Line 2 of j.json is not a judged query'],
     ['j.json', '{"judgmentRatings": {}}', 'Line 1 of j.json is not a list of judgments'],
-    ['j.json', '{}', 'j.json is not a list of JSON objects or another known format; write a list or lines of objects'],
+    [
+      'j.json',
+      '{}',
+      'j.json is neither a list of JSON objects nor in another known format; write a JSON list, or one JSON object per line',
+    ],
   ])('%s', async (name, content, problem, options = {}) => {
     expect((await refusal({ [name]: content }, name, options)).message).toContain(problem);
   });
