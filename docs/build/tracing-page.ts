@@ -26,7 +26,7 @@ export function tracingPage(): Page {
             `${instrumentation} does not export failed retrievals of ${framework}, so recalld cannot count them.`,
         ),
       "LangChain retrievers return documents without scores, unless they put a score into the metadata. If a reranker outside the retriever changes the order, recalld still stores the retriever's scores.",
-      `On ${collector.date}, each recording${without(collector, recordings)} was also sent through OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector); half of the recordings went over gRPC, and half over HTTP. recalld stored the same data as without the Collector.`,
+      `On ${collector.date}, each recording${without(collector, recordings)} was also sent through OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector), alternately over HTTP and gRPC. recalld stored the same data as without the Collector.`,
       '## Tested cases',
       table(
         ['framework', 'instrumentation', 'cases'],
