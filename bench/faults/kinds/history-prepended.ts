@@ -8,8 +8,8 @@ export const kind: FaultKind = {
   title: 'the chat sends earlier queries and answers in front of live queries',
   causes: ['live_traffic', 'query_rewriting'],
   begin({ size, random, material }) {
-    const share = Math.min(1, around(random, bySize(size, 0.5, 0.75, 1.3)));
-    const turns = bySize(size, 1, 1, 2);
+    const share = Math.min(1, around(random, bySize(size, 0.65, 0.85, 1.3)));
+    const turns = bySize(size, 1, 2, 3);
     const bySource = groupBy(material.live, ({ source }) => source);
     /** Vectors of conversations. The encoders average over words, so long turns have more weight. */
     const vectors = new Map<string, Float32Array>();

@@ -214,7 +214,7 @@ describe('kinds of fault', () => {
     const [query] = material.live;
     expect(service.drawLive().text).toBe(query?.text);
     expect(await ndcgUnder('history-prepended')).toBe(healthy);
-    expect(service.drawLive().text.split('\n')).toHaveLength(5);
+    expect(service.drawLive().text.split('\n')).toHaveLength(7);
     expect(await ndcgUnder('thumbs-swapped')).toBe(healthy);
     expect(service.condition().opinion?.((found) => (found ? 0.9 : 0.3))(true)).toBeCloseTo(0.1, 9);
   });
