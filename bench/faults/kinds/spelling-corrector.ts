@@ -1,25 +1,10 @@
 import { groupBy } from '../../../src/core/group-by.ts';
+import { editDistance } from '../../../src/core/text/spelling.ts';
 import { bySize, type FaultKind } from '../fault.ts';
 import { wordsOf } from '../search.ts';
 import { blend } from '../vectors.ts';
 
 const SHORTEST = 4;
-
-/** Number of letters to insert, delete or replace (Levenshtein 1966); stops above `most`. */
-function editsBetween(a: string, b: string, most: number): number {
-  if (Math.abs(a.length - b.length) > most) return most + 1;
-  let previous = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let row = 1; row <= a.length; row++) {
-    const next = [row];
-    for (let at = 1; at <= b.length; at++) {
-      const replaced = (previous[at - 1] ?? 0) + (a[row - 1] === b[at - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (previous[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
-    }
-    if (Math.min(...next) > most) return most + 1;
-    previous = next;
-  }
-  return previous[b.length] ?? most + 1;
-}
 
 export const kind: FaultKind = {
   name: 'spelling-corrector',
@@ -40,7 +25,7 @@ export const kind: FaultKind = {
     const corrected = (word: string): string => {
       if (word.length < SHORTEST || known.has(word) || /\d/.test(word)) return word;
       const nearest = (byLetter.get(word.at(0)) ?? [])
-        .map((other) => ({ other, distance: editsBetween(word, other, edits) }))
+        .map((other) => ({ other, distance: editDistance(word, other) }))
         .reduce((best, one) => (one.distance < best.distance ? one : best), { other: word, distance: edits + 1 });
       return nearest.other;
     };

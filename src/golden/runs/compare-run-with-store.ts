@@ -13,7 +13,7 @@ export async function compareRunWithStore(
   runId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (pipeline.store === null || pipeline.embedder === null) return;
+  if (pipeline.store === null) return;
   const run = await context.db.golden.runs.find(runId);
   if (run?.status !== 'completed' || run.finishedAt === null) return;
   const { queries, answers, settings } = await readComparedSide(context, run);

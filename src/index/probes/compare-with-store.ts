@@ -161,7 +161,7 @@ async function absentAmongReturned(
   const returned = [...new Set(inFixedOrder(answered).flatMap(({ documents }) => documents))].slice(0, MAX_RETURNED);
   if (returned.length < MIN_QUERIES)
     throw new NoValueError('too_few_answers', `The golden queries returned fewer than ${MIN_QUERIES} documents.`);
-  const stored = new Set(valueOf(await store.chunks(returned, signal)).map(({ id }) => id));
+  const stored = valueOf(await store.existing(returned, signal));
   const n = returned.length;
   const value = returned.filter((id) => !stored.has(id)).length / n;
   const { low, high } = wilsonInterval(value, n, 0.95);

@@ -233,14 +233,15 @@ export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const isKnown = (alert: Alert): boolean => timeline.some(({ name }) => name === alert.name);
+  const isRecent = (recovered: Date): boolean => at.getTime() - recovered.getTime() <= ECHO_MS;
   const recoveries = timeline.flatMap((known) => recoveredAt(known, firing, at) ?? []);
-  const latest = new Date(Math.max(...recoveries.map((one) => one.getTime())));
-  const hasRecovered = recoveries.length > 0 && at.getTime() - latest.getTime() <= ECHO_MS;
-  const hasNews = firing.some((alert) => !isKnown(alert) && !looksBack(alert, recoveries.length > 0 ? latest : at));
-  if (timeline.length > 0 && !hasNews && timeline.every((known) => isFixed(known, firing, at))) return 'recovering';
-  const heard = hasRecovered
-    ? firing.filter((alert) => !looksBack(alert, latest) && (alert.goldenSet !== null || !isKnown(alert)))
-    : firing;
+  const latest = recoveries.length === 0 ? at : new Date(Math.max(...recoveries.map((one) => one.getTime())));
+  const isFixed = timeline.length > 0 && recoveries.length === timeline.length && recoveries.every(isRecent);
+  if (isFixed && firing.every((alert) => isKnown(alert) || looksBack(alert, latest))) return 'recovering';
+  const heard =
+    recoveries.length > 0 && isRecent(latest)
+      ? firing.filter((alert) => !looksBack(alert, latest) && (alert.goldenSet !== null || !isKnown(alert)))
+      : firing;
   const trends = new Set(heard.map((alert) => trendOfAlert(timeline, alert)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';
@@ -254,13 +255,6 @@ function recoveredAt(known: AlertTimeline, firing: readonly Alert[], at: Date): 
   const alert = firing.find(({ name }) => name === known.name);
   if (alert === undefined) return known.endedAt ?? at;
   return isGood(alert, known.worst) ? at : null;
-}
-
-/** Returns true if an alert resolved recently, or if it still fires only because of hysteresis. */
-function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
-  const alert = firing.find((one) => one.name === name);
-  if (alert !== undefined) return isGood(alert, worst);
-  return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
 }
 
 /** Returns true if the value of a firing alert is on the good side of its threshold. */

@@ -23,13 +23,12 @@ const embedder: Embedder = {
   }),
 };
 
-const aChunk = (id: string) => ({ id, version: null, content: id.split('-')[0] ?? null });
-
 /** Query n finds the documents n0 to n39; those with its number are the nearest. */
 const nearby: VectorStore = scriptedStore({
   nearest: ({ vector, k }) =>
     ok(neighbours(...Array.from({ length: k }, (_, rank) => [`${vector[0]}-${rank}`, 1 - rank / 100] as const))),
-  chunks: (ids) => ok(ids.map(aChunk)),
+  chunks: (ids) => ok(ids.map((id) => ({ id, version: null, content: id.split('-')[0] ?? null }))),
+  existing: (ids) => ok(new Set(ids)),
 });
 
 const answers = (ranks: readonly number[], missed: readonly string[] = []): AnsweredQuery[] =>
@@ -80,8 +79,7 @@ describe('golden results compared with the store', () => {
   });
 
   it('counts returned documents that the store does not have, even without an embedder', async () => {
-    const without3 = (ids: readonly string[]) => ok(ids.filter((id) => !id.startsWith('3')).map(aChunk));
-    const store = scriptedStore({ chunks: without3 });
+    const store = scriptedStore({ existing: (ids) => ok(new Set(ids.filter((id) => !id.startsWith('3')))) });
     const latest = await compared(answers([0, 1]), { store });
     expect(latest('returned_absent_ratio')?.newest).toMatchObject({ value: 0.1, n: 20, details: { run_id: 'run-1' } });
     const alone = await compared(answers([0, 1]), { embedder: null });
