@@ -10,10 +10,10 @@ const intro = `Every route declares which scope it needs, and what it returns to
 restricted to specific pipelines (\`recalld keys create --pipelines a,b\`). The server does not start if a route
 lacks this declaration.
 
-- Without a key, routes return 401, and pages redirect to the sign-in. With a key that lacks the scope, they return
+- Without a key, routes return 401, and pages redirect to the sign-in. With a key that lacks the scope, routes return
   403 \`key_lacks_scope\`.
-- A key that is restricted to specific pipelines cannot see or change anything else. If a request names another pipeline,
-  or an id in it, the response is the same as for an unknown name or id: 404. A key for a pipeline also covers its shadows.
+- A key that is restricted to specific pipelines cannot see or change other pipelines. If a request names another pipeline,
+  or an id that belongs to it, the response is the same as for an unknown name or id: 404. A key for a pipeline also covers its shadows.
 - Console pages and forms need a session. A session has the scopes and pipelines of the API key with which the user signed
   in, or the scopes that the user's groups grant.
 - \`recalld mcp\` and other commands use the database directly, so keys do not limit them.`;

@@ -20,7 +20,7 @@ same endpoints for machines, with every nested field.
 - **Limits.** A request body may be up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. An address that sends
   20 different wrong keys within a minute gets 429 for further unknown keys; keys that were valid before still work.
   Responses with 429 or 503 include \`Retry-After\`.
-- **Repeated fields.** The fields of an object are listed once; later lists link to the first.`;
+- **Repeated fields.** The fields of an object are listed once; if the object appears again, the text links to this list.`;
 
 const example = `\`\`\`sh
 recalld=http://127.0.0.1:8321

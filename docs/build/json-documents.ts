@@ -126,7 +126,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'topics complaints': {
     is: 'object',
     keys: ['pipeline', 'days', 'negative_sessions', 'other_sessions', 'lacking', 'topics'],
-    more: 'In each topic, `why` is null unless `--why` is set; `lacking` names the side (`negative`, `others`) with too few sessions.',
+    more: 'In each topic, `why` is null unless `--why` is set; `lacking` names the group (`negative`, `others`) with too few sessions.',
   },
   'golden import': {
     is: 'object',

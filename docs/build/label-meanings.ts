@@ -14,7 +14,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   shadow: 'Name of a shadow of the pipeline.',
   candidate: 'Name of a shadow, or of a variant arm other than the first.',
   source:
-    'Data that is compared: `golden:SET` for a golden set, `judged` for judged live queries, or `traffic` for feedback and clicks from users.',
+    'Compared data: `golden:SET` for a golden set, `judged` for judged live queries, or `traffic` for feedback and clicks from users.',
   arm: 'Name of an arm in `variants.arms`.',
   verdict:
     '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`. For the traffic split between variants: `as_declared`, `mismatch` or `no_data`.',
@@ -42,8 +42,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   queue: 'Name of the job queue, which is also the name of its job.',
   kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results`, `isolation` or `density_drift`; or kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer`, `relevance` or `citation`; or kind of a receiver in `notify`: `webhook`, `slack`, `teams`, `pagerduty` or `email`; or defect of an indexed document: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
   sentiment: 'Sentiment of feedback: `positive`, `negative` or `neutral`.',
-  basis:
-    'Kinds of feedback that are included: `all`, `explicit` (thumb, rating, relevance) or `implicit` (all other kinds).',
+  basis: 'Included kinds of feedback: `all`, `explicit` (thumb, rating, relevance) or `implicit` (all other kinds).',
   reason:
     'Why recalld refused an ingest request (`database`, `disk_full`, `overload`, `rate_limit`), why a scheduled run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), why a measure has no value (`no_queries`, `none_sampled`, `no_clicks`, `no_texts`, `no_latencies`, `no_episodes`, `no_baseline`, `too_few_sessions`, ...), why the coverage of a query was not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), why an isolation rule could not check an answer (`segment_missing`, `document_unidentified`, `field_missing`), or why a grade is missing (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
   cause: `Likely cause of an alert: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](../explanation/diagnosis.md).`,

@@ -87,11 +87,11 @@ const reading = `How to read the metrics:
   so sampling noise does not cause pages.
 - **Withholding.** recalld does not export scores older than three intervals of their schedule (three days for manual sets);
   \`recalld_golden_scores_withheld\` is then 1. No value is ever NaN.
-- **Snapshot.** Gauges marked *stored* come from the latest database rows. Each process reads them into memory every
-  10 seconds, so a scrape never waits for the database. \`recalld_snapshot_age_seconds\` is their age.
+- **Snapshot.** Gauges marked *stored* come from the latest database rows. Each process reads these rows into memory every
+  10 seconds, so a scrape never waits for the database. \`recalld_snapshot_age_seconds\` is the age of the rows.
 - **Replicas.** Every replica exports the same *stored* values: aggregate with
   \`max by (pipeline, golden_set, segment, k) (...)\`, never \`sum\`. For metrics marked *process*, use \`sum\` over \`rate\`.
-- **OTLP.** With \`metrics.otlp: {url: ...}\`, every process also sends metrics via OTLP over HTTP as JSON, every \`interval_seconds\` and before it exits. They have the same names and labels, and no units, so the rules also work in a Prometheus with \`--web.enable-otlp-receiver\`. The label \`job\` is the \`service.name\`, \`recalld\`. The key \`send\` selects metrics, [scores of live queries](../how-to/judging.md#send-scores-to-your-tracing-platform).
+- **OTLP.** With \`metrics.otlp: {url: ...}\`, every process also sends metrics via OTLP over HTTP as JSON, every \`interval_seconds\` and before it exits. These metrics have the same names and labels, and no units, so the rules also work in a Prometheus with \`--web.enable-otlp-receiver\`. The label \`job\` is the \`service.name\`, \`recalld\`. The key \`send\` selects metrics, [scores of live queries](../how-to/judging.md#send-scores-to-your-tracing-platform), or both.
 - **Scraping.** No metric has a label that Prometheus assigns to targets (\`job\`, \`instance\`, \`namespace\`), so
   \`honor_labels\` is not needed.
 

@@ -111,7 +111,7 @@ const thresholdShape = {
     .max(100)
     .optional()
     .describe(
-      'Number of consecutive measurements with another verdict after which the verdict of the check changes. Default: depends on the measure.',
+      'Number of consecutive measurements that must show another verdict before the verdict of the check changes. Default: depends on the measure.',
     ),
   no_data: z
     .enum(['alert', 'silent'])
@@ -192,7 +192,7 @@ const staleLabelsCheck = z
       .describe('Maximum share of superseded judged documents, such as 0.02.'),
     severity,
   })
-  .describe('A maximum for the share of judged documents that other documents replaced in the store.');
+  .describe('A maximum for the share of judged documents that are superseded in the store.');
 
 const forbiddenCheck = z
   .strictObject({

@@ -101,7 +101,7 @@ const topicWindowSchema = z.object({
   sessions: z.int(),
   traffic_share: z.number().describe('Share of live traffic in the topic.'),
   excess_points: z.number().describe('Traffic share minus the share in the baseline, in percentage points.'),
-  density: z.number().describe('Query density of the topic; 1 is as in the baseline.'),
+  density: z.number().describe('Query density of the topic; 1 means the same coverage as in the baseline.'),
 });
 
 const topicSchema = topicWindowSchema.extend({
@@ -194,7 +194,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/density/rebaseline',
     tag: 'density',
-    summary: 'Discard the baseline and learn a new one, so that current coverage becomes the standard.',
+    summary: 'Discard the baseline and learn a new one, so that the current coverage becomes the standard.',
     scope: 'admin',
     pipelines: 'named',
     body: rebaselineSchema,

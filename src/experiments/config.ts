@@ -53,7 +53,7 @@ export const shadowsSchema = z
   .default([])
   .superRefine(refuseRepeatsOf('name'))
   .describe(
-    "Candidates to replace the pipeline's retriever, for example with another index, model, chunking or provider. Shadows receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
+    "Candidates to replace the pipeline's retriever, for example retrievers with another index, model, chunking or provider. Shadows receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
   );
 
 export type ShadowConfig = z.infer<typeof shadow>;
@@ -109,7 +109,7 @@ export const variantsSchema = z
       .max(0.5)
       .default(0.02)
       .describe(
-        'Smallest difference between two arms that matters, in a share or a mean score from 0 to 1. If the whole confidence interval is closer to zero, the verdict is `no_change`.',
+        'Smallest relevant difference between two arms, in a share or in a mean score from 0 to 1. If the whole confidence interval is closer to zero, the verdict is `no_change`.',
       ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

@@ -20,7 +20,7 @@ const comparisonSchema = z.object({
   candidate: number,
   difference: number.describe('Score of the candidate minus score of the baseline.'),
   ci_low: number.describe(
-    'For a golden set, the 95 % CI of a single test; otherwise, bounds that are valid at every interim analysis.',
+    'For a golden set, the lower bound of the 95 % CI of a single test; otherwise, a bound that is valid at every interim analysis.',
   ),
   ci_high: number,
   n: z.int().describe('Number of golden queries, judged live queries, or sessions of the candidate.'),

@@ -76,7 +76,7 @@ export const goldenMetrics = {
     [...golden, 'stage', 'direction'],
   ),
   recalld_golden_stage_latency_p95_seconds: storedGauge(
-    "95th percentile of a stage's own time in the latest completed run. Absent if the retriever does not report it.",
+    "95th percentile of a stage's own duration in the latest completed run. Absent if the retriever does not report it.",
     [...golden, 'stage'],
   ),
   ...boundedGauges(
@@ -142,7 +142,7 @@ export const goldenMetrics = {
     source: 'stored',
   },
   recalld_golden_rotation_runs_remaining: ofSet(
-    'Scheduled runs that must still complete on both versions before a new version of the set takes over; 0 if there is no new version.',
+    'Scheduled runs that must still complete on both versions before a new version of the set replaces the old version; 0 if there is no new version.',
   ),
   recalld_golden_sentinel_state: storedGauge(
     'Status of the sentinel runs: exactly one of ok, failed and no_data is 1.',

@@ -57,7 +57,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_info: storedGauge(
-    'Information about the current judge; the value is always 1. `fingerprint` identifies its model and prompt; if changes were detected, it ends with their number.',
+    'Information about the current judge; the value is always 1. `fingerprint` identifies its model and prompt, and ends with the number of detected changes, if any.',
     ['pipeline', 'fingerprint'],
   ),
   recalld_judge_panel_pairs: storedGauge(

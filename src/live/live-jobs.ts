@@ -53,7 +53,7 @@ const closeSamplingMinutesJob = defineCronJob({
 
 const dropTraceFragmentsJob = defineCronJob({
   name: 'drop-trace-fragments',
-  does: 'Deletes parts of OpenTelemetry traces that have waited 10 to 20 minutes for their live query.',
+  does: 'Deletes fragments of OpenTelemetry traces that have waited 10 to 20 minutes for their live query.',
   cron: '40 */2 * * * *',
   timeoutMs: 60_000,
   handle: (context: Context) => context.db.live.traffic.dropOldFragments(context.clock.now()),

@@ -60,7 +60,7 @@ export const alertsSchema = z
         per_pipeline: periodBudgetSchema
           .default('1 per 90d')
           .describe(
-            'Accepted rate of false pages from the checks of one pipeline. `recalld config check` warns if it expects more.',
+            'Accepted rate of false pages from the checks of one pipeline. `recalld config check` warns if it expects a higher rate.',
           ),
       })
       .prefault({})

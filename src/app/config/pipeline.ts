@@ -34,7 +34,7 @@ const goldenSchema = z.strictObject({
   cron: cronSchema
     .optional()
     .describe(
-      'Schedule of full runs. A run at a time of day starts once a day, even when clocks change (docs/how-to/golden-runs.md). Default: manual runs only.',
+      'Schedule of full runs. A run that is scheduled for a time of day starts once a day, even when the clocks change (docs/how-to/golden-runs.md). Default: manual runs only.',
     ),
   timezone: timezoneSchema
     .default('UTC')
@@ -74,7 +74,7 @@ const goldenSchema = z.strictObject({
     .max(50)
     .default(3)
     .describe(
-      'Number of scheduled times at which both the old and the new version of the set must complete a run before the new version replaces the old one. 0 replaces it immediately.',
+      'Before a new version of the set replaces the old version, both must complete a run at this many scheduled times. 0 replaces the old version immediately.',
     ),
   cutoffs: z
     .array(z.int().min(1).max(1000))
@@ -101,7 +101,7 @@ const goldenSchema = z.strictObject({
         .min(0)
         .max(1000)
         .default(0)
-        .describe('Maximum number of documents that count in a correct result list.'),
+        .describe('Maximum number of counted documents in a correct result list.'),
     })
     .prefault({})
     .describe(
@@ -162,7 +162,7 @@ export const pipelineSchema = z
       .max(16_384)
       .nullable()
       .default(null)
-      .describe('Number of dimensions of live query vectors. If null, recalld uses that of the first vector.'),
+      .describe('Number of dimensions of live query vectors. If null, the first vector determines the number.'),
     sampling: samplingSchema,
     service_names: z
       .array(z.string().min(1).max(256))

@@ -108,7 +108,7 @@ export const reliabilitySchema = z.object({
       confidence,
       marked: z.int().describe('Number of causes that users marked as right or wrong.'),
       right: z.int(),
-      share: z.number().nullable().describe('Share of right causes; null if no cause is marked.'),
+      share: z.number().nullable().describe('Share of the marked causes that were right; null if no cause is marked.'),
       ci_low: z.number().nullable(),
       ci_high: z.number().nullable(),
     }),

@@ -59,7 +59,7 @@ export const indexSchema = z
     late_after: durationSchema('1m', '30d')
       .default('1h')
       .describe(
-        'Maximum time for a document change to reach the store. After this time, a new document that is absent counts as missing, and a deleted one that is present as orphaned.',
+        'Maximum time for a document change to reach the store. After this time, a new document that is absent counts as missing, and a deleted document that is present counts as orphaned.',
       ),
     calls_per_second: z.number().positive().max(1000).default(10).describe('Maximum number of store calls per second.'),
     retrieve: z
@@ -76,7 +76,7 @@ export const indexSchema = z
       .max(1000)
       .default(8)
       .describe(
-        'Number of stored chunks to embed again per hour, to detect vectors from another model. After such a vector, recalld embeds five times as many. 0 disables this check.',
+        'Number of stored chunks to embed again per hour, to detect vectors from another model. After it finds such a vector, recalld embeds five times as many chunks. 0 disables this check.',
       ),
     embed_prefix: z
       .string()
@@ -89,7 +89,7 @@ export const indexSchema = z
       .max(1)
       .default(0.98)
       .describe(
-        'Minimum cosine between a stored vector and a new embedding of its text. Below it, the stored vector counts as one from another model.',
+        'Minimum cosine between a stored vector and a new embedding of its text. Below this value, the stored vector counts as a vector from another model.',
       ),
   })
   .describe(

@@ -5,7 +5,7 @@ import { uncheckedReasons } from '../rules/isolation.ts';
 
 const violationShape = {
   query_id: z.string(),
-  segment: z.string().describe('Value that the query has for the segment of the rule, such as its tenant.'),
+  segment: z.string().describe("The query's value for the segment of the rule, such as its tenant."),
   documents: z
     .array(z.object({ id: z.string(), rank: z.int().min(1) }))
     .describe('Documents that the rule does not allow, best rank first; at most 10.'),

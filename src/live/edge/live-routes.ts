@@ -141,7 +141,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     path: '/v1/queries',
     tag: 'ingest',
     summary:
-      'Send live queries: one query, or a list of at most 1,000. Sending a query again under the same id has no effect.',
+      'Send live queries: one query, or a list of at most 1,000. Sending a query again with the same id has no effect.',
     scope: 'ingest',
     pipelines: 'items',
     body: oneOrMany(liveQuerySchema),

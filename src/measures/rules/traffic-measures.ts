@@ -274,7 +274,7 @@ export const trafficMeasures = {
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_excess_ratio',
-      'At least this share of traffic lost coverage: the part of recalld_query_uncovered_ratio in excess of the baseline.',
+      'Minimum share of traffic that lost coverage: recalld_query_uncovered_ratio in excess of the baseline.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 200, confirm: 2, scope: 'traffic' },
   },

@@ -9,8 +9,7 @@ export const pipelineAccess = {
   golden_set:
     "Allowed only for golden sets that the key's pipelines use. The key can change a golden set only if no other pipeline uses it.",
   list: "Returns only what belongs to the key's pipelines.",
-  items:
-    "recalld stores items for the key's pipelines, and rejects any other item like an item for an unknown pipeline.",
+  items: "recalld stores items for the key's pipelines, and rejects other items as if their pipeline were unknown.",
   tools: 'Each tool has its own rule, listed below.',
   metrics: "Returns only the series of the key's pipelines, and metrics that contain no pipeline data.",
   refused: 'recalld refuses the request, because it affects all pipelines.',

@@ -8,7 +8,7 @@ import type { Endpoint } from './wire.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'Problems that affect only part of the work. `replica`: the replica is unreachable, so the primary answers reads instead. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused. `sign-in`: the provider in `server.oidc` cannot be used.',
+  'Problems that affect only some functions. `replica`: the replica is unreachable, so the primary answers reads instead. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused. `sign-in`: the provider in `server.oidc` cannot be used.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [
@@ -26,7 +26,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/readyz',
     tag: 'operations',
-    summary: 'Check whether the daemon is ready, and list anything that keeps it from being ready.',
+    summary: 'Check whether the daemon is ready, and list the problems that keep it from being ready.',
     scope: null,
     pipelines: 'none',
     body: null,

@@ -22,7 +22,7 @@ const stateShape = {
   reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
   unknowns: z
     .array(z.string())
-    .describe('Missing data that does not change the state, such as that of a check with too little traffic.'),
+    .describe('Missing data that does not change the state, such as the value of a check with too little traffic.'),
 };
 
 export const pipelineStateSchema = z.object({

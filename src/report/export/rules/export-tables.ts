@@ -236,7 +236,10 @@ export const exportTables: readonly ExportTable[] = [
       timestamp('started_at', 'Start of the run.'),
       timestamp('finished_at', 'End of the run; null while it runs.'),
       integer('labels_probed', 'Number of judged documents that were looked up in the store.'),
-      integer('labels_stale', 'Number of judged documents that other documents replaced in the store.'),
+      integer(
+        'labels_stale',
+        'Number of judged documents that are superseded: their text has another id in the store, or the manifest marks them as deleted.',
+      ),
       integer('labels_lost', 'Number of judged documents that are missing without a replacement.'),
     ],
   },
