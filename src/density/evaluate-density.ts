@@ -37,7 +37,7 @@ const MAX_COMPARED_QUERIES = 1_000;
 /**
  * Investigates a new alert over the period in which the drop was measured: how much traffic is uncovered, in which
  * regions, and whether the queries are new. If the queries resemble the baseline, or if golden scores dropped, the
- * store may have lost content: chunks that baseline queries found are then looked up.
+ * store may have lost content. In that case, looks up the chunks that baseline queries found.
  *
  * @param sinceMs measurements before this time are not comparable; null if all are comparable
  */
@@ -186,7 +186,7 @@ async function isAwaited(
   return open + untouched > 0;
 }
 
-/** A baseline and its queries with which live queries are compared. */
+/** A baseline, and its reference queries, with which live queries are compared. */
 type Comparison = StoredBaseline & { readonly reference: ReferenceQueries };
 
 function referenceOf({ queries, vectors }: RetainedQueries): ReferenceQueries {
@@ -295,7 +295,7 @@ export async function evaluateDensity(context: Context, signal: AbortSignal): Pr
   });
 }
 
-/** @returns false if no step is due, or if another worker was faster */
+/** @returns false if no step is due, or if another worker stored the step first */
 async function takeStep(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<boolean> {
   const stored = (await context.db.density.watch.find(plan.pipeline)) ?? (await firstState(context, plan));
   const observed = await observe(context, plan, stored.state, signal);
@@ -332,10 +332,10 @@ async function observe(
 }
 
 /**
- * Writes the measurements first and the state afterwards: measurements are the same for every worker, so writing them
- * twice does no harm.
+ * Writes the measurements before the state: every worker computes the same measurements, so writing them twice is
+ * harmless.
  *
- * @returns false if another worker was faster
+ * @returns false if another worker stored the step first
  */
 async function store(
   context: Context,

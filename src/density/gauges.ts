@@ -1,4 +1,4 @@
-/** Converts stored density measurements and topics to gauges. Stale values are withheld. */
+/** Converts stored density measurements and topics to gauges. Stale values are not exported. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';

@@ -28,8 +28,8 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 /** Maximum number of times that the period is doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
 /**
- * Maximum number of queries in a baseline. More would not improve percentiles, and their vectors would not fit into the
- * memory of a small machine.
+ * Maximum number of queries in a baseline. More queries would not improve percentiles, and their vectors would not fit
+ * into the memory of a small machine.
  */
 const MAX_QUERIES = 20_000;
 const MAX_TAIL = 2_000;
@@ -224,7 +224,7 @@ function retainedTail({ tail }: Baseline, traffic: Traffic) {
   };
 }
 
-/** Retains one random query per session. */
+/** Retains one random query per session, for at most `SAMPLE` sessions. */
 function retainedSample({ scores }: Baseline, traffic: Traffic): readonly RetainedQuery[] {
   const order = drawn([...traffic.queries.keys()], traffic.queries.length, SEED);
   const seen = new Set<string>();

@@ -25,9 +25,8 @@ const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
  * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. The first search
- * requests four times this number of chunks; if too many of them are duplicates, a second search requests sixteen times
- * this number. Chunks are equal if their texts are equal or, without texts, if their similarities are equal to the last
- * digit.
+ * requests 20 chunks; if too many of them are duplicates, a second search requests 80. Chunks are equal if their texts
+ * are equal or, without texts, if their similarities are equal to the last digit.
  *
  * @returns `failed` if the store did not respond; recalld retries later
  */

@@ -34,9 +34,9 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   judged_queries, relevant_share`;
 
 /**
- * True if a closed topic has reappeared: the search period starts at or after the earlier of two times, the time when
- * the topic was closed and the time when it was last seen. Queries received before both of these times cannot reopen a
- * topic that a user has closed.
+ * True if a closed topic has reappeared: the search period starts no earlier than the time when the topic was closed or
+ * last seen, whichever came first. Queries received before both of these times cannot reopen a topic that a user has
+ * closed.
  */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
@@ -92,7 +92,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
      * part of another topic is closed permanently.
      *
      * @param showed `parts` maps the id of a topic to the id of the topic that it is now part of
-     * @param after end of the search that this one follows; null for the first search
+     * @param after end of the previous search; null for the first search
      * @returns false, without storing anything, if another worker stored a search first
      */
     record: (
@@ -244,8 +244,8 @@ async function record(
 }
 
 /**
- * True if another worker stored a search first. The row of the search is written first, so a second worker waits for it
- * and then sees that another search was stored.
+ * Writes the row of the search; returns false if another worker stored a search first. This row is written before the
+ * topics, so a second worker waits for it and then sees that another search was stored.
  */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(

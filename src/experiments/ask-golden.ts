@@ -71,7 +71,7 @@ async function startBeside(
 
 /**
  * If the number of shadow runs of this version of the golden set has doubled since the last test, tests all of them,
- * each paired with the pipeline run that it is compared with.
+ * each paired with the pipeline run that it replays.
  */
 async function testShadow(
   context: Context,

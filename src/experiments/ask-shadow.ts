@@ -20,7 +20,7 @@ export function startOfUtcDay(now: Date): Date {
 /**
  * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of the pipeline's
  * golden sets, whether or not the sets run on that day. Subtracts the sets one after another, and skips a set that has
- * more queries than are left of the limit.
+ * more queries than the remaining limit allows.
  */
 export async function liveCallsPerDay(
   sets: GoldenSets,
@@ -79,7 +79,7 @@ interface Asking {
 }
 
 /**
- * Sends the queries and stores each result. Results and failures are counted (`recalld_shadow_live_questions_total`).
+ * Sends the queries and stores each result. Counts results and failures in `recalld_shadow_live_questions_total`.
  *
  * @throws the abort reason of `signal`, and RecalldError database_unreachable
  */

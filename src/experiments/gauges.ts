@@ -8,7 +8,10 @@ import type { Candidate, ShadowReport, VariantsReport } from './report.ts';
 import { splitVerdicts } from './rules/arms.ts';
 import { experimentVerdicts } from './rules/verdict.ts';
 
-/** Data is added once a day. A day of live traffic is summed at most seven hours after it ends. */
+/**
+ * Maximum age of exported data. New data arrives once a day; a day of live traffic is summed at most seven hours after
+ * it ends.
+ */
 const TRUST_SECONDS = 3.3 * 86_400;
 
 export async function readExperimentGauges(context: Context): Promise<GaugesAt> {

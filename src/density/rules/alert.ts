@@ -11,7 +11,7 @@ export type AlertLevel = 'page' | 'ticket';
 /** Density thresholds: an alert fires only if a density is confirmed to be below its threshold. */
 export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, number>> = { page: 0.95, ticket: DENSITY_THRESHOLD };
 
-/** Number of false pages that are accepted per period. */
+/** Accepted number of false pages per period. */
 export interface FalsePageBudget {
   readonly count: number;
   readonly periodMs: number;
@@ -229,9 +229,9 @@ function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTo
 }
 
 /**
- * The alert is resolved if the density of a day is above the threshold and the lower bound of this density is above the
- * upper bound of the density at which the alert fired. Unless the alert has returned, a few hours suffice if their
- * density shows a recovery with higher confidence.
+ * The alert is resolved if the density of a day is above the threshold, and its lower bound is above the upper bound of
+ * the density when the alert fired. Unless the alert has returned, a few hours suffice if their density shows a
+ * recovery with higher confidence.
  */
 function resolution(
   policy: AlertPolicy,

@@ -75,7 +75,7 @@ export function meanXUpper(
 }
 
 /**
- * Largest mean surprise that is not drift.
+ * Largest mean surprise that does not count as drift.
  *
  * @param floor lowest acceptable density, such as 0.95
  */

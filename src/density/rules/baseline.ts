@@ -175,7 +175,7 @@ export function baselineGrade(days: number, sessions: number, pageNeeds: Baselin
   return has(PROVISIONAL_NEEDS) ? 'provisional' : 'insufficient';
 }
 
-/** Maximum number of reference queries. More would be slow to search and detect no more. */
+/** Maximum number of reference queries. More queries would slow the search without detecting more drift. */
 const MAX_REFERENCE = 2_000;
 
 /**

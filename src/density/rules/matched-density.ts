@@ -26,10 +26,11 @@ export function referenceHalves(rows: number): readonly [readonly number[], read
 }
 
 /**
- * Expected surprise of each query: the mean surprise of the five nearest reference queries, or of all that were found.
+ * Expected surprise of each query: the mean surprise of the five nearest reference queries, or of all found if there
+ * are fewer than five.
  *
  * @param surprises surprise values of the searched rows
- * @param counts how many reference queries each searched row stands for, at least one; one each by default
+ * @param counts number of reference queries that each searched row represents, at least 1; default: 1
  */
 export function expectedSurprises(
   { k, indices }: Neighbours,
@@ -82,7 +83,7 @@ export function halvesOf({ vectors, surprises, counts }: ReferenceQueries): read
 
 /**
  * Expected surprise of each row, given one half of the baseline. Searches equal rows only once. Takes 2 * distinct rows
- * * reference rows * columns floating-point operations. If the half is empty, the mean surprise of the baseline.
+ * * reference rows * columns floating-point operations. Returns the mean surprise of the baseline if the half is empty.
  */
 export function expectedInHalf(rows: Matrix, half: ReferenceHalf): Float64Array {
   if (half.vectors.rows === 0) return new Float64Array(rows.rows).fill(BASELINE_MEAN_X);
@@ -100,7 +101,7 @@ export function expectedInBaseline(rows: Matrix, reference: ReferenceQueries): F
   return Float64Array.from({ length: rows.rows }, (_, row) => mean(expected.map((values) => values[row] ?? 0)));
 }
 
-/** Lowest excess. With a smaller range, the sequential test can make larger bets. */
+/** Lowest excess. The narrower the range of excesses is, the larger the bets of the sequential test can be. */
 const MIN_EXCESS = -2;
 
 /** Surprise minus expected surprise, at least -2. */

@@ -238,8 +238,8 @@ const MIN_CHANGES = 5;
  * exactly 1, regardless of the traffic, and a loss becomes visible as soon as an affected query is replayed. The
  * interval is for the mean change over all queries that the baseline sample represents. With fewer than five changed
  * queries, nearly all values are 0, which would make the interval too narrow. In that case, the bounds of the mean
- * change are at least as far from 0 as the maximum surprise times an upper Wilson limit: the limit of the share of
- * queries whose surprise rose for the upper bound, and of the share whose surprise fell for the lower bound.
+ * change are at least as far from 0 as the maximum surprise times an upper Wilson limit: for the upper bound, the limit
+ * of the share of queries whose surprise rose; for the lower bound, that of the share whose surprise fell.
  *
  * @param pairs score pairs of queries from different sessions, sampled at random from the baseline
  * @param scores all scores of the baseline, among which both scores of a pair are ranked

@@ -11,7 +11,7 @@ const MIN_REPEAT_COSINE = 0.995;
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** The squared distance is compared with the limit each time this number of coordinates has been added. */
+/** Number of coordinates that are added between two comparisons of the squared distance with the limit. */
 const STRIDE = 16;
 
 /** @param sessions session number of each query in one window */

@@ -198,10 +198,10 @@ interface ClusterCounts {
 }
 
 /**
- * Tests each cluster in the union of both tails. Let A members of all clusters, and a members of this cluster, come
- * from the window; B and b come from the baseline. Then p = P(H >= a) for H ~ Hypergeometric(A + B, a + b, A). The
- * p-values are adjusted over the clusters. They are exact for the given clusters, provided that the clustering did not
- * depend on which side a query comes from.
+ * Tests each cluster in the union of both tails. Let A members of all clusters and a members of this cluster come from
+ * the window, and let B and b members come from the baseline. Then p = P(H >= a) for H ~ Hypergeometric(A + B, a + b,
+ * A). The p-values are adjusted over the clusters. They are exact for the given clusters, provided that the clustering
+ * did not depend on which side a query comes from.
  *
  * @param sessions all sessions on both sides; > 0
  */

@@ -134,7 +134,7 @@ const MIN_COVERED = 1 / 3;
 
 /**
  * True if the words suggest a single subject: at least a third of the queries contain a term of the label. Also true if
- * the texts of the queries are not stored, because nothing then speaks against a single subject.
+ * the texts of the queries are not stored, because there is then no evidence against a single subject.
  */
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {

@@ -164,6 +164,6 @@ export interface WatchStep {
   readonly windows?: readonly ClosedWindow[];
   /** An alert is investigated first, and then stored as an event with the findings. */
   readonly events?: readonly (NewDensityEvent | AlertToInvestigate)[];
-  /** The queries of earlier baselines, which are personal data, are deleted; their statistics remain. */
+  /** Baseline version before which stored queries, which are personal data, are deleted; the statistics remain. */
   readonly releaseBefore?: number;
 }

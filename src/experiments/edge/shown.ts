@@ -83,7 +83,7 @@ const measureTitles: Readonly<Record<string, string>> = {
   clicked_queries: 'Queries with a click',
 };
 
-/** `nDCG@10 on faq`, `Positive feedback`. */
+/** Returns the title of a comparison, such as `nDCG@10 on faq` or `Positive feedback`. */
 function titleOf({ source, measure }: Comparison): string {
   const title = measureTitles[measure] ?? measure.replace('ndcg', 'nDCG');
   if (source.startsWith('golden:')) return `${title} on ${source.slice('golden:'.length)}`;

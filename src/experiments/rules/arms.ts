@@ -21,7 +21,7 @@ interface ArmQuery {
 }
 
 export interface UsedQuery extends ArmQuery {
-  /** If the session's random number is below this value, the query is sampled whatever its arm is. */
+  /** If the session's random number is below this value, the query is sampled regardless of its arm. */
   readonly leastProbability: number;
   readonly isClicked: boolean;
   /** Number of positive feedback items, excluding clicks. */

@@ -40,7 +40,7 @@ export interface GoldenTest {
   readonly runId: string;
   /** The pipeline run that the shadow run is compared with. */
   readonly against: string;
-  /** Number of run pairs of the version at this test. */
+  /** Number of run pairs of this version at the time of the test. */
   readonly runs: number;
   readonly k: number;
   /** Number of golden queries. */

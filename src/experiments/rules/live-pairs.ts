@@ -95,7 +95,7 @@ export function statusOfPairs(days: readonly SummedDay[], difference: number, co
     ...status,
     baseline: ratiosOver(days, 'baseline').at(-1) ?? null,
     candidate: ratiosOver(days, 'candidate').at(-1) ?? null,
-    /** Difference that the current data detects with 80 % power; null if there is too little data. */
+    /** Difference that the current data can detect with 80 % power; null if there is too little data. */
     smallestDetectableDifference: variance === undefined ? null : detectable(variance, difference, alpha, 0.8),
     evidence: status.calledOn === null ? evidenceOfPairs(days, difference, comparisons) : { state: 'decided' as const },
   };

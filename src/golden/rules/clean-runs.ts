@@ -9,7 +9,7 @@ import { defaultMinEffect } from './verdict.ts';
 
 export interface RunFacts {
   readonly runId: string;
-  /** Queries that failed or timed out. */
+  /** Number of queries that failed or timed out. */
   readonly failed: number;
   /** Names of the checks that the run failed, even if later runs did not confirm the failure. */
   readonly failedChecks: readonly string[];
@@ -39,8 +39,8 @@ const OUTLYING = 4;
 const MAD_TO_DEVIATION = 1.4826;
 
 /**
- * Chooses the clean runs near a pinned run: no failed query, no failed check, no open incident, no deployment in
- * between, and no mean that is an outlier among all runs.
+ * Chooses the clean runs near a pinned run: those with no failed query, no failed check, no open incident, no
+ * deployment in between, and no mean that is an outlier among all runs.
  *
  * A run's mean is an outlier if its distance from the median of all runs exceeds both 4 robust standard deviations
  * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Because

@@ -83,7 +83,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // If the relevance levels differ, so do the documents that count as hits, so the stored baseline means do not apply.
+  // With different relevance levels, different documents count as hits, so the stored baseline means do not apply.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,

@@ -46,8 +46,8 @@ const CONFIDENCE = 0.95;
 /** Scores that differ by at most this much are equal: the difference is rounding. */
 const ROUNDING = 1e-12;
 /**
- * Minimum number of queries for a point interval if all differences are equal. With fewer, the sign-flip test cannot
- * reject any mean at the 5 % level.
+ * Minimum number of queries for a point interval if all differences are equal. With fewer queries, the sign-flip test
+ * cannot reject any mean at the 5 % level.
  */
 const MIN_EQUAL = 6;
 

@@ -21,8 +21,8 @@ import {
 } from './verdict.ts';
 
 /**
- * Minimum number of queries. Smaller sets are of little use for comparisons (Sparck Jones and van Rijsbergen 1976 give
- * 75 as the limit).
+ * Minimum number of queries for a trustworthy verdict. Smaller sets are of little use for comparisons (Sparck Jones and
+ * van Rijsbergen 1976 give 75 as the limit).
  */
 const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;

@@ -171,9 +171,8 @@ export interface RatedDocument extends Placed {
 
 /**
  * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are
- * clicks divided by expected clicks: a document without clicks gets grade 0, a document with fewer clicks than expected
- * at its ranks gets grade 1, and a document with at least as many as expected gets grade 2. Other fractions, such as
- * ratings from a model, require `--relevance-threshold`.
+ * clicks divided by expected clicks: a document gets grade 0 without clicks, grade 1 with fewer clicks than expected at
+ * its ranks, and grade 2 otherwise. Other fractions, such as ratings from a model, require `--relevance-threshold`.
  *
  * @param ofClicks true if the list states that it was derived from user behavior
  * @throws RecalldError file_malformed

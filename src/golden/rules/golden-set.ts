@@ -139,7 +139,7 @@ export interface NewGoldenSet {
   /** Origin of the queries; default: `human`. */
   readonly origin?: GoldenOrigin;
   readonly note?: string;
-  /** Name in the audit log; default: import. */
+  /** Name of the action in the audit log; default: `import_golden_set`. */
   readonly act?: 'import_golden_set' | 'accept_labels';
   /** Origins of the queries that come from live traffic or from a model; may omit queries that the set already has. */
   readonly origins?: readonly QueryOrigin[];

@@ -25,7 +25,7 @@ const NEAR = 0.8;
  * punctuation, and the same tags.
  */
 const FREQUENT = 2;
-/** Minimum grade, from 0 to 3, of a document that contains an answer or a part of one. */
+/** Minimum grade, from 0 to 3, of a document that contains an answer or part of an answer. */
 const RELEVANT_GRADE = 2;
 
 /**
@@ -98,8 +98,8 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
     const reasons = choiceReasons.filter((reason) => holds[reason]);
     return {
       /**
-       * The query of the group that has the most feedback. Ties are broken by the number of grades, and then in favor
-       * of the latest query.
+       * The query with the most feedback in the group. Ties are broken by the number of grades, and then in favor of
+       * the latest query.
        */
       source: source as CandidateQuery,
       reasons,

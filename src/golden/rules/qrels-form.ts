@@ -122,8 +122,7 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
 }
 
 /**
- * True if a line begins with JSON. An opening bracket alone does not prove that, because an id may also begin with a
- * bracket.
+ * True if a line begins with JSON. An opening bracket alone is not enough, because an id may also begin with a bracket.
  */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;

@@ -198,10 +198,10 @@ export const MAX_ACCEPTED = 30;
 export const CLEAR_P = 0.01;
 
 /**
- * Differences between later runs and a pinned baseline, except clear regressions. As long as the index is the same as
- * at the baseline, there is one difference per day; after a change of the index, there is one per index generation
- * instead. Each difference is that of the last clean run of the day or generation. A generation begins when the index
- * or the embedding model changes.
+ * Differences between later runs and a pinned baseline, except clear regressions. While the index is the same as at the
+ * baseline, there is one difference per day; after a change of the index, there is one difference per index generation.
+ * Each difference is that of the last clean run of the day or generation. A generation begins when the index or the
+ * embedding model changes.
  */
 export interface Accepted {
   readonly unit: 'day' | 'generation';

@@ -23,11 +23,11 @@ export const ANSWER = 'answer';
 export interface StageStep {
   /** For parallel stages, their names joined by `and`, such as `words and vectors`. */
   readonly name: string;
-  /** Relevant documents that the step passes on; for the final results, relevant documents in the top k. */
+  /** Share of relevant documents that the step passes on; for the final results, the share in the top k. */
   readonly recall: MetricSummary;
   /**
-   * Relevant documents that are lost in this step: the previous step has them, but this step and all later steps do
-   * not. For the first step: relevant documents that no step finds.
+   * Share of relevant documents that are lost in this step: the previous step has them, but this step and all later
+   * steps do not. For the first step, the share of relevant documents that no step finds.
    */
   readonly lost: MetricSummary;
   /**
@@ -41,7 +41,7 @@ export interface StageStep {
 }
 
 export interface MovedQueries {
-  /** Queries that have no relevant document in the top k before this step, but have one in the top k after it. */
+  /** Number of queries without a relevant document in the top k before this step, but with one after it. */
   readonly in: number;
   readonly out: number;
   /** Change of the hit rate in this step, with its interval (Newcombe). */
@@ -80,7 +80,7 @@ export const BATCH_QUERIES = 50;
 
 /** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
 export interface RunSettings {
-  /** Cutoffs of every measure; the largest cutoff is requested from the retriever. */
+  /** Cutoffs of every measure; the largest is the number of documents that recalld requests from the retriever. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
   /** Measures in addition to those of every run; absent in runs that predate the support for gains. */

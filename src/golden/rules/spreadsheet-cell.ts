@@ -1,7 +1,7 @@
 /**
- * Matches guarded cells. The guard prevents formula injection (OWASP, "CSV Injection"). A golden set may contain user
- * input, and its CSV may be opened in Excel. Without a leading apostrophe, Excel treats text as a formula if it starts
- * with `=`, `+`, `-`, `@`, a tab or CR.
+ * Matches cells with a guard: a leading apostrophe that prevents formula injection (OWASP, "CSV Injection"). A golden
+ * set may contain user input, and its CSV may be opened in Excel. Without a leading apostrophe, Excel treats text as a
+ * formula if it starts with `=`, `+`, `-`, `@`, a tab or CR.
  */
 const GUARDED = /^'+[=+\-@\t\r]/;
 const FORMULA = /^'*[=+\-@\t\r]/;

@@ -229,7 +229,7 @@ async function sentinelQueries(context: Context, full: GoldenRun, count: number)
   return [...chooseSentinel(queries, history, stale, settings, wanted), ...forbidding];
 }
 
-/** Records ticks between the last handled tick and this one as missed. No run is started for them. */
+/** Records ticks between the last handled tick and this one as missed. Starts no runs for these ticks. */
 async function noteMissed(context: Context, series: TickSeries, cron: Cron | null, plannedAt: Date): Promise<void> {
   const last = cron === null ? null : await context.db.golden.ticks.last(series);
   if (cron === null || last === null) return;

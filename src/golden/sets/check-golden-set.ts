@@ -19,8 +19,8 @@ import { findReplacements } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 
 /**
- * Checks a golden set. If the store, the embedder or live queries are missing, each result that depends on them states
- * the reason instead of a value.
+ * Checks the judgments of a golden set, and whether the set represents live traffic. If the store, the embedder or live
+ * queries are missing, each result that depends on them states the reason instead of a value.
  *
  * @param since start of the live traffic to compare with
  */

@@ -17,8 +17,8 @@ export function mismatchJson({ mismatch }: TrecScores) {
 }
 
 /**
- * The scores count as reversed if, among pairs of results that are adjacent in score order, the number of pairs in
- * reverse rank order is at least this multiple of the number of pairs in rank order.
+ * Scores count as reversed if, among results that are adjacent in score order, pairs in reverse rank order are at least
+ * this many times as frequent as pairs in rank order.
  */
 const REVERSED = 9;
 

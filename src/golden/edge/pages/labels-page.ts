@@ -8,7 +8,7 @@ import type { FoundFixes } from '../../sets/label-fixes.ts';
 export interface LabelsPageData {
   readonly pipeline: string;
   readonly goldenSet: string;
-  /** Label state in the latest completed run; null if there is none. */
+  /** Stale labels in the latest completed run; null if there is no such run. */
   readonly known: {
     readonly runId: string;
     readonly labels: readonly StaleLabel[];

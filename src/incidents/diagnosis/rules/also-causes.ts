@@ -74,7 +74,7 @@ function causeOf(
   const ranking = { ...rankCauses(open, left, failedShare), effects: left, failedShare };
   const { cause, confidence, probability } = ranking;
   if (cause === 'unknown' || first.includes(cause) || besideOf(ranking) !== null) return null;
-  // The first ranking named no cause, so a guess in this ranking carries less weight.
+  // If the first ranking named no cause, a guess in this ranking is not reported.
   if (first.length === 0 && confidence === 'low') return null;
   const own = left.filter((effect) => canExplain(cause, effect, failedShare)).map(({ kind }) => kind);
   return { cause, confidence, probability, effects: own };

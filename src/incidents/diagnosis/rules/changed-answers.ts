@@ -176,7 +176,10 @@ function disorderOf({ old, now }: Lists): number | null {
   return pairs.filter(Boolean).length / pairs.length;
 }
 
-/** Minimum number of changed ranks. With fewer, a renamed document cannot be distinguished from another document. */
+/**
+ * Minimum number of changed ranks. With fewer ranks, a renamed document cannot be distinguished from a different
+ * document.
+ */
 const MIN_PLACES = 20;
 
 /**

@@ -1,4 +1,4 @@
-/** Observations of live traffic around an alert. Null means not measured. */
+/** Observations of live traffic around an alert. Null means that nothing was measured. */
 
 /** A value with its 95 % CI. */
 export interface EstimatedValue {

@@ -15,7 +15,7 @@ export interface OwnDelays {
  */
 const WITHHELD_FROM: OwnDelays = { lateShare: 0.1, queuedShare: 0.5 };
 /**
- * Minimum share of the run with a blocked event loop at which an alert fires. This share is higher than
+ * An alert fires if the event loop was blocked during at least this share of the run. This share is higher than
  * `WITHHELD_FROM`, because a backup or a build may slow down a single run. Runnable processes do not count towards the
  * alert, because a container sees the processes of its entire host.
  */

@@ -100,11 +100,14 @@ const DISORDERED = 0.15;
  * because the share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
-/** Minimum share of the result lists that lost their top document. */
+/**
+ * The order also counts as changed if at least this share of the result lists lost their top document, and if this
+ * share is large enough compared with other losses (`TIMES_OTHERS`).
+ */
 const FIRST_GONE = 0.2;
 /**
- * The order also counts as changed if the share of lists that lost their top document is at least this many times the
- * mean share of documents that a list lost.
+ * The share of lists that lost their top document must be at least this many times the mean share of documents that a
+ * list lost.
  */
 const TIMES_OTHERS = 3;
 /** Minimum share of earlier documents that are still returned; the order of fewer documents is not meaningful. */
@@ -169,8 +172,8 @@ function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Si
 }
 
 /**
- * Minimum number of lists that match another query's earlier list. A number of matches below this minimum, or below
- * twice the usual number, may be due to chance.
+ * Minimum number of lists that match another query's earlier list. Fewer matches, or fewer than twice the usual number,
+ * may be due to chance.
  */
 const MIN_FOREIGN = 5;
 const FOREIGN_SHARE = 0.04;

@@ -150,8 +150,8 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
 }
 
 /**
- * Minimum number of returned documents. If fewer documents are returned, it may be due to chance that none of them is
- * judged.
+ * Minimum number of returned documents for the sign `judged`. Among fewer documents, it may be due to chance that none
+ * is judged.
  */
 const MIN_RETURNED = 20;
 
@@ -161,7 +161,7 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
   return [sign('judged', 'none', `None of the ${documents} returned documents has a judgment.`)];
 }
 
-/** Minimum difference from the first run; a smaller one is not a drop. */
+/** Minimum drop from the first run; a smaller difference does not count as a drop. */
 const WAS_HIGHER = 0.03;
 /**
  * Minimum difference between a rating of live results and the golden score; larger for user feedback, because a share
@@ -274,8 +274,8 @@ const MOST = 0.75;
 
 /**
  * Results alternate if, among the queries whose results changed in only one of two bad runs, at least this share
- * changed in the first and at least this share in the second. If all these results changed in the first run and were
- * restored in the second run, the fault was repaired.
+ * changed in each of the two runs. If all these results changed in the first run and were restored in the second run,
+ * the fault was repaired.
  */
 const EACH_WAY = 0.2;
 
@@ -288,7 +288,10 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
   return isBothWays && inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
 }
 
-/** If the results come from an old index, most queries match the old run, and far fewer match the last good run. */
+/**
+ * If the results come from an old index, most result lists match those of the old run, and far fewer match those of the
+ * last good run.
+ */
 const ALIKE = 0.8;
 const FAR_MORE = 0.3;
 /**

@@ -53,7 +53,9 @@ export async function readIncidentPage(context: Context, id: string) {
 
 const MAX_DEPLOYMENTS = 3;
 
-/** Maximum number of deployments that are read, before those after the start of the incident are removed. */
+/**
+ * Maximum number of deployments that are read, including those after the start of the incident, which are then removed.
+ */
 const MAX_READ = 100;
 
 /**
