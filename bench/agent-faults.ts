@@ -42,9 +42,9 @@ export interface CalledFault {
   readonly median_hours: number | null;
   /** Number of streams with an alert whose first message named only the right cause. */
   readonly right: number;
-  /** Number of streams with an alert for which only the right cause was named two hours later. */
+  /** Number of streams with an alert that named only the right cause two hours later. */
   readonly right_later: number;
-  /** Number of streams with an alert for which a fault of the agent was named, in the first message or later. */
+  /** Number of streams with an alert that named a fault of the agent, in the first message or later. */
   readonly called_the_agents: number;
 }
 
@@ -65,7 +65,7 @@ export interface AgentFaultsResult {
     readonly false_pages: number;
     readonly budget: number;
   };
-  /** Calls per episode of one agent without a fault, with the usual and with the better retriever. */
+  /** Mean calls per episode of a healthy agent, with the usual retriever and with the better one. */
   readonly calls: { readonly healthy: number; readonly better: number };
   readonly faults: readonly CalledFault[];
   readonly coverage: readonly Coverage[];

@@ -39,14 +39,14 @@ const DRAWS = 1000;
 /** Minimum share of samples whose interval must contain the true value, in every scenario. */
 export const MIN_COVERAGE = 0.93;
 /**
- * Factor for the number of samples in a repetition. With so many scenarios, one falls below the minimum by chance, so
- * its kind of interval is tested again with more samples.
+ * Factor by which a repetition increases the number of samples. With so many scenarios, one falls below the minimum by
+ * chance, so its kind of interval is tested again with more samples.
  */
 export const TIMES_REPEATED = 10;
-/** A ratio to an imprecise reference value would look like a failure. */
+/** Tolerance: without it, a ratio to an imprecise reference value could look like a failure. */
 const ROUNDING = 1e-9;
 
-/** @param before earlier result whose first samples are kept */
+/** @param before earlier result whose samples from the first simulations are kept */
 export function measureCoverage(
   quick: boolean,
   scale: number,
@@ -61,7 +61,7 @@ export function measureCoverage(
     say(`${cell.bound}, ${cell.world}: ${(100 * covered.coverage.share).toFixed(1)} % of ${covered.draws}`);
     return covered;
   };
-  // Keeps all cells of a group or none, because they share one sequence of random numbers.
+  // Reuses either all earlier cells of a group or none, because the cells share one sequence of random numbers.
   const firstDraws = (group: readonly Cell[], numbers: RandomNumbers): readonly CoveredCell[] => {
     const known = group.flatMap(
       ({ bound, world }) => before?.cells.find((cell) => cell.bound === bound && cell.world === world) ?? [],

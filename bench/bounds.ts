@@ -24,7 +24,7 @@ export interface RateWithBounds {
 }
 
 const CONFIDENCE = 0.95;
-/** Upper 95 % limit for the mean of a count that never occurred: -ln 0.05 over the number of trials. */
+/** Upper 95 % limit for the mean of a count that never occurred: -ln 0.05 divided by the number of trials. */
 const NEVER = -Math.log(1 - CONFIDENCE);
 
 /** Wilson's interval. */

@@ -1,5 +1,5 @@
 /**
- * Computes the vectors that the demo ships: those of a neural sentence encoder, for every text that the demo embeds.
+ * Computes the vectors that ship with the demo, one for each text that the demo embeds, with a neural sentence encoder.
  *
  *     npx tsx bench/demo-vectors.ts
  *

@@ -4,9 +4,9 @@
  *
  *     npx tsx bench/density-dense.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *
- * The excluded articles differ from those with which the score was chosen. `--scale 4` simulates four times as many
- * samples and streams. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 of articles in
- * three languages; `--encoder minilm-papers` uses those of research papers in English.
+ * The excluded articles differ from those that were used to choose the score. `--scale 4` simulates four times as many
+ * samples and streams. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 of articles in three languages;
+ * `--encoder minilm-papers` uses those of research papers in English.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -54,7 +54,7 @@ interface Plan {
   readonly articles: number;
   readonly leftOut: number;
   readonly scoredWorlds: number;
-  /** Number of chunks searched in the synthetic stores. */
+  /** Numbers of chunks in the synthetic stores. */
   readonly stores: readonly number[];
   readonly questionsPerTopic: number;
   readonly volume: number;

@@ -1,6 +1,6 @@
 /**
- * Compares how fast one worker and several workers measure the coverage of live queries, with a store that responds
- * after a latency and is not the bottleneck.
+ * Compares how fast one worker and several workers measure the coverage of live queries. The store responds after a
+ * fixed latency and is not the bottleneck.
  *
  *     npx tsx bench/density-workers.ts [--queries N] [--latency MS]
  *

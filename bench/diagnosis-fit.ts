@@ -6,10 +6,10 @@
  *     npx tsx bench/diagnosis-fit.ts --from FILE... [--check FILE...] [--out FILE] [--report FILE] [--spread NATS]
  *         [--spread-of-factors F] [--open SHARE] [--day YYYY-MM-DD]
  *
- * Files hold recorded evaluations, or records of worlds of `npx tsx bench/faults.ts --split training`. The fit uses the
- * files of `--from`; those of `--check` are only ranked. `--out` is src/incidents/diagnosis/rules/fitted-weights.ts,
- * `--report` is bench/results/diagnosis-fit.json. Runs with the same input files on the same day write identical bytes.
- * docs/explanation/diagnosis-accuracy.md describes the method.
+ * Files contain recorded evaluations, or world records from `npx tsx bench/faults.ts --split training`. The fit uses
+ * the files of `--from`; those of `--check` are only ranked. `--out` is
+ * src/incidents/diagnosis/rules/fitted-weights.ts, `--report` is bench/results/diagnosis-fit.json. Runs with the same
+ * input files on the same day write identical bytes. docs/explanation/diagnosis-accuracy.md describes the method.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Measures how often a diagnosis is right, and whether its stated confidence is calibrated: faults of many kinds and
- * quiet streams, in random pipelines, with worlds that were used to set neither weights nor calibration.
+ * Measures how often a diagnosis is right, and whether its stated confidence is calibrated. The worlds are random
+ * pipelines with faults of many kinds, or without a fault, and were not used to set the weights or the calibration.
  *
  *     npx tsx bench/diagnosis.ts [--quick] [--scale N] [--out FILE] [--training | --calibrating | --judging] [--record FILE]
  *
@@ -36,13 +36,13 @@ export interface Kind {
   readonly isQuiet: boolean;
   readonly draws: number;
   /**
-   * The true cause was named, alone or with a cause that could not be distinguished from it; or correctly no cause was
-   * named.
+   * Number of diagnoses that named the true cause, alone or with a cause that could not be distinguished from it, and
+   * of diagnoses that correctly named no cause.
    */
   readonly right: number;
   /** Number of right diagnoses that also named another cause. */
   readonly inPair: number;
-  /** No cause was named, although there was one. */
+  /** Number of diagnoses that named no cause although there was one. */
   readonly unknown: number;
   readonly wrong: number;
   /** Wrongly named causes. */

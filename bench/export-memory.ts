@@ -1,10 +1,10 @@
 /**
- * Peak resident set of `recalld export` with many live queries on one day, with ten results each.
+ * Measures the peak resident set of `recalld export` for many live queries from one day, with ten results each.
  *
  *     npx tsx bench/export-memory.ts [--rows 5000000] [--format parquet|csv|jsonl]
  *
- * Needs the build in dist/. PostgreSQL is a separate process and does not count. Exits with 1 above the documented
- * limit.
+ * Needs the build in dist/. PostgreSQL is a separate process and does not count. Exits with 1 if the peak exceeds the
+ * documented limit.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -25,7 +25,7 @@ import { provenance, writeResult } from './result-file.ts';
 // Sixteen concurrent calls share one signal.
 setMaxListeners(0);
 
-/** A world that was disturbed by other processes on the machine. */
+/** Maximum number of attempts for a world that other processes on the machine disturb. */
 const ATTEMPTS = 3;
 
 function valueOf(flag: string): string | null {
@@ -42,8 +42,9 @@ function readRecords(file: string): WorldRecord[] {
 }
 
 /**
- * Assigns shapes to parts as a whole, because each shape needs its history; shapes with small golden sets come first.
- * Within a shape, seeds determine the order, so that the completed part of a stopped run is a sample of all worlds.
+ * Assigns all worlds of a shape to the same part, because they share the history of the shape. Shapes with small golden
+ * sets come first. Within a shape, seeds determine the order, so that the completed part of a stopped run is a sample
+ * of all worlds.
  */
 function partOf(worlds: readonly WorldPlan[], part: string | null): WorldPlan[] {
   const [index = 1, count = 1] = (part ?? '1/1').split('/').map(Number);
@@ -67,8 +68,8 @@ async function draw(name: string): Promise<void> {
 }
 
 /**
- * No fault makes a daemon job fail, but a busy machine does; such a world runs again. A world that is disturbed three
- * times is recorded with the failed jobs, and excluded from the summary.
+ * Daemon jobs fail only on a busy machine, never because of a fault, so a world with a failed job runs again. A world
+ * that is disturbed three times is recorded with the failed jobs, and excluded from the summary.
  */
 async function undisturbed(work: () => Promise<WorldRecord>): Promise<WorldRecord> {
   for (let attempt = 1; ; attempt++) {

@@ -36,8 +36,8 @@ const SEED = 20_261_120;
 interface Plan {
   readonly days: number;
   /**
-   * Number of queries in the golden set, number of runs for pinning a baseline and, unless all streams are simulated,
-   * the share of the streams that are.
+   * Number of queries in the golden set, number of runs for pinning a baseline, and the share of the streams that are
+   * simulated, unless all are.
    */
   readonly cells: readonly { readonly queries: number; readonly reruns: number; readonly share?: number }[];
   readonly streams: number;

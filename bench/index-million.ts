@@ -94,12 +94,12 @@ pipelines:
     return ended[0] ?? null;
   };
   const started = performance.now();
-  // Continues a round that the store deferred earlier.
+  // Continues a round that was deferred because the store was slow.
   while ((await round(async () => (await probeDocuments()) > documents / 3)) !== null);
   const before = await probeDocuments();
   // Simulates the five minutes after which recalld gives up an unresponsive worker.
   await watcher.query(`update index_rounds set leased_until = '-infinity'`);
-  // A store that slows down defers a round; the next call continues it.
+  // If the store slows down, recalld defers the round; the next call continues it.
   let calls = 1;
   while ((await round(async () => false)) !== 0 && calls < 50) calls += 1;
   const { rows } = await watcher.query<{ measure: string; value: number; n: number }>(

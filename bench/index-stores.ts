@@ -63,13 +63,13 @@ const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
 const ANEW = 10;
-/** Number of rounds until a different set of documents in the store is wrong. */
+/** Number of rounds after which a different set of documents in the store is made wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
 const CHANGES_PER_DAY = 200;
 const HOUR_MS = 3_600_000;
 const QUANTILE = 0.95;
-/** Time limit for a round. */
+/** Maximum number of calls that continue a round. */
 const MAX_CALLS = 50;
 
 const measures = {
@@ -250,7 +250,10 @@ export async function measureStore(
   }
 }
 
-/** The same random number for the same key, regardless of earlier random numbers. */
+/**
+ * Repeats a share with `ANEW` times as many rounds. The seed depends only on the share, so earlier simulations do not
+ * change the result.
+ */
 export function drawAnew(pool: Pool, opened: FillableStore, share: number, size: Size) {
   const draws = ANEW * size.draws;
   return drawFrom(pool, opened, share, { ...size, draws }, randomNumbers(SEED + Math.round(1000 * share)));

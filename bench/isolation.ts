@@ -1,7 +1,7 @@
 /**
  * Measures the cost of isolation rules per live query, and whether they ever report a correct result list or miss
  * another tenant's document: `npx tsx bench/isolation.ts [--quick]`. The names of tenants are adversarial: they are
- * prefixes of each other, and contain separators, stars, other cases and other Unicode forms.
+ * prefixes of each other, contain separators and asterisks, and some differ only in letter case or Unicode form.
  */
 import { evaluateRule, type IsolatedAnswer, parseRules } from '../src/live/rules/isolation.ts';
 import { commandOf, provenance, readArguments, writeResult } from './result-file.ts';

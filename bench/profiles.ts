@@ -1,7 +1,9 @@
 /**
  * Records CPU profiles with the V8 sampler and sums self time by function.
  *
- *     npx tsx bench/profiles.ts     after `npm run build`; writes bench/results/profiles.json; `npm run gen` then the page
+ *     npx tsx bench/profiles.ts
+ *
+ * Needs `npm run build`. Writes bench/results/profiles.json; `npm run gen` then writes the page.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
@@ -27,7 +29,7 @@ async function ofEvaluation(): Promise<Profile> {
   });
 }
 
-/** The main thread and the compute thread, from the start of the daemon to its end. */
+/** Profiles the main thread and the compute thread, from the start of the daemon to its end. */
 async function ofGoldenRuns(): Promise<Profile[]> {
   const retriever = await startScript('bare-moving-retriever.ts');
   try {

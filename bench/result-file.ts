@@ -17,7 +17,7 @@ export interface BenchArguments {
   /** Runs in seconds instead of minutes, to test the script; writes nothing unless `--out` is set. */
   readonly quick: boolean;
   readonly out: string | null;
-  /** Factor of the number of streams. */
+  /** Factor for the number of streams. */
   readonly scale: number;
   /** Seed other than that of the published result; null means the default seed. */
   readonly seed: number | null;

@@ -30,9 +30,9 @@ interface ShadowWorld {
 
 export interface EqualCell extends ShadowWorld {
   readonly shadows: number;
-  /** Ever reported as worse or better within the 90 days. */
+  /** Share of shadows that were ever reported as worse or better within the 90 days. */
   readonly everCalled: ShareWithBounds;
-  /** Share of all daily reports. */
+  /** Share of daily reports that state that the shadow is worse or better. */
   readonly reports: number;
 }
 
@@ -62,7 +62,7 @@ const SEED = 20_261_123;
 const QUESTIONS = 300;
 const DIFFERENCE = 0.03;
 const DAYS = 90;
-/** Number of queries for which a retriever over the same index returns different results. */
+/** Share of the queries for which a retriever over the same index returns different results. */
 const CHANGED = 0.4;
 const POOL = 50_000;
 

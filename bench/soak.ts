@@ -162,7 +162,7 @@ async function connected(
   return client;
 }
 
-/** The second process in each role, which is never killed. */
+/** Resident sets of the second process in each role, which is never killed. */
 function residentSets(fleet: Fleet): MemoryRow[] {
   return (['api', 'worker', 'scheduler'] as const).map((role) => {
     const [, survivor] = fleet.of(role);

@@ -1,7 +1,8 @@
 /**
- * Measures the costs of recalld. Each row also measures the programs that recalld is compared with, in the same rounds.
+ * Measures the costs of recalld. Each row also measures, in the same rounds, the programs that recalld is compared
+ * with.
  *
- *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` then the page
+ *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` writes the page
  *     npm run bench -- NAME... [--quick]     only these rows, or a hundredth of the work: prints their results
  *     npm run bench -- NAME... --keep        replaces these rows in the existing results, with a note
  *     npm run bench:check                    fails if the written results miss a goal

@@ -145,7 +145,7 @@ function playDay(
   );
 }
 
-/** @returns the state of each day, read after the last day; a reported state remains */
+/** @returns the comparison after the last day; a day on which a difference was reported remains in it */
 function play(world: VariantWorld, arms: readonly Arm[], days: number, random: RandomNumbers) {
   const played = Array.from({ length: days }, (_, day) => ({
     ...playDay(world, arms, random),

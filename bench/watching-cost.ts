@@ -21,7 +21,7 @@ const PER_SECOND = 10;
 const QUESTIONS = 300;
 const RUNS_A_DAY = 24;
 const DAY_SECONDS = 86_400;
-/** /proc counts in hundredths of a second. */
+/** /proc counts CPU time in hundredths of a second. */
 const TICKS = 100;
 
 const args = process.argv.slice(2);
@@ -112,7 +112,7 @@ async function sendTraffic({ url }: Daemon): Promise<void> {
     if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   }
-  // Sampled queries are stored without delay, but the writes of the last second count too.
+  // Sampled queries are stored without delay, but the writes in the last second of traffic must be counted too.
   await sleep(Math.max(0, startedAt + seconds * 1000 - performance.now()));
 }
 

@@ -5,7 +5,7 @@ import { ANSWER, DEPTH, FORMS, type Library, type RetrieverName, SOURCES } from 
 export interface AgentFault {
   readonly name: string;
   readonly does: string;
-  /** Share of turns in which every rewritten query is an answer instead of a query. */
+  /** Share of turns in which the rewriter returns answers instead of queries. */
   readonly answers?: number;
   readonly isEveryCallTwice?: true;
   readonly isStoppedAfterFirst?: true;
@@ -31,11 +31,11 @@ export interface Habits {
   readonly routed: number;
   /** Probability that the reader recognizes an answer in the retrieved documents. */
   readonly seen: number;
-  /** Probability that the reader accepts a list without an answer. */
+  /** Probability that the reader accepts a result list that contains no answer. */
   readonly contentAnyway: number;
-  /** Probability that a call is made again although it succeeded. */
+  /** Probability that the agent repeats a call that succeeded. */
   readonly madeAgain: number;
-  /** Share of turns whose first call is the question itself instead of its keywords. */
+  /** Share of turns whose first call sends the whole question instead of its keywords. */
   readonly asAsked: number;
 }
 

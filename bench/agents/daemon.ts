@@ -25,7 +25,10 @@ const GOLDEN = 100;
 const HEALTHY_HOURS = 16;
 const FAULT_HOURS = 4;
 const IDLE_MS = 10 * MINUTE_MS;
-/** recalld closes an episode some time after its last call. */
+/**
+ * Delay after which the measures of an hour are computed, because recalld closes an episode some time after its last
+ * call.
+ */
 const MEASURED_MS = 15 * MINUTE_MS;
 const START = new Date('2026-03-02T00:00:00Z');
 
@@ -35,7 +38,8 @@ export interface DaemonStream {
   /** Cause of the incident; null if no alert fired. */
   readonly cause: string | null;
   /**
-   * Number of stored measures that were compared with the values of the pure simulation, and the largest difference.
+   * Number of stored measures that were compared with those of the simulation without a daemon, and the largest
+   * difference.
    */
   readonly compared: number;
   readonly difference: number;
@@ -94,8 +98,8 @@ export async function runDaemonStream(
           arrived.flatMap((episode, place) => queriesOf(library, episode, `${hour}-${place}`)),
         );
         await daemon.tickGoldenSets(new Date(from + HOUR_MS));
-        // Starts the golden run together with this job. If the clock jumped further first, the run would exceed its
-        // deadline.
+        // Starts the golden run together with this job. If the clock advanced before the run started, the run would
+        // exceed its deadline.
         await daemon.run('maintain-partitions');
         const until = from + HOUR_MS + MEASURED_MS;
         clock.set(new Date(until));

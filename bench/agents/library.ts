@@ -1,6 +1,6 @@
 /**
- * Queries of the simulated agent over the real texts of the demo: questions, their rewritten forms, and the documents
- * that each retriever returns for each form, ranked once.
+ * Questions about the demo texts, their rewritten forms, and the documents that each retriever returns for each form.
+ * Each ranking is computed only once.
  */
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { chooseDroppedIds } from '../../src/demo/rag/fault.ts';
@@ -14,11 +14,11 @@ import { dot } from '../diagnosis/corpus.ts';
 
 /** Sources that the agent chooses between, each with a third of the articles. */
 export const SOURCES = 3;
-/** Length of the document list of a call. */
+/** Number of documents that a call returns. */
 export const DEPTH = 5;
 /**
- * Forms of a question: the original, its keywords, its rarest keywords, its keywords with the article of the best
- * document, and an answer.
+ * Number of query forms of a question: the original, its keywords, its rarest keywords, and its keywords with the
+ * article of the best document. Form number `ANSWER` is an answer instead of a query.
  */
 export const FORMS = 4;
 export const ANSWER = 4;
@@ -119,7 +119,7 @@ export async function openLibrary(): Promise<Library> {
       if (known !== undefined) return known;
       const kind = retriever === 'better' ? 'better' : 'plain';
       const base = asked[at]?.texts[retriever === 'same_list' ? 0 : form] ?? '';
-      // The fourth form names the article of the best document of the first call.
+      // The fourth form names the article of the best document in the first call's results.
       const best = form === FORMS - 1 ? library.found(retriever, at, 0, SOURCES)[0] : undefined;
       const text = best === undefined ? base : `${base} ${documents[best]?.title}`;
       const vector = vectorOf(kind, text);

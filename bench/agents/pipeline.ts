@@ -35,7 +35,7 @@ export interface GoldenRunSeen {
   readonly firing: readonly EffectKind[];
 }
 
-/** Runs the golden set against the retriever, with every retriever fault and no agent fault. */
+/** Runs the golden set against the retriever. Faults of the retriever affect the run; faults of the agent do not. */
 export function goldenRun(
   library: Library,
   fault: AgentFault,

@@ -29,7 +29,8 @@ const SWING = 0.4;
 /** Probability that a session continues with another turn about the same article. */
 const GOES_ON = 0.3;
 /**
- * How much the popularity of an article drifts (standard deviation of its logarithm), and how long a deviation lasts.
+ * Standard deviation of the logarithm of an article's popularity, and the time in which a deviation decays by a factor
+ * e.
  */
 const WANDER = 0.5;
 const MEMORY_HOURS = 72;
@@ -152,7 +153,7 @@ const observedAs = {
   rewrite_answer_ratio: 'answerLike',
 } as const satisfies Record<keyof typeof effects, keyof ObservedLive>;
 
-/** The default budget of false alerts of a pipeline; `series` includes the pipeline's other measures. */
+/** The default false-alert budget of a pipeline; `series` includes the pipeline's other measures. */
 const budget = { count: 1, periodMs: 90 * DAY_MS, series: 10 };
 const HISTORY_MS = 14 * DAY_MS;
 
@@ -334,5 +335,5 @@ function runFault(library: Library, fault: AgentFault, start: FaultStart, random
   return called;
 }
 
-/** Time after the first message at which the causes are read again. */
+/** Number of hours after the first message at which the causes are read again. */
 const LATER_HOURS = 2;

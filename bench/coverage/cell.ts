@@ -13,11 +13,14 @@ export interface Cell {
   readonly world: string;
   /** True value; null if it differs between samples. */
   readonly truth: number | null;
-  /** Interval of one sample, with its true value if the cell has none; null if the data is insufficient. */
+  /**
+   * Interval of one sample, with the sample's true value if the cell's `truth` is null; null if the data is
+   * insufficient.
+   */
   readonly draw: (random: RandomNumbers) => (Bounds & { readonly truth?: number }) | null;
 }
 
-/** Either a value with its interval, or the reason for no value. */
+/** Returns the interval of an outcome; null if the outcome only states why there is no value. */
 export function boundsOf(outcome: object & { readonly kind: string }): Bounds | null {
   return 'low' in outcome && 'high' in outcome ? { low: Number(outcome.low), high: Number(outcome.high) } : null;
 }

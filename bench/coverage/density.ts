@@ -1,4 +1,4 @@
-/** Intervals of query density: live sessions are ranked among the sessions of a baseline, which is itself a sample. */
+/** Intervals of query density. Live sessions are ranked among the sessions of a baseline, which is itself a sample. */
 import { coverageTotals, pooledCoverage } from '../../src/density/rules/pooled-density.ts';
 import { densityOf, queryDensity, repeatDensity, SURPRISE_VARIANCE } from '../../src/density/rules/query-density.ts';
 import {
@@ -14,8 +14,8 @@ import type { Cell } from './cell.ts';
 const REGION = -1;
 
 /**
- * Each session has one query. Scores are percentiles of all well-covered traffic; some queries are covered worse than
- * nearly all others.
+ * Each session has one query. Scores are percentiles among well-covered queries; a share `uncovered` of all queries is
+ * covered worse than nearly all others.
  */
 function score(uncovered: number, { uniform }: RandomNumbers): number {
   return uniform() < uncovered ? 0.02 * uniform() : uniform();

@@ -1,5 +1,5 @@
 /**
- * Intervals of live measures: queries of a session fail and get clicks together, and only some sessions are sampled.
+ * Intervals of live measures. Failures and clicks are correlated within a session, and only some sessions are sampled.
  */
 import {
   type ClickedQuery,
@@ -113,8 +113,8 @@ function shareCells(random: RandomNumbers, many: number): Cell[] {
 }
 
 /**
- * Clicks relative to expected clicks. The expectation comes from a separate baseline for each sample, with the same
- * kind of traffic, so the true value is 1.
+ * Clicks relative to expected clicks. Each sample takes the expected clicks from a separate baseline with the same kind
+ * of traffic, so the true value is 1.
  */
 function coecCells(): Cell[] {
   return worlds.slice(0, 3).map(({ world, ...traffic }) => ({

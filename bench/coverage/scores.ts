@@ -13,7 +13,7 @@ interface Scores {
   one(random: RandomNumbers): number;
 }
 
-/** Scores of which a share is 0 and a share is 1; the others are uniform in between. */
+/** Scores: a share `none` is 0, a share `all` is 1, and the others are uniform between 0 and 1. */
 function mixture(name: string, none: number, all: number): Scores {
   return {
     name,

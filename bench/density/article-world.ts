@@ -77,7 +77,7 @@ export interface EncodedArticles {
   /** Queries as they were written, followed (for the small encoder) by three versions of each with one word removed. */
   readonly questions: Matrix;
   readonly articleOfQuestion: Int32Array;
-  /** Number of queries as they were written. */
+  /** Number of queries without a removed word; they come first. */
   readonly written: number;
 }
 
@@ -154,8 +154,8 @@ function withoutOneWord(text: string, random: RandomNumbers): string {
 }
 
 /**
- * Uses the vectors of a neural encoder. The store lacks six articles, and before a change no query is about six of the
- * articles in the store.
+ * Uses the vectors of a neural encoder. The store lacks six articles. It contains six other articles that no query is
+ * about before a change.
  *
  * @param repeats true if users repeat the written queries unchanged; otherwise, two users rarely use the same words
  */

@@ -92,7 +92,7 @@ async function look(world: World, change: LookChange, size: LookSize, random: Ra
   return { density: density.density, isCalled: coverage.verdict === 'worse_covered' };
 }
 
-/** Returns a topic that no query was about before. */
+/** Returns a topic that no baseline query is about. */
 function topicOf({ uncovered, unasked }: World, kind: 'uncovered' | 'new and held', random: RandomNumbers): number {
   const topics = kind === 'uncovered' ? uncovered.map(({ topic }) => topic) : unasked;
   return topics[random.below(topics.length)] ?? -1;

@@ -32,7 +32,7 @@ export interface QuietResult {
 }
 
 export interface ChangeResult {
-  /** Hours and queries from the change to the alert; null if no alert fired in time. */
+  /** Number of hours and queries from the change to the alert; null if no alert fired in the simulated days. */
   readonly delays: Readonly<Record<AlertLevel, { readonly hours: number; readonly queries: number } | null>>;
   /** Density of all traffic, from the change to the first alert of either level, or to the end. */
   readonly density: number;

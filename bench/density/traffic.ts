@@ -50,7 +50,7 @@ const NIGHT_VOLUME = 0.25;
 const HOUR_SWING = 0.6;
 const WEEKEND_SWING = 0.4;
 const WANDER_DAYS = 14;
-/** How often a topic is in the news, and by which factor its queries then increase. */
+/** Probability per day that a topic enters the news, and the factor by which its queries then increase. */
 const NEWS_PER_DAY = 0.1;
 const NEWS_FACTOR = 4;
 /**
@@ -63,7 +63,7 @@ const BOT_SHARE = 0.1;
 /**
  * @param scores by which the queries of a topic are ranked from hard to easy
  * @param volume mean number of queries per hour over a week
- * @param people random numbers of the users; `path`: random numbers of the popularity drift, which all streams of a
+ * @param people random numbers for the users; `path`: random numbers for the popularity drift, which all streams of a
  * pipeline share
  */
 export function traffic(

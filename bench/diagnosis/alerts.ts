@@ -1,4 +1,4 @@
-/** Alerts that fire in a world: those of the daemon's rules, and those of checks that only some configs contain. */
+/** Alerts that fire in a world: alerts of the daemon's rules, and alerts of checks that only some configs contain. */
 
 import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
@@ -11,7 +11,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import type { Shape } from './shape.ts';
 import { changesOf } from './traffic.ts';
 
-/** States of some usual checks; only some configs contain each. */
+/** Returns the kinds of the firing alerts. Each common check is configured in only a share of the worlds. */
 export function alertsOf(
   { run, live, density }: Observations,
   { reference, now }: Record<'reference' | 'now', ComparedSide>,

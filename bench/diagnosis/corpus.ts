@@ -1,6 +1,6 @@
 /**
- * Documents and queries of a pipeline, in memory: the demo's passages and questions, on which the weights were set, and
- * random corpora, on which diagnoses are tested.
+ * Documents and queries of a pipeline, in memory. The weights were set on the demo's passages and questions; diagnoses
+ * are tested on random corpora.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -143,8 +143,8 @@ const words = {
 } as const;
 
 /**
- * Returns a query text, always the same for the same number. Texts differ in language and length, and some contain
- * digits or a question mark.
+ * Returns a query text, which is always the same for the same number. Texts differ in language and length, and some
+ * contain digits or a question mark.
  */
 function textOf(index: number): string {
   const drawn = (salt: number, below: number): number => hashOf(String(index), salt) % below;
@@ -195,7 +195,7 @@ export function search(
 
 /**
  * Simulates which chunks an index of the given quality (0 to 1) examines for a query: always the same chunks for the
- * same query. An index of kind `lists` has a random chunk of `built` as the center of each list.
+ * same query. An index of kind `lists` uses random chunks of `built` as the centers of its lists.
  */
 export function indexOf(
   kind: 'lists' | 'graph',

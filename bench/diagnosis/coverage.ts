@@ -1,5 +1,6 @@
 /**
- * The density of live queries, and how poorly covered queries relate to earlier queries, computed by the daemon's code.
+ * The density of live queries, and the similarity between poorly covered queries and earlier queries, computed by the
+ * daemon's code.
  */
 import { readCause, topicCause } from '../../src/density/rules/cause.ts';
 import {
@@ -32,7 +33,10 @@ interface Traffic {
 /** Number of baseline queries from which the usual familiarity is computed. */
 const FAMILIAR = 80;
 const NEIGHBOURS = 10;
-/** Evaluates one window; the daemon accumulates evidence over several windows before it alerts. */
+/**
+ * Density below which a drop is reported. Only one window is evaluated; the daemon accumulates evidence over several
+ * windows before it alerts.
+ */
 const FELL_BELOW = 0.9;
 const TAIL = 0.05;
 

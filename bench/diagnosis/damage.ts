@@ -18,7 +18,7 @@ export function reordered(random: RandomNumbers): Broken {
   };
 }
 
-/** Cuts chunks into two with new ids. */
+/** Splits chunks into halves that have new ids. */
 export function cutInTwo(chunks: readonly Chunk[], cut: ReadonlySet<string>, random: RandomNumbers): Chunk[] {
   return chunks.flatMap((chunk) =>
     cut.has(chunk.id)
@@ -46,7 +46,7 @@ export function otherModel(dimensions: number, random: RandomNumbers): (vector: 
   return (vector) => vector.map((_, i) => (signs[i] ?? 1) * (vector[axes[i]?.axis ?? 0] ?? 0));
 }
 
-/** Shifts each query by a multiple of its length, in the same direction each time. */
+/** Shifts each query vector by noise of length `blur`, which is always the same for the same query. */
 export function blurred(blur: number, seed: number): (vector: Float32Array) => Float32Array {
   return (vector) =>
     vector.map((value, i) => value + (blur * noise(seed, i, vector[0] ?? 0)) / Math.sqrt(vector.length));

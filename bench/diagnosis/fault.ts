@@ -22,8 +22,8 @@ export interface Broken {
   /** Chunks in the store, which the search also uses. */
   readonly chunks?: readonly Chunk[];
   /**
-   * Chunks of the store and the search just before the fault, if they already differed from the chunks of much older
-   * runs.
+   * Chunks of the store and the search in the last run before the fault, if they already differed from the chunks of
+   * older runs.
    */
   readonly chunksUntilNow?: readonly Chunk[];
   /** Chunks that the search uses, if the store still contains all chunks. */
@@ -31,7 +31,7 @@ export interface Broken {
   readonly embed?: (vector: Float32Array) => Float32Array;
   /** Share of its chunks that a search of the index examines. */
   readonly quality?: number;
-  /** Query whose result list a cache returns; the query itself if its own list is cached. */
+  /** Query whose result list a cache returns; the query itself if the cache contains the right list. */
   readonly answersOf?: (call: Call) => Question;
   /** Share of each chunk's text that is stored. */
   readonly textShare?: number;

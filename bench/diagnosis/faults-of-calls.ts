@@ -1,4 +1,4 @@
-/** Faults of the calls to the retriever: they fail or are slow. */
+/** Faults that make calls to the retriever fail or slow down. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import { among, type Broken, between, type Fault, isIn, TIMEOUT_MS } from './fault.ts';
 

@@ -62,7 +62,7 @@ export const ofIndex: readonly Fault[] = [
           ...query,
           judgments: query.judgments.map(({ documentId, grade }) => ({ documentId: relabel(documentId), grade })),
         }));
-      // recalld queries the store by the name of the index, or by the same alias as the search.
+      // recalld addresses the store either by the name of the index, or by the alias that the search uses.
       return isIn(random, 0.5)
         ? { chunksUntilNow, chunks, golden }
         : { chunksUntilNow, chunks: chunksUntilNow, golden, searched: () => chunks };

@@ -194,7 +194,7 @@ function simulateRuns(
   { chunks }: Corpus,
   shape: Shape,
   broken: Broken,
-  /** Whether the fault removes results in a filter, which is reported as a separate stage. */
+  /** True if the fault removes results in a filter, which the retriever reports as a separate stage. */
   isFilter: boolean,
   golden: readonly Question[],
   random: RandomNumbers,
@@ -228,7 +228,7 @@ function simulateRuns(
   const now = broken.chunks ?? chunks;
   const before = broken.chunksUntilNow ?? chunks;
   const first = broken.alwaysGolden?.(golden) ?? golden;
-  // If the documents were updated before the alert, the judgments for their new version already applied then.
+  // If the documents were updated before the reference run, that run already used the judgments for their new version.
   const labelled = broken.golden?.(first) ?? first;
   const known = broken.chunksUntilNow === undefined ? first : labelled;
   const bad = Array.from({ length: shape.badRuns }, (_, count) => count).slice(-2);

@@ -29,7 +29,7 @@ export interface Bench {
  */
 const HISTORY_HOURS = 52;
 
-/** These databases are temporary. */
+/** These databases are temporary, so they need not survive a crash. */
 const postgresSettings = [
   'synchronous_commit=off',
   'full_page_writes=off',
@@ -114,7 +114,7 @@ export async function openBench(signal: AbortSignal, historyHours = HISTORY_HOUR
 const MEASURED_BEFORE = 12;
 /** Hours before the end at which the baseline is pinned. */
 const PINNED_BEFORE = 2;
-/** Diagnoses and messages are recorded from this many hours before the end. */
+/** Recording of diagnoses and messages starts this many hours before the end. */
 const TOLD_BEFORE = 3;
 
 async function passHistory(world: World, hours: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** The recalld.yaml of a world: it uses every feature that needs no work by people. */
+/** The recalld.yaml of a world: it uses every feature that needs no manual work. */
 import { stringify } from 'yaml';
 import { isBilingual } from './service.ts';
 import type { Shape } from './shape.ts';

@@ -54,7 +54,7 @@ function readFile(name: FileName): StoredCorpus {
   return corpus;
 }
 
-/** The same query in another language, for corpora of XQuAD, whose ids are the same in all languages. */
+/** Returns the queries of one file. In XQuAD, a query has the same id in every language. */
 export function readQueries(name: FileName): readonly CorpusQuery[] {
   return readFile(name).queries;
 }

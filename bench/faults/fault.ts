@@ -44,7 +44,7 @@ export interface ManifestLine {
 }
 
 export interface Since {
-  /** Hours since the onset. */
+  /** Minutes since the onset of the fault. */
   readonly minutes: number;
 }
 
@@ -66,7 +66,7 @@ export interface Condition {
   readonly call?: (call: Call) => Call;
   /** Queries of the users. */
   readonly traffic?: (draw: () => LiveAsk) => () => LiveAsk;
-  /** Factor of the number of live queries. */
+  /** Factor by which the number of live queries changes. */
   readonly volume?: number;
   /** Probability that a user who rates an answer rates it positively. */
   readonly opinion?: (likes: (found: boolean) => number) => (found: boolean) => number;
@@ -101,7 +101,7 @@ export interface FaultKind {
   readonly begin: (draw: Draw) => Condition;
 }
 
-/** A value for each size. */
+/** Returns the value for a size. */
 export function bySize<Value>(size: Size, small: Value, medium: Value, large: Value): Value {
   return { small, medium, large }[size];
 }
@@ -118,7 +118,8 @@ export function some<Item>(items: readonly Item[], share: number, random: Random
 }
 
 /**
- * Decides for each text, always in the same way, whether a fault affects it; the share of affected texts is `share`.
+ * Returns a function that decides whether a fault affects a text: always the same for the same text, and true for a
+ * share `share` of the texts.
  */
 export function someTexts(random: RandomNumbers, share: number): (text: string) => boolean {
   const seed = random.below(1e9);

@@ -1,6 +1,6 @@
 /**
- * Vectors of another model: a rotated copy of the space, or the vector of another encoder with the dimension of this
- * one.
+ * Vectors of another model: rotated copies of the vectors, or vectors of another encoder, truncated or padded to the
+ * same dimension.
  */
 import { randomNumbers } from '../random-numbers.ts';
 import { UnrecordedTextError, unit } from './vectors.ts';
@@ -30,7 +30,10 @@ export function foreign(vector: Float32Array, strength: number): Float32Array {
   );
 }
 
-/** The vector of another encoder, truncated or padded with zeros; if there is none, the rotated copy of our own. */
+/**
+ * The vector of another encoder, truncated or padded with zeros; a rotated copy of `own` if the other encoder has no
+ * vector of the text.
+ */
 export function fitted(other: () => Float32Array, own: Float32Array): Float32Array {
   try {
     const vector = other();

@@ -8,10 +8,10 @@ import { prefixOf } from './texts.ts';
 const DRAFT = 0.1;
 
 /**
- * The rows of an index from before the last changes of some documents. Half of these documents were not written yet,
- * and of the other half the index has the short drafts, whose ids no longer exist.
+ * The rows of an index from before the last changes of some documents. Half of these documents were not written yet.
+ * For the other half, the index contains short drafts, whose ids no longer exist.
  *
- * @param share share of the documents that changed since
+ * @param share share of the documents that have changed since then
  */
 export function oldRows(material: Material, share: number, random: RandomNumbers): Row[] {
   const changed = some(material.rows, share, random);

@@ -31,7 +31,7 @@ interface Xquad {
   }[];
 }
 
-/** Chunks end at the first end of a sentence after this number of characters. */
+/** A chunk ends with the first sentence that ends after this number of characters. */
 const CHUNK_CHARACTERS = 380;
 
 /** Start and end of each chunk of a text. */

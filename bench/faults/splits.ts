@@ -1,7 +1,7 @@
 /**
- * The worlds of the splits, which are generated once and stored. The test split differs from training in corpora, in
- * the combinations of shape and in seeds, and therefore in all random properties of a fault. In the split `quiet`, no
- * fault occurs.
+ * The worlds of the splits, which are generated once and stored. The test split has other corpora, other combinations
+ * of shape properties and other seeds than the training split, and therefore also other random properties of each
+ * fault. In the split `quiet`, no fault occurs.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -42,7 +42,7 @@ export interface Summary {
   /** Number of golden runs until the cause was right, for faults whose cause was ever right. */
   readonly runsToRight: Readonly<Record<string, number>>;
   /**
-   * Single faults that lower nDCG@10 by 0.05 or more, and have a critical incident in the first golden run with this
+   * Single faults that lower nDCG@10 by 0.05 or more and cause a critical incident in the first golden run with this
    * drop or in the next one. A slow loss reaches the drop only after some runs.
    */
   readonly pagedWithinTwo: Share;
@@ -64,7 +64,9 @@ export interface Summary {
   /** Worlds with incidents that did not end. */
   readonly unresolved: number;
   readonly calibration: readonly CalibrationBin[];
-  /** By true cause: how often each cause was named after the last golden run; `none` without an incident. */
+  /**
+   * By true cause: how often each cause was named after the last golden run; `none` counts worlds without an incident.
+   */
   readonly confusion: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly byKind: Readonly<Record<string, KindSummary>>;
 }

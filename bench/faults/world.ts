@@ -105,7 +105,7 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
       await lapse.ingestFeedback(feedback);
       passed = until;
     };
-    /** Jobs that depend on others run after them. */
+    /** Each job runs after the jobs that it depends on. */
     const measureHour = async (at: Date): Promise<void> => {
       clock.set(later(at, 5));
       await lapse.run('measure-query-coverage');

@@ -149,7 +149,7 @@ const DELAYS: readonly number[] = [2, 3, 6, 24, 48, 168];
 /** Number of rebuilt indexes that recalld knows when the drop occurs. */
 const NIGHTS_BEFORE = 20;
 
-/** A retriever that finds fewer documents from one run on, so that the true nDCG of these queries drops by `drop`. */
+/** Simulates retrievers that find fewer documents from a certain run on, so that the true mean nDCG drops by `drop`. */
 export function simulateDrop(
   noise: NoiseLevel,
   queries: number,
@@ -176,7 +176,7 @@ export function simulateDrop(
       }
     }
     nights.change((retriever) => damage(retriever, drop, churn, random));
-    // A retriever without noise repeats its results: a drop that two runs do not show is never detected.
+    // A retriever without noise repeats its results, so a drop that is not detected in two runs is never detected.
     const longest = isStill(noise) ? 2 : plan.longest;
     let delay = 1;
     while (delay <= longest && !judge()) {

@@ -57,7 +57,7 @@ export interface Watch {
    * Evaluates the next run; returns whether the check fails.
    *
    * @param day nondecreasing; 0 is the day of the baseline
-   * @param isOwn whether recalld considers the index that of the baseline; otherwise each day has its own index
+   * @param isOwn whether recalld treats the index as the one that was pinned; otherwise, each day has a different index
    */
   judge(run: ScoredRun, day: number, isOwn: boolean): boolean;
 }
@@ -75,7 +75,7 @@ const notCalled = {
 
 /**
  * Monitors one measure. A full comparison takes up to 20 ms. It is skipped if the drop is smaller than the monitored
- * size, if the drop is far from significant, or if no possible regression precedes the run.
+ * size or far from significant, or if the previous run cannot be a regression.
  *
  * @param reruns of the unchanged retriever, the pinned run last
  */

@@ -54,7 +54,7 @@ export function routesOf(pipeline: string, from: Date, until: Date): string[] {
     '/v1/deployments',
     `/v1/density?pipeline=${pipeline}&from=${from.toISOString()}&until=${until.toISOString()}`,
     `/v1/uncovered-topics?pipeline=${pipeline}`,
-    // This window is inside the shorter of the two histories; the default window would be longer.
+    // The shorter of the two histories covers this window, but not the default window.
     `/v1/complaint-topics?pipeline=${pipeline}&days=7`,
     '/v1/feedback/summary',
     `/v1/judgments?pipeline=${pipeline}`,
@@ -136,7 +136,7 @@ export async function runCommands({ folder }: Daemon, commands: readonly (readon
   const answered: Answered[] = [];
   for (const command of commands) {
     const runs = [await runCommand(folder, command), await runCommand(folder, command)];
-    // 1: a check failed.
+    // Exit code 1 means that a check failed.
     const failed = runs.find(({ code }) => code !== 0 && code !== 1);
     if (failed !== undefined)
       throw new Error(`recalld ${command.join(' ')} ended with ${failed.code}: ${failed.stderr}`);

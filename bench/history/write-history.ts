@@ -1,4 +1,4 @@
-/** Creates the rows of a fleet that ran for weeks inside the database, because sending them would take a day. */
+/** Generates, inside the database, the rows of a fleet that ran for weeks, because sending them would take a day. */
 import type { Client } from 'pg';
 import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { signNames } from '../../src/incidents/diagnosis/rules/signs.ts';
@@ -225,7 +225,7 @@ async function writeMeasurements(
   );
 }
 
-/** Deployments, incidents with their diagnoses and messages, changes of check states, and actions of people. */
+/** Deployments, incidents with their diagnoses and messages, changes of check states, and user actions. */
 async function writeRecord(
   run: Run,
   { pipelines, until }: HistoryShape,

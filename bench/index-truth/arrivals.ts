@@ -1,4 +1,4 @@
-/** Simulates document changes on their way into a store, which recalld looks up in each round. */
+/** Simulates when changed documents arrive in a store. recalld looks up the changes in each round. */
 import type { Arrival } from '../../src/index/truth/rules/probe-estimates.ts';
 import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
@@ -60,7 +60,7 @@ export function changesOfDay(
   return { changes, truth: truthOf(world, quantile, changes) };
 }
 
-/** The changes as the rounds until `now` observe them. */
+/** Returns what the rounds until `now` have observed of the changes. */
 function seen({ at, takes }: Change, weight: number, now: number): Arrival {
   const last = ROUND * Math.floor(now / ROUND);
   const first = ROUND * Math.ceil(at / ROUND);

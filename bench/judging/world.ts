@@ -107,7 +107,7 @@ function scoresOf(grades: readonly number[]): JudgedScores {
   return scores;
 }
 
-/** Simulates a judge with known noise, and the fault of every query; no fault if missing. */
+/** Bias and noise of the judge, and the fault of every query; without `fault`, the queries have none. */
 export interface WorldSettings {
   readonly bias: number;
   readonly noise: number;

@@ -87,8 +87,9 @@ const embedding = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i));
 const results = Array.from({ length: 10 }, (_, i) => ({ id: `chunk-${i}`, score: 1 - i / 10 }));
 
 /**
- * Duration of each call in microseconds. @param pauseMs after every ten calls; 1 gives some thousand queries a second,
- * as in a busy service
+ * Returns the duration of each call in microseconds.
+ *
+ * @param pauseMs pause after every ten calls; 1 yields a few thousand queries per second, as in a busy service
  */
 export async function timeCalls(client: Client, count: number, pauseMs: number): Promise<number[]> {
   const calls: number[] = [];

@@ -9,7 +9,7 @@ export interface Load {
   readonly seconds: number;
   /** Pause of a connection between a response and its next request. */
   readonly pauseMs?: number;
-  /** Counts responses with 503, after which their connection pauses; otherwise, they end the load. */
+  /** If true, a response with 503 is counted and its connection pauses; otherwise, it ends the load. */
   readonly mayShed?: boolean;
   readonly body: () => string;
 }
@@ -33,7 +33,7 @@ interface Tally {
 /** Pause after 503. Waiting as long as Retry-After demands would not overload the server. */
 const SHED_PAUSE_MS = 100;
 
-/** @throws Error for a response that is neither 202 nor one of `mayShed` */
+/** @throws Error for a response other than 202, and for 503 unless `mayShed` is true */
 export async function sendLoad(load: Load): Promise<LoadResult> {
   const tally: Tally = { latencies: createHistogram(), shed: 0 };
   const { latencies } = tally;
@@ -94,7 +94,7 @@ function post(socket: Socket, { path, body }: Load, host: string): void {
   socket.write(`${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 
-/** End of the response in the buffer; null while a part is missing. */
+/** End of the response in the buffer; null while the response is incomplete. */
 function endOfAnswer(received: string): number | null {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;

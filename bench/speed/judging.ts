@@ -35,7 +35,7 @@ export const judging: MeasureRow = async (quick) => {
             seconds,
             body: () => liveQuery(),
           });
-        // The first round starts from nothing, and the first load warms up.
+        // Not measured: the first round has no earlier round to build on, and the first load warms up the daemon.
         await lapse.run('judge-live-traffic');
         await send();
         const [rates, judgedRates, slow, judgedSlow, costs] = [[], [], [], [], []] as number[][] as [

@@ -62,7 +62,7 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date) {
   };
 }
 
-/** Checks the parts that are created later: after the database is opened, or on first use. */
+/** Checks the settings of services that are created later: after the database is opened, or on first use. */
 function checkServices(config: Config): void {
   const { storage, queue, llm } = config;
   if (storage.url !== 'embedded') readDatabaseUrl(storage.url, 'storage.url');

@@ -34,7 +34,7 @@ export const fitSettings: FitSettings = { spread: 0.1, spreadOfFactors: 0.1, ope
 /** Standard deviations of the priors and of the weight of unexplained alerts, in nats. */
 const SPREAD_OF_PRIORS = 0.5;
 const SPREAD_OF_UNEXPLAINED = 1;
-/** Minimum number of worlds of a cause with a state, for fitting a separate weight. */
+/** Number of worlds with the same cause and the same state that are needed to fit a separate weight. */
 const MIN_SEEN = 3;
 /** Maximum weight of one sign in nats, and the minimum share of its judged weight that an edge keeps. */
 const MAX_WEIGHT = 5;

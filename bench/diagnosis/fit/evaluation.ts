@@ -1,6 +1,6 @@
 /**
- * A recorded evaluation: the evidence by which causes were ranked in one world, and the right causes. Each is one line
- * of JSON.
+ * A recorded evaluation: the evidence by which causes were ranked in one world, and the right causes. Each evaluation
+ * is one line of JSON.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -60,7 +60,7 @@ export function evaluationOf(world: World, observed: Observations): Evaluation {
 /**
  * Reads recorded evaluations, including those in records of the fault benchmark.
  *
- * @throws Error with file and line number if a line is neither
+ * @throws Error with file and line number if a line is neither an evaluation nor such a record
  */
 export function readEvaluations(files: readonly string[]): Evaluation[] {
   return files.flatMap((file) =>

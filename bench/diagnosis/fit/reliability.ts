@@ -51,7 +51,7 @@ export interface Reliability {
   readonly worlds: number;
   /** Mean of -ln P(right causes), at most 7 per world. */
   readonly logLoss: number;
-  /** Whether the right cause was named, or correctly no cause. */
+  /** Number of worlds in which the right cause was named, or correctly no cause. */
   readonly right: number;
   readonly unknown: number;
   readonly wrong: number;
@@ -60,7 +60,9 @@ export interface Reliability {
   readonly stated: readonly Stated[];
 }
 
-/** Maximum loss of one world in nats, so that one cause with probability 0 does not dominate the mean. */
+/**
+ * Maximum loss of one world in nats, so that a world whose right cause has probability 0 does not dominate the mean.
+ */
 const MAX_LOSS = 7;
 
 export function reliabilityOf(all: readonly Ranked[]): Reliability {
@@ -118,14 +120,14 @@ export function besideIn({ evaluation, ranking }: Ranked): RankedCause | null {
   return besideOf({ ...ranking, effects, failedShare });
 }
 
-/** Whether a named cause is right. */
+/** True if one of the named causes is right. */
 export function isRight(one: Ranked): boolean {
   const { right, ranking } = one;
   const named = [ranking.cause, besideIn(one)?.cause];
   return named.some((cause) => cause !== undefined && right.includes(cause));
 }
 
-/** Number of digits in tables and files. */
+/** Rounds to the number of digits in tables and files. */
 function rounded(value: number): number {
   return Number(value.toFixed(4));
 }

@@ -16,7 +16,7 @@ export const kind: FaultKind = {
     };
     return {
       embed: () => embedNow,
-      // Each call embeds its text again, because the search remembers the results of a text.
+      // Each call embeds its text again, because the search caches its results by text.
       search: (search) => (asked) => search({ ...asked, vector: asked.vector ?? embedNow(asked.text) }),
     };
   },

@@ -6,7 +6,7 @@ export const kind: FaultKind = {
   causes: ['unknown', 'ranking'],
   begin({ size, random }) {
     const offset = bySize(size, 1, 1, 10);
-    // Instances with the new release.
+    // Share of the instances that run the new release.
     const share = bySize(size, 0.33, 0.66, 1);
     return {
       search: (search) => (asked) => {

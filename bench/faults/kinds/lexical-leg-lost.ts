@@ -1,8 +1,8 @@
 import { around, bySize, type FaultKind, some } from '../fault.ts';
 
-/** Candidates of the vector leg. */
+/** Number of candidates from the vector search. */
 const CANDIDATES = 40;
-/** Weight of the vector leg in the sum of both. */
+/** Weight of the vector score in the sum of the vector and lexical scores. */
 const VECTOR_WEIGHT = 0.5;
 
 export const kind: FaultKind = {

@@ -1,7 +1,7 @@
 import { bySize, type FaultKind } from '../fault.ts';
 import type { Search } from '../search.ts';
 
-/** Number of queries from which the distribution of scores is known. */
+/** Number of queries from which the distribution of scores is estimated. */
 const SAMPLE = 60;
 
 export const kind: FaultKind = {

@@ -13,7 +13,7 @@ export const kind: FaultKind = {
   fits: ({ shape }) => shape.corpus !== 'limit-small',
   begin({ size, material }) {
     const edits = bySize(size, 3, 4, 5);
-    /** Number of documents with a word from which the dictionary of the corrector contains the word. */
+    /** The corrector's dictionary contains only words that occur in at least this many chunks. */
     const common = bySize(size, 5, 5, 8);
     const counts = new Map<string, number>();
     for (const { text } of material.rows)

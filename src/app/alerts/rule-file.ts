@@ -60,7 +60,7 @@ function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }:
   return { record, expr: withGroupLabels(expr, groupLabels), ...(labels === undefined ? {} : { labels }) };
 }
 
-/** Excludes pipelines that a person silenced. Alerts on recalld itself are never silenced. */
+/** Excludes pipelines that a user silenced. Alerts on recalld itself are never silenced. */
 function unlessSilenced(expr: string): string {
   return `(\n${expr}\n)\nunless on (pipeline) ${maxBy(['pipeline'], 'recalld_silenced')} == 1`;
 }

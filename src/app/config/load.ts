@@ -8,7 +8,7 @@ const DEFAULT_FILE = 'recalld.yaml';
 
 /**
  * Reads `path`, or recalld.yaml in the working directory if it exists; otherwise uses the defaults. Builds everything
- * that the daemon builds from the config, so that each command refuses what `serve` would refuse.
+ * that the daemon builds from the config, so that each command refuses every config that `serve` would refuse.
  *
  * @throws RecalldError config_not_found, config_invalid
  */
