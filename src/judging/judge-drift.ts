@@ -12,15 +12,15 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** The current judge. `since`: start of the period in which recalld has detected no change in its grades. */
+/** The current judge. `since`: start of the period without a detected change in the judge's grades. */
 export interface CurrentJudge {
   readonly judge: Judge;
   readonly since: Date;
 }
 
 /**
- * Fills the panel, grades the pairs due today and, once all are graded, compares them with their first grades. A
- * changed judge is recorded as a deployment, and its grades are stored separately from earlier ones. Deferred pairs
+ * Fills the panel, grades the pairs due today and, once all are graded, compares today's grades with the first grades.
+ * A changed judge is recorded as a deployment, and its grades are stored separately from earlier ones. Deferred pairs
  * wait for the next round. A killed worker loses at most one call.
  *
  * @returns null if there is no model judge

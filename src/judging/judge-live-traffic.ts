@@ -14,7 +14,8 @@ import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
 
 /**
- * Runs one round for every pipeline. A repeated round selects and grades nothing twice; it only measures again.
+ * Runs one judging round for every pipeline. Repeating a round repeats only its measurements: no query is selected or
+ * graded twice.
  *
  * @throws the errors of forEachPipeline
  */
@@ -23,7 +24,7 @@ export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[]
 }
 
 /**
- * Runs one round for a pipeline.
+ * Runs one judging round for a pipeline.
  *
  * @param minRoundMs minimum time since the last round; if less has passed, only waiting queries are graded
  * @returns the number of selected queries; null if no round was due
@@ -55,8 +56,8 @@ export async function judgePipeline(
 }
 
 /**
- * Delay before a query can be selected, so that users can give feedback first and the sampling rate of its minute is
- * final.
+ * Delay before a query can be selected, so that users can give feedback first, and the sampling rate of the query's
+ * minute is final.
  */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /**
@@ -70,15 +71,15 @@ const MIN_ROUND_MS = 50 * MINUTE_MS;
 const KNOWN_PER_ROUND = 200;
 /**
  * Number of empty queries to compare with shadows for each selected query with documents. Empty queries are expensive:
- * every document that a shadow returns for them must be graded, because users got none.
+ * users got no documents, so every document that a shadow returns for such a query must be graded.
  */
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
- * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. Their number is
- * prorated to the length of the round and limited by the rest of the daily budget. Also selects failed and empty
- * queries, which need no grades because their scores are always 0. If there is a model judge, a query with results
- * cannot be selected if its text is not stored.
+ * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. The number of
+ * queries is prorated to the length of the round and limited by the rest of the daily budget. Also selects failed and
+ * empty queries, which need no grades because their scores are always 0. If there is a model judge, a query with
+ * results cannot be selected if its text is not stored.
  *
  * @param minRoundMs minimum length of a round
  * @returns the number of selected queries; null if no round is due

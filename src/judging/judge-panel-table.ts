@@ -62,8 +62,8 @@ export function createJudgePanelTable(pool: Pool) {
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
           pipeline,
         ]);
-        // Reads the panel texts as one set. Otherwise, PostgreSQL might plan one text lookup per grade if its
-        // statistics were stale, and each lookup would read all panel texts.
+        // Reads the texts of all panel pairs in a single subquery. Otherwise, PostgreSQL might plan one text lookup per
+        // grade if its statistics were stale, and each lookup would read all panel texts.
         await client.query(
           `with today as (select ($3::timestamptz at time zone 'utc')::date as day),
                 places as (select least($4::integer - count(*), $5::integer - count(*) filter (where joined_on = day)) as free
@@ -134,7 +134,10 @@ export function createJudgePanelTable(pool: Pool) {
         : rows.map(({ first, repeat, now: last }) => ({ first, repeat, now: last }));
     },
 
-    /** Marks today's grades as compared. After a change, they become the first grades of the new judge. */
+    /**
+     * Records that today's grades have been compared with the first grades. If the judge has changed, today's grades
+     * become the first grades of the new judge.
+     */
     finalizeDay: (pipeline: string, hasChanged: boolean, now: Date): Promise<void> =>
       inTransaction(pool, async (client) => {
         const { rowCount } = await client.query(

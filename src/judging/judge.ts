@@ -18,12 +18,10 @@ export interface JudgeRequest {
   readonly document: string;
 }
 
-/**
- * Cost of a call in US dollars. If a text may contain a prompt injection, the grade is flagged and a person must review
- * it.
- */
 interface CallResult {
+  /** Cost of the call in US dollars. */
   readonly cost: number;
+  /** True if a text may contain a prompt injection, so that a person must review the grade. */
   readonly isFlagged: boolean;
 }
 

@@ -66,7 +66,7 @@ export function createJudgedEpisodes(pool: Pool) {
 
     release: releaseIn(pool, 'judged_episodes'),
 
-    /** Finishes an episode. The state of the episode becomes `graded`, or `ungraded` if `scores` is null. */
+    /** Finishes an episode. Sets its state to `graded`, or to `ungraded` if `scores` is null. */
     async close(pipeline: string, id: string, scores: EpisodeScores | null, by: EpisodeGrading): Promise<void> {
       await pool.query(
         `update judged_episodes

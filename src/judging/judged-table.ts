@@ -17,10 +17,7 @@ export interface SampledQuery {
   readonly id: string;
   readonly receivedOn: string;
   readonly receivedAt: Date;
-  /**
-   * Random number that belongs to the query's session and decides whether the session is sampled. It identifies the
-   * cluster.
-   */
+  /** Random number of the query's session. It decides whether the session is sampled, and it identifies the cluster. */
   readonly cluster: number;
   readonly sessionHash: string;
   readonly outcome: QueryOutcome;
@@ -29,7 +26,9 @@ export interface SampledQuery {
   readonly hasText: boolean;
   /** True if the query has negative feedback or is unlike the content of the store. */
   readonly isSuspect: boolean;
-  /** True for the first retrieval of an episode whose original text is stored. It represents the episode. */
+  /**
+   * True for the first retrieval of an episode whose original text is stored. This retrieval represents the episode.
+   */
   readonly isFirstOfEpisode: boolean;
   /** Documents, best first, at most `depth`. */
   readonly documentIds: readonly string[];

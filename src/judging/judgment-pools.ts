@@ -100,7 +100,7 @@ export function createJudgmentPools(pool: Pool) {
 
     release: releaseIn(pool, 'judgment_pools'),
 
-    /** Finishes a query. The state of its pool becomes `graded`, or `ungraded` if `found` is null. */
+    /** Finishes a query. Sets the state of the query's pool to `graded`, or to `ungraded` if `found` is null. */
     async close(pipeline: string, id: string, found: (ReturnType<typeof poolScores> & PoolKind) | null): Promise<void> {
       await pool.query(
         `update judgment_pools

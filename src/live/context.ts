@@ -23,8 +23,8 @@ export function livePlan({ name, live, segments, episodes, sampling, checks }: P
     /** An episode is closed after this time without a retrieval. */
     idleMs: durationMs(episodes.idle),
     /**
-     * True if a check requires a measure of episodes. In that case, if there are no episodes, the measure is recorded
-     * as having no data, with the reason.
+     * True if a check requires a measure of episodes. If there are no episodes, recalld then records a gap for the
+     * measure, with the reason.
      */
     expectsEpisodes: checks.some(
       (check) => 'measure' in check && (episodeMeasures as readonly string[]).includes(check.measure),
@@ -54,7 +54,7 @@ declare module '../core/context.ts' {
   interface Hooks {
     /**
      * Schedules an early evaluation of all checks on pipelines with new isolation violations. Never throws: if the
-     * evaluation cannot be scheduled, it happens within a minute anyway.
+     * evaluation cannot be scheduled, the checks are evaluated within a minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
     /** Starts an export to the configured folder and removes erased data from its files. Never throws. */

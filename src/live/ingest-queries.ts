@@ -1,6 +1,6 @@
 /**
- * Ingests live queries: validates, samples, anonymizes and stores them. Returns its report only after the database has
- * committed the samples.
+ * Ingests live queries: validates, samples, anonymizes and stores them. Ingestion reports the result only after the
+ * database has committed the samples.
  */
 
 import type { Context } from '../core/context.ts';
@@ -219,7 +219,7 @@ export async function promoteNegativeFeedback(
   try {
     await storePromoted(context, pipeline, queries);
   } catch (error) {
-    // If storing fails, the client resends the feedback, which must then find the queries in the buffer again.
+    // If storing fails, the client resends the feedback, so the queries must be in the buffer again by then.
     for (const query of queries) recent.add(query);
     throw error;
   }

@@ -297,8 +297,8 @@ const none: readonly LiveStage[] = [];
 const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriever: null };
 
 /**
- * Reuses the parsed object if it contains only an id and a score. This saves memory, because results make up most of a
- * buffered query.
+ * Reuses the parsed object if it contains only an id and a score. Reusing the object saves memory, because results make
+ * up most of a buffered query.
  */
 function documentOf(result: Result): RetrievedDocument {
   const { id, score, text: own, fields } = result;

@@ -42,7 +42,7 @@ export interface IngestDeps {
 }
 
 /**
- * Limits of fragments, which are stored for 10 to 20 minutes: at most about 600 MB in total. `bytesPerMinute`:
+ * Limits on stored fragments, which are kept for 10 to 20 minutes: at most about 600 MB in total. `bytesPerMinute`:
  * estimated bytes that this process stores in a minute; further fragments are dropped and counted. `perTrace`:
  * fragments per trace and export; limited because a service that indexes documents creates thousands of embeddings in
  * one trace.

@@ -18,7 +18,9 @@ import { liveSegments } from './rules/live-measures.ts';
 import { wholeProbability } from './rules/sampling/whole-episode.ts';
 import type { LiveWindow, WindowStep } from './sql/live-windows.ts';
 
-/** Length of the period before the window that is also read, so that episodes that began in it are complete. */
+/**
+ * Retrievals from this long before the window are read too, so that episodes that began before the window are complete.
+ */
 const LOOKBACK_MS = HOUR_MS;
 
 const counts: ReadonlySet<EpisodeMeasure> = new Set<EpisodeMeasure>(['episode_retrievals', 'episode_repeats']);

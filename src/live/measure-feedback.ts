@@ -24,8 +24,8 @@ import {
 export const POSITIVE_RATIO = 'feedback_positive_ratio';
 export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
 /**
- * Name of the measure that stores the positive share from before the window, with the counts that later comparisons
- * need.
+ * Name of the measure that stores the baseline: the positive share before the window, with the counts that later
+ * comparisons need.
  */
 export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
 
@@ -104,7 +104,7 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
  * older, recalld learns a new one.
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
-/** Time between attempts while there are too few opinions for a baseline; limited to the length of the window. */
+/** Time between attempts to learn a baseline while there are too few opinions; limited to the length of the window. */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(

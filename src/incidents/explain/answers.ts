@@ -222,7 +222,7 @@ function firstWords(text: string): string {
   return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
 }
 
-/** Request about one document for a query, or about the documents that a run missed, for all or one of its queries. */
+/** Request to explain one document for a query, or the documents that a run missed for one or all of its queries. */
 export interface ExplainRequest {
   readonly pipeline?: string | undefined;
   readonly query?: string | undefined;

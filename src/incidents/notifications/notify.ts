@@ -1,4 +1,7 @@
-/** Notifies receivers of incidents. Due notifications are stored in PostgreSQL, so that they survive a crash. */
+/**
+ * Sends notifications about incidents to the receivers. Due notifications are stored in PostgreSQL, so that they
+ * survive a crash.
+ */
 
 import type { Pool } from 'pg';
 import type { Context } from '../../core/context.ts';

@@ -33,7 +33,7 @@ export interface AnsweredRun {
   readonly answered: readonly AnsweredQuery[];
 }
 
-/** Maximum number of golden queries. Each comparison uses the same queries, unless the golden set changes. */
+/** Maximum number of golden queries. Unless the golden set changes, the same queries are compared each time. */
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
 /**

@@ -38,7 +38,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
-  // Collects the chunks of both sampling stages, because the measure combines all checks of a day.
+  // Contains the chunks of both sampling stages, because the measure combines all chunks checked in a day.
   const documents: ProbedDocument[] = [];
   const check = async (n: number) => {
     const chunks = await drawChunks(run, n, seed);
@@ -155,7 +155,7 @@ const LEASE_MS = 5 * MINUTE_MS;
 
 /**
  * Continues the round of a pipeline, or starts one. Skips phases that the store does not support, and defers the round
- * if the store fails or slows down. A continued round checks nothing twice.
+ * if the store fails or slows down. A continued round does not repeat a check.
  *
  * @returns `busy` if another process is running the round
  * @throws the reason of `signal`, and RecalldError if the manifest cannot be read or the database does not respond

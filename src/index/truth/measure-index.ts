@@ -69,7 +69,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     measuredAt: now,
   };
   const outcomes: MeasurementOutcome[] = [];
-  // The store cannot be asked for a chunk by its id, so recalld cannot check earlier findings again. It therefore
+  // The store cannot return a chunk by its id, so recalld cannot check earlier findings again. Therefore, recalld
   // deletes findings from before the pooled rounds.
   await db.index.rounds.deleteUnseen(pipeline, 'other_model', await pooledSince(db, pipeline, 'other_model', dayAgo));
   const counts = await db.index.rounds.countFindings(pipeline);
@@ -97,8 +97,9 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
 }
 
 /**
- * Returns the start time of the first pooled round: the first round of the last day or, if the share of affected
- * documents has changed since then, the first round after the last change; `dayAgo` if the last day has no rounds.
+ * Returns the start time of the first pooled round. Normally, all rounds of the last day are pooled. If the share of
+ * affected documents has changed, only the rounds since the last change are pooled. Returns `dayAgo` if the last day
+ * has no rounds.
  */
 async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
   const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);

@@ -1,4 +1,4 @@
-/** Metrics of index checks. The measures of index checks are in the measure table. */
+/** Metrics of index checks, except the gauges of measures, which are defined in the measure table. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const indexMetrics = {

@@ -63,7 +63,8 @@ export async function inStore(
 }
 
 /**
- * Returns a time: changes made before it must have reached the store by now; later changes may still be on their way.
+ * Returns the cutoff time: changes made before this time must have reached the store, but later changes may still be in
+ * transit.
  */
 function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);

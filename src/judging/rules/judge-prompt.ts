@@ -81,7 +81,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** Returns everything that is the same in all calls. If any of it changes, the judge counts as a different one. */
+/** Returns everything that is the same in all prompts. A judge with any change in it counts as a different judge. */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }

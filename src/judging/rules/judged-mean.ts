@@ -38,9 +38,9 @@ const MIN_SESSIONS = 2;
  * Y is the weighted mean of human judgments, F1 the weighted mean of model grades over all queries that the model
  * graded, and F2 the same mean over the queries that people graded too. The weights are inverse probabilities. F1 and
  * F2 estimate the same quantity, however biased the model is, so their difference adds no bias to theta and removes
- * noise that Y shares with F2. This is the difference estimator of two-phase sampling (Särndal, Swensson and Wretman,
- * Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda (Angelopoulos,
- * Duchi and Zrnic, PPI++, 2023).
+ * noise that Y shares with F2. The method is the difference estimator of two-phase sampling (Särndal, Swensson and
+ * Wretman, Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda
+ * (Angelopoulos, Duchi and Zrnic, PPI++, 2023).
  *
  * lambda minimizes the linearized variance and is clipped to [0, 1]. The standard error comes from a jackknife that
  * omits the human-graded sessions one at a time and the model-only sessions in up to 30 groups. The jackknife **tunes
@@ -106,8 +106,8 @@ export function studentBounds({ value, standardError, degreesOfFreedom }: Judged
 }
 
 /**
- * A standard error up to this value is due to rounding, or to scores that are all equal. In that case, the interval
- * depends only on the number of human-graded sessions.
+ * A standard error up to this value is due to rounding, or to scores that are all equal. The interval then depends only
+ * on the number of human-graded sessions.
  */
 const NO_SPREAD = 1e-9;
 /** Skewness below which Hall's transformation is the identity up to rounding. */

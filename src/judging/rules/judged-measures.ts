@@ -33,7 +33,7 @@ export interface GradedQuery {
    * traffic.
    */
   readonly needsHuman: boolean;
-  /** Judges that graded the documents of the query. There are several if the judge changed during grading. */
+  /** Judges that graded the documents of the query. The list has several judges if the judge changed during grading. */
   readonly judges: readonly string[];
   /** Documents, best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
@@ -65,13 +65,13 @@ export const measuresOfScore = {
 type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
 
 /**
- * Minimum number of human-graded sessions for a corrected score. With fewer, the model's score is exported as
- * uncorrected.
+ * Minimum number of human-graded sessions for a corrected score. With fewer sessions, recalld exports the model's score
+ * as uncorrected.
  */
 const MIN_HUMAN_SESSIONS = 8;
 /**
- * Maximum share of queries on which the judge failed. Above this share, the model's mean reflects the judge more than
- * the retriever.
+ * Maximum share of queries on which the judge failed. Beyond this share of failures, the model's mean reflects the
+ * judge more than the retriever.
  */
 const MAX_FAILED_SHARE = 0.2;
 
@@ -114,9 +114,9 @@ interface ScoredQuery extends GradedQuery {
 
 /**
  * Estimates the measures of all traffic and of each segment. Weights are inverse probabilities, calibrated to the
- * counted arrivals of each outcome, separately for model-graded and human-graded queries. This assumes that queries
- * that could not be graded resemble the graded queries with the same outcome. A document that was deleted or that the
- * judge failed on has grade 0.
+ * counted arrivals of each outcome, separately for model-graded and human-graded queries. Calibration assumes that
+ * queries that could not be graded resemble the graded queries with the same outcome. A document that was deleted or
+ * that the judge failed on has grade 0.
  *
  * Corrected scores are valid however biased the judges are, so they use the grades of every judge in the window.
  * Uncorrected scores use the current judge only, so that a change in the judge does not look like a change in the

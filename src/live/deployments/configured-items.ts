@@ -1,6 +1,6 @@
 /**
- * Pipelines, golden sets and checks in the configs of the running schedulers. They show what is configured now, what
- * was removed, and the retention of pipelines that are no longer configured.
+ * Pipelines, golden sets and checks in the configs of the running schedulers. The table shows what is configured now,
+ * what was removed, and the retention of pipelines that are no longer configured.
  */
 
 import type { Pool, PoolClient } from 'pg';

@@ -5,7 +5,10 @@ import { RecalldError } from '../../core/errors.ts';
 export interface OtlpLimits {
   /** Spans or log records. */
   readonly maxItems: number;
-  /** Number of protobuf fields, or of arrays and objects in JSON. Each of them takes memory, even if it is empty. */
+  /**
+   * Number of protobuf fields, or of arrays and objects in JSON. Each field, array or object takes memory, even if it
+   * is empty.
+   */
   readonly maxFields: number;
   /** Maximum nesting of attribute values. */
   readonly maxDepth: number;

@@ -135,12 +135,16 @@ type EntityAnalysis =
 /** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
 type RedactText = (text: string) => Promise<string | null>;
 
-/** Minimum interval between log lines. Without it, a failing service would log a line for every text. */
+/**
+ * Minimum interval between log lines. Without this limit, recalld would log a line for every text while the service
+ * fails.
+ */
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Creates a function that redacts texts with the built-in rules and then with the service. It never fails open. The
- * service receives only texts that the built-in rules have already redacted.
+ * Creates a function that redacts texts with the built-in rules and then with the service. The function never fails
+ * open: a text that the service cannot analyze is not stored. The service receives only texts that the built-in rules
+ * have already redacted.
  */
 function createRedactText(
   redact: (text: string) => Promise<string> | string,
@@ -219,8 +223,8 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     if (text === null || privacy.text === 'hash') return null;
     return privacy.text === 'keep' ? text : redactText(text);
   };
-  // Error messages are meant for operators but may quote the query. Therefore they are redacted even if they look like
-  // a class name.
+  // Error messages are meant for operators but may quote the query, so they are redacted even if they look like a class
+  // name.
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));

@@ -25,7 +25,7 @@ const endOfStatement = /[.!。！।]["'”’)\]]*$/u;
  * True if a query is a statement or long prose, and most of its words are missing from the original text. Keyword
  * queries, questions and the original text are not answers; short answers such as a name or a number are not detected.
  *
- * This is a heuristic for any language with sentence punctuation. recalld compares the share of such queries with its
+ * The heuristic works for any language with sentence punctuation. recalld compares the share of such queries with its
  * usual value, so a service that deliberately searches with invented passages (HyDE) causes no alert.
  */
 export function looksLikeAnswer(query: string, originalText: string): boolean {

@@ -18,7 +18,9 @@ export interface IsolationRule {
   readonly allow: readonly string[];
 }
 
-/** Reasons why a rule could not be evaluated. Such queries are counted separately, never as violations. */
+/**
+ * Reasons why a rule could not be evaluated for a query. Unchecked queries are counted separately, never as violations.
+ */
 export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'field_missing'] as const;
 
 export type UncheckedReason = (typeof uncheckedReasons)[number];

@@ -54,7 +54,7 @@ export function meanCount(queries: readonly (CalibratedMember & { readonly value
   return { kind: 'rate', value, low: Math.max(0, value - reach), high: value + reach, n, sessions };
 }
 
-/** A sampled query with its stages. Most queries have none. */
+/** A sampled query with its stages. Most queries have no stages. */
 export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
@@ -137,9 +137,9 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile. To find its bounds, computes a confidence interval for the share of queries whose values do
- * not exceed the percentile, and returns the quantiles at both ends of that interval (Woodruff, Confidence intervals
- * for medians and other position measures, JASA 1952).
+ * Weighted 95th percentile. Its bounds are the quantiles at both ends of a confidence interval for the share of queries
+ * whose values do not exceed the percentile (Woodruff, Confidence intervals for medians and other position measures,
+ * JASA 1952).
  */
 export function percentile95(
   queries: readonly (CalibratedMember & { readonly value: number })[],

@@ -184,8 +184,8 @@ export function createLiveWindows(pool: Pool) {
      * Yields the samples in the window in order of occurrence, in batches.
      *
      * @param halvings number of times to halve the sampling probability. Reads only sessions whose draw is below
-     *   2^-halvings times their threshold. This is the sample that the halved rate would have selected, and
-     *   `probability` is adjusted, so that estimates stay unbiased. 0 reads all samples.
+     *   2^-halvings times their threshold. The halved rate would have selected the same sessions, and `probability` is
+     *   adjusted, so that estimates stay unbiased. 0 reads all samples.
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;

@@ -165,9 +165,9 @@ export interface TraceToComplete {
 }
 
 /**
- * Completes the live queries of each trace from the fragments of that trace, and attaches feedback to the query if the
- * trace has only one. Must be called after new data is committed: of two concurrent calls, the later call sees the data
- * of both. Idempotent.
+ * Completes the live queries of each trace from the fragments of that trace, and, if the trace has only one query,
+ * attaches feedback to that query. Must be called after new data is committed: of two concurrent calls, the later call
+ * sees the data of both. Idempotent.
  */
 export async function completeTraces(pool: Pool, traces: readonly TraceToComplete[]): Promise<void> {
   const since = traces.map((trace) => trace.since).reduce((a, b) => (a < b ? a : b), 'infinity');

@@ -139,8 +139,8 @@ const PERSISTENCE = 0.9;
 
 /**
  * Returns the rank-biased overlap of the top k documents in two rankings, extrapolated from the depth that both
- * rankings reach. It is 1 for the same documents in the same order, and 0 if the rankings have no document in common.
- * Agreement at the top has the most weight. Two empty rankings count as equal.
+ * rankings reach. The overlap is 1 for the same documents in the same order, and 0 if the rankings have no document in
+ * common. Agreement at the top has the most weight. Two empty rankings count as equal.
  *
  * Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32,
  * which also covers rankings of different lengths.
@@ -164,7 +164,7 @@ export function rankBiasedOverlap(a: readonly string[], b: readonly string[], k:
     if (next.short !== undefined && seenLong.has(next.short)) common += 1;
     if (next.long !== undefined && next.long !== next.short && seenShort.has(next.long)) common += 1;
     if (depth === s) commonAtShort = common;
-    // Beyond the end of the shorter ranking, the rankings are assumed to agree to the same degree as before it.
+    // Assumes that the rankings agree beyond the end of the shorter ranking to the same degree as up to that point.
     const unseen = depth > s ? (commonAtShort * (depth - s)) / s : 0;
     sum += ((common + unseen) / depth) * p ** depth;
   }

@@ -96,8 +96,8 @@ function inOrder(values: ReadonlySet<number>): number[] {
 }
 
 /**
- * Period from `from` (inclusive) to `to` (exclusive) in which local time is UTC plus `offset`. All three are in
- * milliseconds.
+ * Period from `from` (inclusive) to `to` (exclusive) in which local time is UTC plus `offset`. `from`, `to` and
+ * `offset` are in milliseconds.
  */
 interface Stretch {
   readonly from: number;
@@ -150,7 +150,7 @@ function lookUp(timezone: string, day: number): ClockDay {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function offsetMs(timezone: string, at: number): number {
-  // Most schedules use UTC, and creating a formatter for a time zone takes longer than everything else here.
+  // Fast path: most schedules use UTC, and creating a formatter for a time zone takes longer than all other work here.
   if (timezone === 'UTC') return 0;
   let format = formats.get(timezone);
   if (format === undefined) {
@@ -231,8 +231,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a frequent schedule, the inspected ticks might not reach the weekend. Therefore, the loop also checks the gap
-  // around one instant in each hour of the next eight days.
+  // For a frequent schedule, the inspected ticks might not reach the weekend, so this loop also checks the gap around
+  // one instant in each hour of the next eight days.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();

@@ -79,10 +79,10 @@ function logOnePlusExp(value: number): number {
  * true mean in at least one interim analysis is about alpha.
  *
  * The interval is estimate -+ sqrt(2 V (V + t^2) / t^2 ln(sqrt((V + t^2) / V) / alpha)), where V is the variance of the
- * estimate. It inverts a martingale: the likelihood of a normal mixture of means, centered on the true mean with
- * standard deviation t, divided by the likelihood of the true mean (Robbins 1970; Johari, Koomen, Pekelis and Walsh,
- * KDD 2017). With an estimated variance, the guarantee is asymptotic in the sample size (Waudby-Smith, Arbour, Sinha,
- * Kennedy and Ramdas, Time-uniform central limit theory and asymptotic confidence sequences, 2024).
+ * estimate. The interval inverts a martingale: the likelihood of a normal mixture of means, centered on the true mean
+ * with standard deviation t, divided by the likelihood of the true mean (Robbins 1970; Johari, Koomen, Pekelis and
+ * Walsh, KDD 2017). With an estimated variance, the guarantee is asymptotic in the sample size (Waudby-Smith, Arbour,
+ * Sinha, Kennedy and Ramdas, Time-uniform central limit theory and asymptotic confidence sequences, 2024).
  *
  * @param variance of the estimate, > 0
  * @param scale t, > 0, chosen before the first analysis: about the effect that should be detected soonest

@@ -178,8 +178,8 @@ function clamp(cosine: number): number {
 /**
  * All dot products of the rows in `a` with the rows in `b`, in float64: `out[i * bRows + j] = a_i . b_j`.
  *
- * Works on tiles of 2 x 4 rows, so that eight sums stay in registers. This is several times faster than computing one
- * pair at a time.
+ * Works on tiles of 2 x 4 rows, so that eight sums stay in registers. Using tiles is several times faster than
+ * computing one pair at a time.
  *
  * @param columns length of every row; rows are stored consecutively in `a` and `b`
  */

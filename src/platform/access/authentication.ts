@@ -203,8 +203,8 @@ const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 /**
  * Protects a daemon that accepts every local caller. Refuses any call to a route of `app` that names another host,
  * comes from a page on another host, or passed through a proxy. Through DNS rebinding or a form, any web page can cause
- * a browser on the same machine to send requests to 127.0.0.1. Such calls have the name of the foreign host in the Host
- * or Origin header.
+ * a browser on the same machine to send requests to 127.0.0.1. In these requests, the Host or Origin header names the
+ * foreign host.
  */
 export function refuseForeignPages(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));

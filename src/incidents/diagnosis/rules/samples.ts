@@ -1,6 +1,6 @@
 /**
- * Limits the weight of a sign by the time of its measurement and the size of its sample. A measurement from before the
- * onset is not evidence of health. A small sample without a finding is weak evidence.
+ * Discards or limits evidence of health: a measurement from before the onset is no such evidence, and a small sample
+ * without a finding is weak evidence.
  */
 import { isHealthy, type Sign, type SignName } from './signs.ts';
 
@@ -25,9 +25,9 @@ export function sinceOnset(signs: readonly Sign[], onset: Date | null): readonly
 const SMALL_FAULT = 0.1;
 
 /**
- * Maximum weight of a healthy sample, in nats. If a tenth of all documents or queries is affected, the log-likelihood
- * of n samples without a finding is ln(1 - 0.1) * n. The weight of a sign that is not healthy, or not based on a
- * sample, has no maximum.
+ * Maximum weight of a healthy sample, in nats. If a tenth of all documents or queries were affected, the log-likelihood
+ * of n samples without a finding would be ln(1 - 0.1) * n. There is no maximum for a sign that is not healthy or not
+ * based on a sample.
  */
 export function mostNats(sign: Sign): number {
   return sign.n === null || !isHealthy(sign) ? Number.POSITIVE_INFINITY : -Math.log(1 - SMALL_FAULT) * sign.n;

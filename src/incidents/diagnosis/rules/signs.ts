@@ -1,8 +1,14 @@
-/** A sign is a measure around an alert, reduced to a few states. A measure without data has no sign. */
+/**
+ * A sign is a measure around the time of an alert, reduced to a few discrete states. A measure without data has no
+ * sign.
+ */
 
 import type { Unit } from '../../../core/format.ts';
 
-/** States of each sign. The first state shows no difference from before; `healthyStates` lists the exceptions. */
+/**
+ * States of each sign. The first state means that nothing has changed since before the alert; `healthyStates` lists the
+ * exceptions.
+ */
 export const signStates = {
   /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, otherwise `most`. */
   failures: ['none', 'some', 'most'],
@@ -128,12 +134,15 @@ export const signStates = {
 
 export type SignName = keyof typeof signStates;
 
-/** States that show no difference from before. For a sign that is not listed here, only its first state does. */
+/**
+ * States which mean that nothing has changed since before the alert. A sign that is not listed here has only one such
+ * state, the first.
+ */
 const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   episode_calls: ['as_before', 'fell'],
   latency: ['steady'],
   older_answers: ['unlike'],
-  // The following signs only describe a difference that another sign shows.
+  // The following signs only describe a change that another sign shows.
   failure_kind: signStates.failure_kind,
   warming: signStates.warming,
   surviving_documents: signStates.surviving_documents,
@@ -141,12 +150,12 @@ const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   renamed: signStates.renamed,
   again: signStates.again,
   gone_documents: signStates.gone_documents,
-  // The following signs exist only if there is a difference.
+  // The following signs exist only if something has changed.
   index_settings: [],
   embedder: [],
 };
 
-/** Returns true if a sign shows no difference from before. */
+/** Returns true if the sign shows no change since before the alert. */
 export function isHealthy({ name, state }: SignState): boolean {
   const states: readonly string[] = healthyStates[name] ?? signStates[name].slice(0, 1);
   return states.includes(state);
@@ -158,7 +167,7 @@ export interface SignState<Name extends SignName = SignName> {
   readonly state: (typeof signStates)[Name][number];
 }
 
-/** A sign in its observed state. */
+/** A sign with its observed state and the measurement behind it. */
 export type Sign = {
   [Name in SignName]: SignState<Name> & {
     /** One sentence with the numbers. Never contains a query text or the id of a query, user or document. */
@@ -167,7 +176,7 @@ export type Sign = {
     readonly from: string | null;
     /** Sample size; null if the sign is not based on a sample. */
     readonly n: number | null;
-    /** The measured number; absent for a sign that is not measured as a number. */
+    /** The measured number and its earlier value; absent if the sign is not measured as a number. */
     readonly values?: SignValues | undefined;
   };
 }[SignName];

@@ -190,8 +190,8 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
 }
 
 /**
- * Explains why a document is ranked below k. The reason is the documents above it or, if these are unremarkable, the
- * score of the document itself.
+ * Explains why a document is ranked below k. The explanation is the documents above it or, if they are unremarkable,
+ * its own low score.
  */
 function placed(
   ranking: readonly RankedDocument[],
@@ -279,9 +279,9 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 }
 
 /**
- * Returns true if the vector of the document may be missing or wrong. In this case, neither the retriever nor the store
- * returns the document, or only the retriever returns it, near the end of a short result list. An index that scans only
- * a few of its lists may return a document whose vector is wrong.
+ * Returns true if the vector of the document may be missing or wrong: the store does not return the document, and the
+ * retriever returns it only near the end of a short result list, or not at all. An index that scans only a few of its
+ * lists may return a document whose vector is wrong.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);

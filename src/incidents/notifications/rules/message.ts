@@ -42,9 +42,9 @@ const CAUSE_WAIT_MS = 15_000;
 /**
  * Returns the due notification, or null. The first message waits a short time for the cause. A follow-up reports a
  * cause that has become known or has changed. The last message reports that all alerts are resolved. For a closed
- * incident, only the last message is due, because other messages would no longer be correct. The last message is not
- * due if delivery of the first message has failed for good. A silence suppresses all messages except the last message
- * of a reported incident. If an unreported incident closes during a silence, no message is sent.
+ * incident, only the last message is due, because other messages would no longer be correct. No further message is due
+ * once recalld has stopped retrying the first message. A silence suppresses all messages except the last message of a
+ * reported incident. If an unreported incident closes during a silence, no message is sent.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -76,8 +76,8 @@ export function dueMessage(
 }
 
 /**
- * Returns true if a new cause justifies a message. If the receiver alerts people with each message, only a known cause
- * of at least medium confidence justifies a message.
+ * Returns true if a new cause justifies a message. If each message to the receiver alerts people, only a known cause of
+ * at least medium confidence justifies one.
  */
 function isFollowUp({ cause, confidence }: NotifiableIncident, last: Cause | null, takesUpdates: boolean): boolean {
   if (cause === last || (last === null && cause === 'unknown')) return false;

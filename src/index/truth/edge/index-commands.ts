@@ -102,7 +102,7 @@ export function indexCommand(command: Command, signal: AbortSignal): CommandUnkn
         await withCommandStore(settings, async (store) => {
           if (!stored) await checkNow(settings, store, pipeline);
           const now = systemClock.now();
-          // Reads from the primary, because the replica may not have the round that just ended yet.
+          // Reads from the primary, because the replica may not yet have the round that just ended.
           const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, documents);
           if (json === true) printJson(indexStatusJson(pipeline, status, now));
           else printLine(terminalText(statusContent({ ...status, isIndexed: true, now }), now));

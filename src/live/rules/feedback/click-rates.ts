@@ -46,9 +46,9 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 /**
  * Assigns clicks to the documents of sampled queries. Several clicks on a document count once.
  *
- * Services send the clicks on all queries, but the shown documents are known only for sampled queries. Therefore only
- * clicks on sampled queries count, with the weight of their query. If a tenth of the queries were sampled, dividing all
- * clicks by the sampled impressions would make the rate ten times too high.
+ * Services send the clicks on all queries, but the shown documents are known only for sampled queries. Therefore, a
+ * click counts only if its query was sampled, and has the weight of that query. If a tenth of the queries were sampled,
+ * dividing all clicks by the sampled impressions would make the rate ten times too high.
  *
  * A click counts only within `CLICK_ATTRIBUTION_MS` of its query, so that queries in old windows do not collect clicks
  * for longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
@@ -211,8 +211,8 @@ export function meanShare<Query extends CalibratedMember>(
 
 /**
  * Mean of 1 / rank of the best clicked document, over queries with a click: the mean reciprocal rank with clicks
- * instead of judgments (Max RR in Radlinski, Kurup and Joachims, CIKM 2008). This rate shows where users click;
- * `clickedQueryRate` shows how often they click.
+ * instead of judgments (Max RR in Radlinski, Kurup and Joachims, CIKM 2008). The reciprocal rank shows at which ranks
+ * users click; `clickedQueryRate` shows how often they click.
  */
 export function clickedReciprocalRank(queries: readonly ClickedQuery[]): ClickRateOutcome {
   return rateOver(

@@ -2,8 +2,8 @@
  * Clicks over expected clicks (COEC): a click measure that corrects for the positions at which documents were shown.
  * The expected clicks come from the click-through rate (CTR) at each rank in the baseline of the pipeline.
  *
- * Zhang and Jones, Comparing click logs and editorial labels for training query rewriting, WWW 2007 workshop on query
- * log analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
+ * Sources: Zhang and Jones, Comparing click logs and editorial labels for training query rewriting, WWW 2007 workshop
+ * on query log analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
  */
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
 import type { Bounds } from '../../../math/stats/intervals.ts';
@@ -129,12 +129,13 @@ const UPPER = 0.975;
 
 /**
  * Clicks on the sampled queries divided by the expected clicks, which are the sum of the baseline CTR over all shown
- * ranks. Both are weighted by 1 / inclusion probability, and both include only the ranks that the baseline covers.
+ * ranks. Actual and expected clicks are weighted by 1 / inclusion probability, and include only the ranks that the
+ * baseline covers.
  *
- * This is a standardized ratio, like the standardized mortality ratio: 1 if users click as in the baseline, regardless
- * of how many documents they are shown. The ratio does not separate position bias from the usual relevance of a rank,
- * and it changes if a new page layout makes users view more or fewer ranks. Queries without results are not included;
- * they affect `clickedQueryRate` and the share of queries without results.
+ * The result is a standardized ratio, like the standardized mortality ratio: 1 if users click as in the baseline,
+ * regardless of how many documents they are shown. The ratio does not separate position bias from the usual relevance
+ * of a rank, and it changes if a new page layout makes users view more or fewer ranks. Queries without results are not
+ * included; they affect `clickedQueryRate` and the share of queries without results.
  *
  * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is that of
  * `sessionRatio` plus value^2 times the variance of the expected clicks, because the baseline is also an estimate. The
@@ -200,11 +201,11 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
 }
 
 /**
- * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) for a weighted count. It consists of the limits
- * of the Poisson distribution with the same ratio of mean to variance; the upper limit includes one more event of the
- * largest weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal weights this
- * is Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II,
- * 1987, chapter 2), accurate to 0.2 % for 10 or more events.
+ * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) for a weighted count. The interval consists of
+ * the limits of the Poisson distribution with the same ratio of mean to variance; the upper limit includes one more
+ * event of the largest weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal
+ * weights this is Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer
+ * Research II, 1987, chapter 2), accurate to 0.2 % for 10 or more events.
  *
  * The bounds are never negative, and for a small count the upper bound is further from the count than the lower bound.
  * If there are no events, the bounds are 0 and about 3.7.

@@ -27,7 +27,7 @@ export const MIN_BASELINE_OPINIONS = 50;
 const MARGIN = 0.05;
 /** Number of opinions, counted back from the latest, that determine whether a drop has ended. */
 const LATEST = 50;
-/** Buckets per window. Detection is delayed by at most one bucket. */
+/** Number of buckets per window. Dividing the window into buckets delays detection by at most one bucket. */
 const BUCKETS = 288;
 
 /** Returns the bucket length for a window: 5 minutes for a window of one day. */
@@ -132,8 +132,8 @@ function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
 }
 
 /**
- * Returns the time span of the worst drop, from its onset to its last bucket. This is the span in which the log
- * increments of a single bet have the largest sum.
+ * Returns the time span of the worst drop, from its onset to its last bucket: the span in which the log increments of a
+ * single bet have the largest sum.
  */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };

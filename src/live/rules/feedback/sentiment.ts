@@ -150,8 +150,8 @@ const DOMAIN = 'recalld/feedback-id/v1';
  * - A retry has the same content and therefore the same id.
  * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` explains which of
  *   the two items is counted.
- * - An opinion that changes back (up, down, up) has a new id if the sender sets `occurred_at`. Otherwise the third item
- *   has the id of the first and looks like a retry: see `mayRepeat`.
+ * - An opinion that changes back (up, down, up) has a new id if the sender sets `occurred_at`. Without `occurred_at`,
+ *   the third item has the id of the first and looks like a retry: see `mayRepeat`.
  * - Different spellings of the same value have different ids, but count once because they are the same opinion.
  *
  * @param author the stored keyed hash of the user; null if the feedback is anonymous
@@ -172,8 +172,9 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 export const FEEDBACK_RETRY_MS = 60_000;
 
 /**
- * True if a repeat under the same id may be an opinion that changed back. If it arrives at least `FEEDBACK_RETRY_MS`
- * after the first item, the store moves the first item to that time, so that it becomes the latest.
+ * True if a repeat under the same id may be an opinion that changed back. If the repeat arrives at least
+ * `FEEDBACK_RETRY_MS` after the first item, the store moves the first item to the time of the repeat, so that this item
+ * becomes the latest.
  */
 export function mayRepeat({ id, occurredAt }: Feedback): boolean {
   return id === null && occurredAt === null;

@@ -21,9 +21,7 @@ export interface TracedDocument {
   readonly score: number | null;
   readonly content: string | null;
   readonly metadata: Attributes | null;
-  /**
-   * The fields of the document itself. They may contain values that other instrumentation libraries put into metadata.
-   */
+  /** The document's own fields. Some instrumentation libraries put such values into metadata instead. */
   readonly fields: Attributes | null;
 }
 
@@ -194,7 +192,7 @@ const scoreNames = [
   'certainty',
 ];
 
-/** Names of content fields. The last fields contain little text but still distinguish documents. */
+/** Names of content fields. The last fields in this list contain little text but still distinguish documents. */
 const contentNames = [
   'document.content',
   'content',

@@ -88,9 +88,9 @@ function readAnnotation(
 export interface TracedFeedback extends Feedback {
   readonly traceId: string;
   /**
-   * True if `queryId` is a live query of the same export. Otherwise, the annotated span may belong to another export
-   * or may not be a retriever span. In that case, the feedback applies to the live query with that `traceId`, if there
-   * is exactly one.
+   * True if `queryId` is a live query of the same export. If false, the annotated span may belong to another export or
+   * may not be a retriever span. The feedback then applies to the live query with this `traceId`, if there is exactly
+   * one.
    */
   readonly isResolved: boolean;
 }

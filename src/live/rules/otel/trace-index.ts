@@ -18,7 +18,7 @@ const genAiOperations = new Map<string, SpanRole>([
   ['vector_db_retrieve', 'retriever'],
   ['search_memory', 'retriever'],
   ['embeddings', 'embedding'],
-  // This operation name is not standardized yet, but the AI SDK and others use it.
+  // The operation name `rerank` is not standardized yet, but the AI SDK and others use it.
   ['rerank', 'reranker'],
 ]);
 

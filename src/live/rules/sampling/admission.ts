@@ -5,10 +5,10 @@
  * backlog builds up.
  *
  * - The level rises immediately to the lowest level at which the expected queue fits.
- * - It also rises by one if the oldest query waits too long and the queue does not shrink, because the workers then
- *   process less than the capacity allows.
- * - It drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the
- *   capacity. Then the period restarts.
+ * - The level also rises by one if the oldest query waits too long and the queue does not shrink, because the workers
+ *   then process less than the capacity allows.
+ * - The level drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the
+ *   capacity. After each drop, a new period starts.
  *
  * Levels depend only on the number and age of queries, never on the random draws that select queries.
  */
@@ -45,7 +45,7 @@ export const openAdmission: Admission = { level: 0, waiting: 0, isOverdue: false
 
 /** How long a lower level must have sufficed before it applies. */
 export const CALM_MS = 5 * MINUTE_MS;
-/** This level admits one query in 65,536; a higher level would leave nothing to measure. */
+/** The highest level admits one query in 65,536; a still higher level would leave nothing to measure. */
 export const MAX_LEVEL = 16;
 /** Share of the capacity reserved for new arrivals, so that density is always measured on new queries. */
 const MIN_SHARE = 1 / 8;

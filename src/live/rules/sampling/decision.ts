@@ -154,9 +154,9 @@ export interface SamplingPolicy extends SamplingRates {
 }
 
 /**
- * Query attributes that sampling uses. Feedback and a measured similarity become known only after ingestion. They may
- * be set only while unsampled queries are still buffered, because a rule that uses them must be able to select
- * unsampled queries too; otherwise, a probability of 1 would bias estimates.
+ * Query attributes that sampling uses. Feedback and a measured similarity become known only after ingestion. These two
+ * attributes may be set only while unsampled queries are still buffered, because a rule that uses them must be able to
+ * select unsampled queries too. Otherwise, a probability of 1 would bias estimates.
  */
 export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 'segments' | 'upstreamProbability'> {
   readonly outcome: QueryOutcome;

@@ -69,7 +69,7 @@ export interface ClusterMember {
   readonly probability: number;
 }
 
-/** Returns the number of clusters with a member whose probability is below 1. These clusters determine the variance. */
+/** Returns the number of clusters that contribute to the variance: those with a member whose probability is below 1. */
 export function chanceClusters(members: readonly ClusterMember[]): number {
   return new Set(members.filter(({ probability }) => probability < 1).map(({ cluster }) => cluster)).size;
 }
@@ -92,7 +92,7 @@ export interface SampledValue extends ClusterMember {
 
 /**
  * True if every live query in the window had probability 1: rate 1 at level 0, without upstream sampling. The samples
- * alone do not show whether it is true, because samples that a rule selected also have probability 1.
+ * alone do not show this, because samples that a rule selected also have probability 1.
  */
 interface SampledWindow {
   readonly isComplete: boolean;
@@ -173,11 +173,12 @@ export interface Arrivals {
 type Calibration = Readonly<Record<QueryOutcome, number>>;
 
 /**
- * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalized regression
- * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992).
- * Weighted numbers of queries then equal the actual numbers. The share of failures then has no sampling error. It also
- * avoids a bias that an uncalibrated ratio has in small windows: if failures are always sampled and other queries are
- * sampled at random, the ratio is too large by about the relative variance of the estimated number of other queries.
+ * Calibrates weights by post-stratification on the outcome: counted / estimated. The method is the generalized
+ * regression estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling,
+ * 1992). As a result, weighted numbers of queries equal the actual numbers, and the share of failures has no sampling
+ * error. Calibration also avoids a bias that an uncalibrated ratio has in small windows: if failures are always sampled
+ * and other queries are sampled at random, the ratio is too large by about the relative variance of the estimated
+ * number of other queries.
  *
  * An outcome without counts or samples keeps its weights.
  */

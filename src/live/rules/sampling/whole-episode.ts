@@ -14,7 +14,8 @@ interface SampledStep {
 
 /**
  * Returns the probability with which every step of an episode was sampled; null if another draw, or a higher sampling
- * level in the surrounding minutes, may have dropped a step. Such an episode would look shorter than it was.
+ * level in the surrounding minutes, may have dropped a step. Without the dropped step, the episode would look shorter
+ * than it was.
  *
  * @param levels highest sampling level of each minute of receipt (minutes since 1970); 0 for a minute that is not in
  *   the map
