@@ -104,7 +104,9 @@ async function causeProblems(url: string, causes: readonly Cause[], signal: Abor
   const { items } = (await response.json()) as { items: readonly IncidentJson[] };
   const named = items.map(({ cause }) => cause).toReversed();
   return [
-    ...(named.join() === causes.join() ? [] : [`the daemon lists incidents with the causes ${named.join(', ')}.`]),
+    ...(named.join() === causes.join()
+      ? []
+      : [`the causes of the listed incidents are ${named.join(', ')}, not ${causes.join(', ')}.`]),
     ...(items.some(({ closed_at: closedAt }) => closedAt === null) ? ['an incident is still open.'] : []),
   ];
 }

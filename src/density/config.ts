@@ -8,7 +8,9 @@ export const densitySchema = z
       .describe('Length of each window of live traffic to test for drift.'),
     grace: durationSchema('5m', '1d')
       .default('10m')
-      .describe('How long a window stays open after its end. Drift detection ignores queries that arrive later.'),
+      .describe(
+        'How long recalld waits for late queries after the end of a window. Drift detection ignores queries that arrive later.',
+      ),
     max_per_second: z
       .number()
       .positive()

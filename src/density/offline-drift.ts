@@ -146,7 +146,7 @@ async function readInputs(request: OfflineDriftRequest) {
   ] as const) {
     if (columns !== store.columns) {
       throw malformed(
-        `${path} has ${columns}-dimensional vectors, but those in ${storePath} have ${store.columns} dimensions; use files of one embedding model`,
+        `${path} has ${columns}-dimensional vectors, but those in ${storePath} have ${store.columns} dimensions; use vectors from the same embedding model`,
       );
     }
     if (rows < 2) throw malformed(`${path} has a single vector; at least two are needed`);

@@ -198,11 +198,11 @@ function sentenceOf(evidence: Evidence, difference: number, knownAfter: string):
     case 'enough':
       return `There is enough evidence: a difference of ${difference} would have been detected with 80 % probability.`;
     case 'days':
-      return `There will be enough evidence to detect a difference of ${difference} in about ${plural(evidence.days, 'day')}.`;
+      return `In about ${plural(evidence.days, 'day')}, there will be enough evidence to detect a difference of ${difference}.`;
     case 'more_questions':
       return `More runs of the same queries cannot detect a difference of ${difference}; a set of about ${count(evidence.questions)} queries could.`;
     case 'unknown':
-      return `How long it takes to detect a difference of ${difference} will be known after ${knownAfter}.`;
+      return `The time needed to detect a difference of ${difference} will be known after ${knownAfter}.`;
   }
 }
 

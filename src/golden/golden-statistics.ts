@@ -120,7 +120,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
       const { scores, noise } = averagePairs(await scorePairs(queries, pairs, key));
       const { metrics } = await pool.run('compareRuns', { runs: { keys: [key], ...scores }, settings }, signal);
       const [metric] = metrics;
-      if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
+      if (metric === undefined) throw new RangeError('A comparison of runs needs exactly one metric.');
       return {
         metric,
         /** Standard deviation of a query's difference across the pairs; null for a single pair. */

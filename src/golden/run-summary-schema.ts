@@ -37,7 +37,7 @@ const metricComparisonSchema = z.object({
   ci_method: z
     .enum(['bca', 't', 'newcombe', 'reruns'])
     .describe(
-      '`reruns`: compares the run with the mean of the runs with which the baseline was pinned, and uses the noise between those runs. All other methods are paired comparisons with the pinned run only.',
+      '`reruns`: compares the run with the mean of the pinned run and its reruns, and accounts for the noise between them. All other methods are paired comparisons with the pinned run only.',
     ),
   t: z.number().nullable(),
   df: z.number(),
@@ -109,7 +109,11 @@ const stagesSchema = z.object({
   steps: z
     .array(
       z.object({
-        name: z.string().describe('`answer` for the final results; `words and vectors` for two parallel stages.'),
+        name: z
+          .string()
+          .describe(
+            'Name of the stage; `answer` for the final results. The names of parallel stages are joined: `words and vectors`.',
+          ),
         recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
         lost: metricSchema.describe(
           'Mean share of the relevant documents that are lost in this step: the previous step has them, but this step and all later steps do not. For the first step: documents that no step finds.',

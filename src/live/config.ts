@@ -14,7 +14,7 @@ export const samplingSchema = z
   .strictObject({
     rate: rate.default(0.1).describe('Share of live sessions to sample.'),
     segments: z
-      .record(z.string().regex(/^[^=]+=./, { error: 'must be written key=value' }), rate)
+      .record(z.string().regex(/^[^=]+=./, { error: 'must have the form key=value' }), rate)
       .default({})
       .describe('Sampling rates by segment, such as `tenant=acme: 1`. The largest matching rate replaces `rate`.'),
     max_per_minute: z
@@ -283,9 +283,11 @@ export const feedbackPolicySchema = z
     no_answer: sentiment.default('negative').describe('Meaning of a result that a user marks as "no answer".'),
     caps: z
       .strictObject({
-        explicit: capsSchema('explicit').describe('Limit for thumb, rating and relevance.'),
-        engagement: capsSchema('engagement').describe('Limit for click and copy.'),
-        struggle: capsSchema('struggle').describe('Limit for reformulation, abandonment and no_answer.'),
+        explicit: capsSchema('explicit').describe('Limit for the kinds `thumb`, `rating` and `relevance`.'),
+        engagement: capsSchema('engagement').describe('Limit for the kinds `click` and `copy`.'),
+        struggle: capsSchema('struggle').describe(
+          'Limit for the kinds `reformulation`, `abandonment` and `no_answer`.',
+        ),
       })
       .prefault({})
       .describe('Limits on the feedback of one user. recalld stores feedback beyond a limit, but does not count it.'),

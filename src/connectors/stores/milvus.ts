@@ -176,7 +176,9 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
     },
 
     async list() {
-      throw unsupported('Milvus cannot list ids over REST, because its REST API guarantees no order for paging.');
+      throw unsupported(
+        'Milvus cannot list ids over REST, because the REST API does not guarantee the order of pages.',
+      );
     },
 
     async chunks(ids, attempt) {

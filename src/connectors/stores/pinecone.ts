@@ -70,7 +70,7 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
       credentialsKey: 'api_key',
     },
   );
-  const missing = `there is no such index; check ${configField}.url, which is the host of the index`;
+  const missing = `there is no such index; set ${configField}.url to the host of the index`;
   const ask = (call: JsonCall, attempt: Attempt) => calls.json({ missing, ...call }, attempt);
 
   const shapes = rememberShape(calls.service, async (attempt) => {
@@ -141,7 +141,7 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
     close: calls.close,
 
     async search({ scoreKind }, request, attempt) {
-      if (request.exact) throw unsupported('Pinecone searches only its approximate index.');
+      if (request.exact) throw unsupported('Pinecone supports only approximate searches.');
       const conditions = Object.entries(request.filter).map(([key, value]) => [key, { $eq: value }]);
       const body = {
         namespace,
@@ -179,7 +179,7 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
 
     async list(from, attempt) {
       if (idKey === undefined) return pageOfKeys(from, 'list of ids', attempt);
-      throw unsupported('Pinecone lists vector ids, but not metadata keys.');
+      throw unsupported('Pinecone can list vector ids, but not the values of a metadata key.');
     },
 
     async chunks(ids, attempt) {

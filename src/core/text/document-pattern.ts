@@ -75,6 +75,6 @@ export function patternProblem(pattern: string, segment: string): string | null 
   if (other !== undefined)
     return `names {{${other}}}, but the rule is about the segment ${segment}; write {{${segment}}}`;
   if (isPrefix && segments.length > 0 && literals.at(-1) === '')
-    return `would allow {{${segment}}} to see every ${segment} whose name starts the same way; put a separator before the *, such as {{${segment}}}/*`;
+    return `also allows documents of every ${segment} whose name starts with {{${segment}}}; put a separator before the *, such as {{${segment}}}/*`;
   return null;
 }

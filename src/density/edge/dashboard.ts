@@ -22,7 +22,7 @@ const coverage: readonly MeasurePanel[] = [
   },
   {
     metric: 'recalld_density_admission_ratio',
-    title: 'Share of samples that are measured',
+    title: 'Share of samples measured',
     unit: 'percentunit',
     min: 0,
     max: 1,
@@ -125,7 +125,7 @@ function probes(): Builder<Panel>[] {
       width: 12,
       queries: [{ expr: `${maxBy(['measure', 'reason'], 'recalld_probe_no_data')} == 1` }],
       show: { measure: 'Measure', reason: 'Reason' },
-      noData: 'No probe lacks data',
+      noData: 'All probes have data',
     }),
   ];
 }

@@ -31,12 +31,8 @@ function complaintsCommand(signal: AbortSignal): CommandUnknownOpts {
     'recalld topics complaints --pipeline support-docs --days 14 --why',
   )
     .requiredOption('--pipeline <name>', 'configured pipeline')
-    .option('--days <n>', 'number of days of live queries', parseCount, 14)
-    .option(
-      '--why',
-      'explain why the queries of each topic did not return documents that users liked for similar queries',
-      false,
-    )
+    .option('--days <n>', 'number of days of live queries to analyze', parseCount, 14)
+    .option('--why', 'explain why the retriever did not return documents that users liked for similar queries', false)
     .action(async ({ pipeline: name, days, why, json, config }) => {
       const settings = commandSettings(config, signal);
       await withPipeline(settings, name, (pipeline) =>

@@ -54,7 +54,7 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
           'state',
           'Status',
           {
-            lead: 'A query is poorly covered if its nearest chunks are further away than those of 95 % of the baseline queries.',
+            lead: 'A query is poorly covered if its nearest chunks are farther away than those of 95 % of the baseline queries.',
           },
           group('stack', driftSentence(density), state(density), isDiagnosed && diagnosisPanel(diagnosis, 'brief')),
         ),
@@ -169,7 +169,7 @@ export function densityContent(density: DensityAnswer): Content {
 }
 
 function outgrownText(pipeline: string): string {
-  return `For two weeks, coverage has been better than in the baseline. If coverage loses this gain, comparisons with the current baseline will not show the loss. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+  return `For two weeks, coverage has been better than in the baseline. If coverage drops back to the level of the baseline, comparisons with this baseline will not show the drop. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
 }
 
 function events({ events: all }: DensityAnswer): Content {

@@ -77,7 +77,7 @@ function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, ev
     const explanation = `Drift confirmed at ticket level: live queries have been covered slightly worse than in the baseline since ${ticket}.${ratio}`;
     return { verdict: 'warning' as const, explanation };
   }
-  const provisional = grade === 'provisional' ? ' The baseline is provisional, so only tickets can fire.' : '';
+  const provisional = grade === 'provisional' ? ' The baseline is provisional, so only ticket alerts can fire.' : '';
   const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
   const status = isUnconfirmed
     ? 'Drift suspected but not confirmed: the alert fires once query density is significantly below its threshold.'

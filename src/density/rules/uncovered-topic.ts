@@ -83,7 +83,7 @@ export function topicAdvice({ cause, lostChunks }: SeenTopic): string {
     return 'Add documents that answer these queries. The nearest chunks below show what the store has instead.';
   return lostChunks.length > 0
     ? 'Chunks that similar queries previously found are missing from the store. Restore their documents.'
-    : 'Similar queries were previously covered better, and none of their chunks is known to be missing. Check whether the nearest chunks below answer these queries, and what changed in the index and the embedder.';
+    : 'Similar queries were previously covered better, and none of the chunks that they found is known to be missing. Check whether the nearest chunks below answer these queries, and what changed in the index and the embedder.';
 }
 
 // Topics keep their identity between windows, so that they can be tracked, acknowledged and closed.

@@ -96,7 +96,7 @@ export function baselineEvent(
   { baseline, version, reason, closedMs, details }: BuiltBaseline,
 ): NewDensityEvent {
   const { grade, days, sessions, period } = baseline;
-  const provisional = grade === 'page' ? '' : ' The baseline is provisional, so only tickets can fire.';
+  const provisional = grade === 'page' ? '' : ' The baseline is provisional, so only ticket alerts can fire.';
   return {
     kind: 'rebaseline',
     occurredAt: new Date(closedMs),
@@ -174,7 +174,7 @@ function namesOf(changed: readonly FingerprintField[]): string {
 }
 
 const causeSentences: Readonly<Record<CoverageCause, string>> = {
-  embedding_changed: 'The embedding model changed, so densities before and after are not comparable.',
+  embedding_changed: 'The embedding model changed, so densities before and after the change are not comparable.',
   content_gap: 'The queries are new: users ask about content that the store does not have.',
   lost_content: 'The kinds of queries have not changed: the store or its index lost content.',
   topic_mix: 'Users ask about other topics, and the store covers all of them: no action needed.',

@@ -58,8 +58,10 @@ function changed(shadow: string, answers: readonly ChangedAnswer[]): Content {
   return section(
     `changed-${shadow}`,
     'Live queries whose results differ most',
-    { lead: 'The top documents of both lists, for the queries whose lists are least similar.' },
-    table('Lists that differ most', answers, [
+    {
+      lead: 'The top documents that users got and those that the shadow returned, for the queries whose two lists are least similar.',
+    },
+    table('Result lists that differ most', answers, [
       ['Query', ({ text }) => verbatim(text)],
       ['Overlap', ({ overlap }) => value(overlap, 'score'), 'number'],
       ['Users got', ({ shownIds }) => ids(shownIds)],

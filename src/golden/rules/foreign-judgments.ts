@@ -127,7 +127,7 @@ function idsOf(value: unknown, place: SourcePlace): string[] | null {
   const shown = typeof value === 'string' ? `: ${quoted(value)}` : '';
   throw malformed(
     place,
-    `has reference_context_ids that are not a list of ids${shown}; write ["id-1", "id-2"], or empty the column to name documents by their texts`,
+    `has reference_context_ids that are not a list of ids${shown}; write ["id-1", "id-2"], or leave the column empty to identify documents by their texts`,
   );
 }
 
@@ -274,7 +274,10 @@ export function addRreGroups(value: unknown, placed: (part: unknown) => Placed, 
   for (const member of members) {
     const text = textOfPlaceholders(fieldsOf(fieldsOf(member)?.['placeholders']) ?? {});
     if (text === null) {
-      throw malformed(place, 'has relevant_documents without the query text in placeholders; add it there as "$query"');
+      throw malformed(
+        place,
+        'has relevant_documents but no query text in placeholders; add the text to placeholders as "$query"',
+      );
     }
     for (const [document, value] of Object.entries(relevant)) {
       const rating = fieldsOf(value);
@@ -301,7 +304,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
   if (texts === null || documents === null) {
     throw malformed(
       place,
-      'has no objects "queries" and "relevant_docs", as EmbeddingQAFinetuneDataset.save_json writes them',
+      'does not have the objects "queries" and "relevant_docs" that EmbeddingQAFinetuneDataset.save_json writes',
     );
   }
   for (const [id, text] of Object.entries(texts)) {
@@ -313,7 +316,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
     for (const one of list) {
       const document = idOf(one);
       if (document === null) {
-        throw malformed(place, `has a node of the query ${quoted(id)} that is not an id; write only node ids`);
+        throw malformed(place, `lists a value that is not a node id for the query ${quoted(id)}; write only node ids`);
       }
       builder.addJudgment(id, document, 1, place);
     }

@@ -191,7 +191,7 @@ function refuseMissingColumns({ header, names, places }: Table): void {
     throw malformed(
       header,
       hasIds
-        ? 'has no column "query", only query ids; pass the file with their texts as --queries FILE'
+        ? 'has query ids but no column "query"; pass the file with the query texts as --queries FILE'
         : missingColumn('query', names),
     );
   }

@@ -76,7 +76,7 @@ function refuseNested(nested: TableRow['nested'], readings: TableColumns['readin
   for (const index of nested ?? []) {
     const { column = '', readAs } = readings[index] ?? {};
     if (readAs === undefined || readAs === 'ignored' || readAs === 'document' || readAs === 'judgments') continue;
-    const fix = readAs === 'tag' ? `add --ignore ${nameOption(column)}` : 'write one text or number there';
+    const fix = readAs === 'tag' ? `add --ignore ${nameOption(column)}` : 'write a single text or number';
     throw malformed(place, `has a list or an object under ${quoted(column)}; ${fix}`);
   }
 }

@@ -39,7 +39,7 @@ type ChunkOutcome = (typeof chunkOutcomes)[number];
 export const finishedChunkSchema = z
   .object({
     chunk_id: z.string(),
-    prompt: z.int().describe('Number of the prompt among all prompts about this chunk, from 0.'),
+    prompt: z.int().describe('Sequence number of the prompt about this chunk, starting at 0.'),
     outcome: z.enum(chunkOutcomes),
     query: z.string().nullable().describe('The text of the query, or null if it was dropped.'),
     tokens: z.object({ input: z.number(), output: z.number() }),

@@ -63,7 +63,7 @@ function parseReviewLine(line: SourceLine): ReviewItem {
   const [issue] = result.error.issues;
   const field = issue?.path.join('.') ?? '';
   const problem = field === '' ? 'is not a query of a review file' : `has a bad "${field}": ${issue?.message}`;
-  throw malformed(line, `${problem}; keep the form that golden promote or golden generate wrote`);
+  throw malformed(line, `${problem}; keep the format in which golden promote or golden generate wrote the line`);
 }
 
 /** Formats a line of a review file. `notes` are for the reviewer; the import ignores them. */
@@ -159,7 +159,7 @@ export async function importReview(
       ...(refused > 0 ? [`Skipped because keep is false: ${plural(refused, 'query', 'queries')}.`] : []),
       ...(old > 0
         ? [
-            `Skipped because they are older than ${retentionDays} days, the time for which erasures are stored: ${plural(old, 'query', 'queries')}.`,
+            `Skipped because they are older than ${retentionDays} days, so recalld no longer knows whether they were erased: ${plural(old, 'query', 'queries')}.`,
           ]
         : []),
       ...(report.created && lost > 0

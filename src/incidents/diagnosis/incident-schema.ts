@@ -123,7 +123,7 @@ export const incidentSchema = z.object({
     .enum(closingReasons)
     .nullable()
     .describe(
-      'Why the incident closed; null while it is open. `left_config`: the alerts were removed from the config before they recovered.',
+      'Why the incident closed; null while it is open. `left_config`: the alerts were removed from the config before they were resolved.',
     ),
   severity: z.enum(severities).describe('Worst severity during the incident.'),
   acknowledged_at: time.nullable().describe('When a user acknowledged the incident; null until then.'),

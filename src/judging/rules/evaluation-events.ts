@@ -27,7 +27,7 @@ export interface EvaluatedQuery {
 const EVENT = 'gen_ai.evaluation.result';
 
 const withoutDocuments: Record<Exclude<QueryOutcome, 'ok'>, string> = {
-  empty: 'The retriever found nothing.',
+  empty: 'The retriever returned no documents.',
   error: 'The retriever failed.',
   timeout: 'The retriever did not respond in time.',
 };

@@ -153,7 +153,7 @@ const stages: readonly MeasurePanel[] = [
   { metric: 'recalld_live_stage_documents', title: 'Documents returned by each stage', ...samples },
   {
     metric: 'recalld_live_stage_emptied_ratio',
-    title: 'Queries left without documents by each stage',
+    title: 'Queries without documents after each stage',
     unit: 'percentunit',
     min: 0,
   },
@@ -285,7 +285,7 @@ function withoutData(): Builder<Panel> {
     queries: [{ expr: `${maxBy(['segment', 'measure', 'reason'], 'recalld_live_measure_no_data')} == 1` }],
     show: { segment: 'Segment', measure: 'Measure', reason: 'Reason' },
     columns: [{ name: 'Segment', width: 90 }],
-    noData: 'No measure lacks data',
+    noData: 'All measures have data',
   });
 }
 

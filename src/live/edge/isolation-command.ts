@@ -34,7 +34,7 @@ export function isolationCommand(command: Command, signal: AbortSignal): Command
   return command.addCommand(
     configuredCommand(
       'check',
-      'Evaluate the isolation rules of a config on the stored samples; exit 1 if a rule is violated.',
+      'Evaluate the isolation rules of a config on the stored samples. Exits with 1 if a rule is violated.',
       'recalld isolation check --config changed.yaml --from 2026-11-01T00:00:00Z',
     )
       .requiredOption('--from <time>', 'start: check only samples that arrived at or after this time', parseTime)

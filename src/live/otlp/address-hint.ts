@@ -12,7 +12,7 @@ export function addressHint(method: string, path: string): string {
   }
   if (name !== undefined && path === `/v1/${name}`) return method === 'POST' ? '' : ` /v1/${name} accepts POST only.`;
   if (name !== undefined) {
-    return ` recalld accepts OTLP at /v1/${name}: set OTEL_EXPORTER_OTLP_ENDPOINT to the address without a path, or OTEL_EXPORTER_OTLP_${name.toUpperCase()}_ENDPOINT to one that ends in /v1/${name}.`;
+    return ` recalld accepts OTLP at /v1/${name}: set OTEL_EXPORTER_OTLP_ENDPOINT to the address without a path, or OTEL_EXPORTER_OTLP_${name.toUpperCase()}_ENDPOINT to an address that ends in /v1/${name}.`;
   }
   if (path.startsWith('/api/public/'))
     return ' recalld does not implement the Langfuse API; let the Langfuse SDK export OTLP to /v1/traces.';

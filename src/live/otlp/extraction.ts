@@ -131,7 +131,7 @@ const SMALL_BYTES = 64 * 1024;
  */
 const MAX_BYTES = 48 * 1024 * 1024;
 
-const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this one again later.';
+const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this request again later.';
 
 /** Signal for work that continues after the client has disconnected, because the data must still be stored. */
 const never = new AbortController().signal;

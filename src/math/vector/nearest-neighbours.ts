@@ -65,7 +65,7 @@ const TIE_SCALE = 1e13;
 export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Neighbours {
   if (store.rows > 0 && queries.rows > 0 && store.columns !== queries.columns) {
     throw new RangeError(
-      `The store has ${store.columns} dimensions and the queries have ${queries.columns}; both must come from one embedding model.`,
+      `The store has ${store.columns} dimensions and the queries have ${queries.columns}; both must come from the same embedding model.`,
     );
   }
   const found = Math.min(k, store.rows);

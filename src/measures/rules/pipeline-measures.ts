@@ -234,7 +234,7 @@ export const pipelineMeasures = {
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 100, confirm: 1, scope: 'golden_sets' },
   },
   golden_live_mix_ndcg: {
-    title: 'nDCG in the live mix',
+    title: 'Live-weighted nDCG',
     subject: 'nDCG of the golden set, with topics weighted by live traffic',
     note: 'nDCG of the golden set, with each topic weighted by its share of live traffic.',
     scale: 'score',

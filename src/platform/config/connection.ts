@@ -33,7 +33,7 @@ export const retriesSchema = z
 export const tlsShape = {
   ca_file: textSchema
     .optional()
-    .describe('PEM file with certificate authorities to trust in addition to those of Node.js.'),
+    .describe('PEM file with certificate authorities to trust in addition to those that Node.js trusts.'),
   client: z
     .strictObject({
       cert_file: textSchema.describe('PEM file with the client certificate, for services that require one.'),

@@ -5,7 +5,7 @@ import { textSchema, tlsShape } from '../config/connection.ts';
 const node = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/@]+):\d{1,5}$/, { error: 'must have the form host:port' });
 
 const sentinel = z.strictObject({
-  kind: z.literal('sentinel').describe('Redis with Sentinel; `queue.url` is one of the sentinels.'),
+  kind: z.literal('sentinel').describe('Redis with Sentinel; `queue.url` is the URL of a sentinel.'),
   name: textSchema.describe('Name of the master, as configured in the sentinels.'),
   others: z.array(node).default([]).describe('Addresses of further sentinels or cluster nodes, as host:port.'),
   username: textSchema.optional().describe('User name for the sentinels.'),
@@ -13,7 +13,7 @@ const sentinel = z.strictObject({
 });
 
 const cluster = z.strictObject({
-  kind: z.literal('cluster').describe('Redis Cluster; `queue.url` is one of its nodes.'),
+  kind: z.literal('cluster').describe('Redis Cluster; `queue.url` is the URL of a node.'),
   others: z.array(node).default([]).describe('Addresses of further sentinels or cluster nodes, as host:port.'),
 });
 

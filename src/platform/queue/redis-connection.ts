@@ -184,7 +184,7 @@ export type RedisState = Awaited<ReturnType<typeof inspectServer>>;
 /** Returns the problem that makes a Redis unsafe for jobs, as a sentence; null if it is safe. */
 export function problemOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisState): string | null {
   if (maxmemoryPolicy !== null && maxmemoryPolicy !== 'noeviction') {
-    return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may evict jobs when its memory runs out; set it to noeviction.`;
+    return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may evict jobs when its memory runs out; set maxmemory-policy to noeviction.`;
   }
   if (maxBytes > 0 && usedBytes >= maxBytes) {
     return `Redis at ${host} is full (${bytes(usedBytes)} of ${bytes(maxBytes)}) and accepts no jobs; raise its maxmemory, or free memory there.`;

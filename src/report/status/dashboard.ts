@@ -71,7 +71,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'No data, or blind',
       description:
-        'Checks that cannot currently detect a problem: checks without data (except those that are only waiting for traffic) and blind regression checks (which have too few queries to detect a drop of twice their threshold).',
+        'Checks that cannot currently detect a problem: checks without data, and blind regression checks. A check that is only waiting for traffic is not counted. A regression check is blind if its queries are too few to detect a drop of twice its threshold.',
       unit: 'short',
       width: 4,
       steps: anyIsDoubtful,

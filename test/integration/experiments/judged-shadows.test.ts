@@ -191,7 +191,7 @@ describe('a shadow of a judged pipeline', () => {
     };
     expect(await shown()).toContain('none yet');
     expect(terminalText(shadowSection(await readShadow(readFrom, pipeline, shadow)), NOON)).toContain(
-      'nDCG@3, judged live queries: How long it takes to detect a difference of 0.03 will be known after some days with graded queries.',
+      'nDCG@3, judged live queries: The time needed to detect a difference of 0.03 will be known after some days with graded queries.',
     );
     // The shadow has worse results for every fourth query.
     for (let day = 1; day <= 8; day++) {

@@ -80,7 +80,7 @@ it('are sent once to the platform that has the trace, with grades and without te
   expect(of(traceOf(20))[0]).not.toHaveProperty('spanId');
   expect(attributesOf(of(traceOf(99))[0] ?? { attributes: [] })).toMatchObject({
     'gen_ai.evaluation.score.value': 0,
-    'gen_ai.evaluation.explanation': 'The retriever found nothing.',
+    'gen_ai.evaluation.explanation': 'The retriever returned no documents.',
     'annotation.annotator_kind': 'CODE',
   });
   expect(receiver.bodies.join('')).not.toMatch(/question|It says/);

@@ -42,7 +42,7 @@ type Sentence = (place: Place) => Failure;
 
 const timeout: Sentence = ({ address, timeoutMs, configField }) => ({
   code: 'timeout',
-  problem: `${address} did not respond within ${timeoutMs} ms; raise ${configField}.timeout_ms or check its load.`,
+  problem: `${address} did not respond within ${timeoutMs} ms; raise ${configField}.timeout_ms or check the server's load.`,
 });
 
 const authentication: Sentence = ({ address, user, configField }) => ({

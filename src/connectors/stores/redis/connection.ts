@@ -83,7 +83,10 @@ export function createRedisConnection(
       return failed('wrong_type', `${start} stores a value of the wrong type under the key; check ${configField}.`);
     }
     if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
-      return failed('cluster', `${start} is a cluster node without this key; set the address of the key's node.`);
+      return failed(
+        'cluster',
+        `${start} is a cluster node that does not have the key; set ${configField}.url to the node that has it.`,
+      );
     }
     if (/^(LOADING|BUSY|TRYAGAIN|OOM|MASTERDOWN)/.test(reply)) {
       return failed('busy', `${start} is busy or loading its data; try again later.`);

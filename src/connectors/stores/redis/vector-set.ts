@@ -99,7 +99,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
     if (count === 0) return [];
     if (count > MAX_AT_ONCE) {
       throw unsupported(
-        `Redis before 8.4 can only return all names of a vector set at once, and there are too many (${count}); upgrade to 8.4, which has VRANGE.`,
+        `Redis before 8.4 returns all names of a vector set at once, and this set has too many (${count}); upgrade to Redis 8.4, which has VRANGE.`,
       );
     }
     // The set may grow in the meantime.

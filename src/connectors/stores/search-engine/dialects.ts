@@ -153,8 +153,10 @@ const opensearch: Dialect = {
       'l2';
     const kinds = spaces[space];
     if (kinds === undefined || mapping['model_id'] !== undefined) {
-      const what = mapping['model_id'] === undefined ? `space ${space}` : 'trained model';
-      throw unsupported(`The ${what} of the OpenSearch field ${name} has scores that cannot be converted to a cosine.`);
+      const cause = mapping['model_id'] === undefined ? `the space ${space}` : 'a trained model';
+      throw unsupported(
+        `Scores of the OpenSearch field ${name} cannot be converted to a cosine, because the field uses ${cause}.`,
+      );
     }
     const isIndexed = settings['index.knn'] === 'true' && mapping['index'] !== false;
     return { dimensions: numberOf(mapping['dimension']), ...kinds, isIndexed };

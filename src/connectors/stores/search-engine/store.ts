@@ -278,7 +278,8 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
 
     /** Lists the terms in the id field, in sorted order. */
     async list(from, attempt) {
-      if (idField === '_id') throw unsupported(`${calls.service} lists the values of a keyword field, but not _id.`);
+      if (idField === '_id')
+        throw unsupported(`${calls.service} can list the values of a keyword field, but not of _id.`);
       const { exactField } = await shapes.current(attempt);
       const sources = [{ id: { terms: { field: exactField(idField) } } }];
       const after = from === null ? {} : { after: { id: from } };

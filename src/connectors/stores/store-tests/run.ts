@@ -153,7 +153,7 @@ async function existing({ store, known, isWhole, signal }: StoreSubject): Promis
   const few = valueOf(await store.existing([first, ...absent], signal));
   must(
     few.size === 1 && few.has(first),
-    'A lookup finds an id that is not in the store, or does not find one that is.',
+    'A lookup finds an id that is not in the store, or misses an id that is in the store.',
   );
   const many = Array.from({ length: 2500 }, (_, number) => `recalld-store-test-${number}`);
   const found = valueOf(await store.existing([...there, ...many], signal));
@@ -182,7 +182,7 @@ async function listed({ store, known, byId, isWhole, signal }: StoreSubject): Pr
   const lost = [...byId.keys()].filter((id) => !all.has(id)).length;
   must(lost === 0, `The list lacks ${plural(lost, 'document')} found in the store.`);
   must(!isWhole || ids.every((id) => byId.has(id)), 'The list contains an id that is not in the store.');
-  must(!isWhole || ids.length <= known.length, 'The list contains a document more times than the document has chunks.');
+  must(!isWhole || ids.length <= known.length, 'The list contains a document more often than the document has chunks.');
   return `${plural(all.size, 'id')} in ${plural(pages, 'page')}.`;
 }
 
@@ -313,7 +313,7 @@ async function seeded(subject: StoreSubject): Promise<string> {
   must(differs, 'Different seeds return the same sample.');
   return first.isSeeded
     ? 'The same seed returns the same sample, and another seed returns a different one.'
-    : 'The store samples without a seed and reports this.';
+    : 'The store reports that it does not support seeded sampling.';
 }
 
 /**

@@ -65,7 +65,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     for (const [id, count] of times) {
       must(
         count <= (byId.get(id)?.length ?? 0),
-        'A search returned a document more times than the document has chunks.',
+        'A search returned a document more often than the document has chunks.',
       );
     }
   }
@@ -212,7 +212,7 @@ async function otherLength(subject: StoreSubject): Promise<string> {
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
     must(
       says && !sentence.includes('0.1234'),
-      'The error message for a query vector with the wrong number of dimensions does not name both numbers, or shows the vector.',
+      'The error message for a query vector of the wrong length omits one of the two lengths, or shows the vector.',
     );
   }
   return `Vectors with ${dimensions - 1} and ${dimensions + 1} numbers are rejected; the store's vectors have ${dimensions}.`;

@@ -272,7 +272,7 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
   );
   if (report.failed > 0)
     printLine(
-      `The retriever failed for ${report.failed} of these queries. For the failed queries, the file only lists documents that users saw.`,
+      `The retriever failed for ${report.failed} of these queries. For the failed queries, the file lists only documents that users saw.`,
     );
   printLine(
     `Edit \`keep\` and the grades, then run: recalld golden import ${options.out} --set ${options.set} --format review`,

@@ -28,7 +28,7 @@ export function notesOf({ counts, mismatch, path, ranks, repeat, steps }: TrecSc
   if (counts.queriesWithSteps > 0) {
     notes.push(
       `${plural(counts.queriesWithSteps, 'query', 'queries')} in ${path} ${counts.queriesWithSteps === 1 ? 'has' : 'have'} ` +
-        `${plural(steps.count, 'step')} (query ids such as "q1#2"); union_recall@k and all_found@k score their union.`,
+        `${plural(steps.count, 'step')} (query ids such as "q1#2"); union_recall@k and all_found@k score the union of the results of these steps.`,
     );
   }
   if (steps.unread !== null) {

@@ -234,7 +234,7 @@ function pinForm({ id, goldenSet }: GoldenRun, { error, timeout }: RunSummaryJso
     hidden: { back: runPath(id), run_id: id },
     fold: { summary: 'Pin as baseline' },
     content: [
-      paragraph(`Later runs of ${goldenSet} are compared with this one instead of the current baseline.`),
+      paragraph(`Later runs of ${goldenSet} are compared with this run instead of the current baseline.`),
       { kind: 'input', type: 'text', name: 'note', label: 'Why (optional)', attributes: { maxLength: 500 } },
       confirmed,
       { kind: 'button', text: 'Pin this run' },

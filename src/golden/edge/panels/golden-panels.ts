@@ -183,7 +183,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       ],
     }),
     graph({
-      title: 'nDCG with the mix of live traffic',
+      title: 'nDCG weighted by live traffic',
       description:
         'nDCG of the latest run at its largest cutoff, with its 95 % CI. Queries are weighted by the traffic on their topics. If this score is far below the unweighted score, a large share of the traffic is on topics with below-average results.',
       ...axes.score,
@@ -191,7 +191,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       queries: banded('recalld_golden_live_mix_score', 'ndcg', { measure: 'ndcg' }),
     }),
     graph({
-      title: 'Effective number of queries in the live mix',
+      title: 'Effective number of weighted queries',
       description:
         'Effective sample size: with this many equally weighted queries, the score would be equally precise. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
       ...axes.count,

@@ -78,7 +78,7 @@ export interface AlertTimeline extends NamedAlert {
 /** Recovered measurements of resolved alerts, keyed by alert name. */
 export type Recoveries = ReadonlyMap<string, string>;
 
-/** `left_config`: the alerts were removed from the config before they recovered. */
+/** `left_config`: the alerts were removed from the config before they were resolved. */
 export const closingReasons = ['resolved', 'left_config'] as const;
 
 export type ClosingReason = (typeof closingReasons)[number];

@@ -145,7 +145,7 @@ const MORE_ABSENT = 0.02;
  */
 function readReturned({ before, value, ciLow, n }: ObservedShare): Sign[] {
   if (before === null) return [];
-  const sentence = `The store does not have ${percentage(value)} of ${n} documents that the run returned; previously, it did not have ${percentage(before)}.`;
+  const sentence = `${percentage(value)} of the ${n} documents that the run returned are missing from the store (previously ${percentage(before)}).`;
   const values = { before, now: value, unit: 'share' } as const;
   if (value >= before + MORE_ABSENT && ciLow > before) return [sign('returned_documents', 'absent', sentence, values)];
   return value <= before && before < 1 ? [sign('returned_documents', 'stored', sentence, values)] : [];

@@ -145,7 +145,7 @@ function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: Aler
   return `${worst?.recovered ?? 'all alerts resolved'}${after}`;
 }
 
-const LEFT_CONFIG = 'the alerts were removed from the config before they recovered';
+const LEFT_CONFIG = 'the alerts were removed from the config before they were resolved';
 
 /**
  * Describes the firing period, the worst state and the recovery of an alert. The worst state is described by a headline

@@ -32,7 +32,7 @@ export function exportCommand(command: Command, signal: AbortSignal): CommandUnk
     .option('--until <day>', 'last day (UTC), inclusive (default: today)', parseDay)
     .option(
       '--since-last',
-      'export only what changed since the last export to the folder, with the tables and days of that export',
+      'reuse the tables, --from and --until of the last export to the folder, and write only days that changed since then',
       false,
     )
     .addOption(new Option('--format <format>', 'file format (default: parquet)').choices(exportFormats))

@@ -145,7 +145,7 @@ describe('a value of the wrong type or out of bounds', () => {
     [aGolden('set: faq, cutoffs: []'), 'pipelines[0].golden[0].cutoffs must not be empty.'],
     [aGolden('set: faq, cutoffs: [1, 0]'), 'pipelines[0].golden[0].cutoffs[1] must be at least 1.'],
     [aGolden('set: faq, max_per_second: 0'), 'pipelines[0].golden[0].max_per_second must be more than 0.'],
-    [aPipeline('sampling: {segments: {acme: 1}}'), 'pipelines[0].sampling.segments.acme must be written key=value.'],
+    [aPipeline('sampling: {segments: {acme: 1}}'), 'pipelines[0].sampling.segments.acme must have the form key=value.'],
     [aPipeline('privacy: {retention_days: 0}'), 'pipelines[0].privacy.retention_days must be at least 1.'],
     [
       aPipeline(`privacy: {patterns: [${Array.from({ length: 51 }, (_, i) => `{name: a${i}, regex: b}`).join(', ')}]}`),

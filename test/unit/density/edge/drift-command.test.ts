@@ -364,7 +364,7 @@ describe('recalld drift rejects', () => {
       code: 'file_malformed',
       message:
         `${join(folder, 'current.jsonl')} has 7-dimensional vectors, but those in ${join(folder, 'store.npy')} have 8 dimensions; ` +
-        'use files of one embedding model.',
+        'use vectors from the same embedding model.',
     });
   });
 

@@ -82,7 +82,7 @@ describe('the density drift check', () => {
 
   it('is OK otherwise, with the evidence, and states when no page can fire', () => {
     expect(judge(watched)).toMatchObject({ verdict: 'ok', value: 0.01 });
-    expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('only tickets can fire');
+    expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('only ticket alerts can fire');
     expect(judge(watched, null).explanation).toBe(
       'Drift not confirmed: coverage of live queries is as good as in the baseline.',
     );

@@ -204,7 +204,7 @@ it('advice to restore documents requires chunks that are known to be missing', (
     'Restore their documents',
   );
   expect(topicAdvice(aTopic({ cause: 'lost_content', lostChunks: [] }))).toContain(
-    'none of their chunks is known to be missing',
+    'none of the chunks that they found is known to be missing',
   );
   expect(topicAdvice(aTopic({ cause: 'new_demand', lostChunks: [] }))).toContain('Add documents');
 });

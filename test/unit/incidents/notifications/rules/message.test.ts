@@ -132,7 +132,7 @@ describe('the message of an incident', () => {
   it('does not claim that a removed check recovered', () => {
     const { summary } = messageOf(over(12, null, { closedBecause: 'left_config' }), 'closed', alone);
     expect(summary).toContain('closed after 12 min: the alerts were removed from the config');
-    expect(summary).toContain('before they recovered');
+    expect(summary).toContain('before they were resolved');
   });
 
   it('escapes for Slack what it would take for a link or a mention', () => {
