@@ -9,10 +9,10 @@ import { code, generatedPage, type Page } from './page.ts';
 const rules = `- **Unknown keys** are errors; the message names the key that you probably meant.
 - **Order.** The environment overrides the file, and the file overrides the defaults. Without a file, \`recalld serve\` uses the defaults:
   an embedded database and no pipelines.
-- **\`\${VAR}\`** in a text is replaced with the environment variable; an unset variable is an error. The value is always text; for numbers
+- **\`\${VAR}\`** in a text is replaced with the value of the environment variable; an unset variable is an error. The value is always text; for numbers
   and booleans, use the environment variables listed below.
-- **Secrets.** Keep them out of the file: write \`\${VAR}\`, or set the environment variable of the key. For secrets and URLs, you can instead set
-  that variable with the suffix \`_FILE\` to the path of a file that contains the value. \`recalld config print\` hides secrets, arguments of
+- **Secrets.** Keep them out of the file: write \`\${VAR}\`, or set the environment variable of the key. For secrets and URLs, you can instead append
+  \`_FILE\` to the name of that variable, and set it to the path of a file that contains the value. \`recalld config print\` hides secrets, arguments of
   programs, credentials and query values in URLs, and fields such as \`api_key\` or \`token\` in request bodies.
 - **Durations** are numbers of minutes, hours or days: \`30m\`, \`24h\`, \`7d\`. A cron expression has five fields, or six if the first is seconds.`;
 

@@ -179,7 +179,7 @@ const regressionCheck = z
 const densityCheck = z
   .strictObject({ name, density_drift: z.literal(true).describe('Monitors query density for drift.'), severity })
   .describe(
-    'Fails if the documents in the store cover live queries less well than baseline queries. A smaller drift is a warning.',
+    'Fails if the documents in the store cover live queries significantly less well than baseline queries. A slight drift is only a warning.',
   );
 
 const staleLabelsCheck = z

@@ -61,7 +61,7 @@ export const errorTable = {
   golden_set_changed: conflict('Another process added a new version of the golden set first.'),
   golden_set_unknown: notFound('No golden set with that name has been imported.'),
   text_not_stored: conflict('The command requires the texts of live queries, but the pipeline stores none.'),
-  generation_impossible: conflict("The pipeline's store does not allow recalld to generate queries."),
+  generation_impossible: conflict('The pipeline has no vector store that can supply texts for generated queries.'),
   store_unreachable: unreachable('The vector store of a pipeline does not respond.'),
   llm_unreachable: unreachable('The chat model, or the retriever used with it, failed repeatedly.'),
   runbook_unknown: notFound('No alert has a runbook with that name.'),

@@ -53,7 +53,7 @@ export const shadowsSchema = z
   .default([])
   .superRefine(refuseRepeatsOf('name'))
   .describe(
-    "Candidates to replace the pipeline's retriever, for example retrievers with another index, model, chunking or provider. Shadows receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
+    "Candidates to replace the pipeline's retriever, for example retrievers with another index, model, chunking or provider. Shadows receive the same queries, and users do not see the results (docs/how-to/shadow.md).",
   );
 
 export type ShadowConfig = z.infer<typeof shadow>;

@@ -60,7 +60,7 @@ const goldenLineSchema = z
         { error: 'must be an object such as {"language": "en"}' },
       )
       .optional()
-      .describe('At most 32 tags; the queries with the same key and value form a segment.'),
+      .describe('At most 32 tags; queries that have the same key and value form a segment.'),
     judgments: z
       .union([z.array(judgmentSchema), z.record(z.string(), gradeSchema)], {
         error: 'must be a list of {"document_id": "...", "grade": 1} or an object such as {"d1": 1}',

@@ -73,7 +73,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.5)
       .describe(
-        'Share of the selected agent turns (episodes) to grade as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. Requires a model judge and queries with `episode.original_text`; 0 disables it.',
+        'Share of the selected agent turns (episodes) to grade as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. Requires a model judge and queries with `episode.original_text`; 0 disables the grading of episodes.',
       ),
     max_cost_per_day: z
       .number()
@@ -107,7 +107,7 @@ export const judgedSchema = z
       ),
   })
   .describe(
-    'Judged live relevance: a model grades a few live queries, and human judgments correct it (docs/explanation/judging.md). Without this section, recalld judges no live queries.',
+    'Judged live relevance: a model grades a few live queries, and human judgments correct its grades (docs/explanation/judging.md). Without this section, recalld judges no live queries.',
   );
 
 export type JudgedConfig = z.infer<typeof judgedSchema>;

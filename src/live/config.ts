@@ -22,7 +22,7 @@ export const samplingSchema = z
       .min(1)
       .default(600)
       .describe(
-        'Maximum number of queries to sample per minute. If there are more, recalld halves the rate as often as needed.',
+        'Maximum number of queries to sample per minute. If more queries arrive, recalld halves the rate as often as needed.',
       ),
     always_keep: z
       .array(z.enum(['zero_results', 'error', 'negative_feedback']))

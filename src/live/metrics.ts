@@ -56,7 +56,7 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live queries that returned a document that an isolation rule does not allow. All live queries are evaluated, whether sampled or not. A query that the service sends again is counted only once.',
+    help: 'Live queries whose results violate an isolation rule. All live queries are evaluated, whether sampled or not. A query that the service sends again is counted only once.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },
@@ -67,7 +67,7 @@ export const isolationMetrics = {
     source: 'process',
   },
   recalld_live_isolation_violations: storedGauge(
-    'Live queries in the last hour that returned a document that an isolation rule does not allow.',
+    'Live queries in the last hour whose results violate an isolation rule.',
     ['pipeline', 'rule'],
   ),
 } as const satisfies Record<string, MetricDefinition>;
@@ -106,7 +106,7 @@ export const liveMixMetrics = {
     golden,
   ),
   recalld_golden_live_represented_ratio: storedGauge(
-    'Share of live traffic in topics that have a golden query. Only these topics are part of recalld_golden_live_mix_score.',
+    'Share of live traffic in topics that have a golden query. Only these topics contribute to recalld_golden_live_mix_score.',
     golden,
   ),
   ...boundedGauges(

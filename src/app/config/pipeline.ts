@@ -182,7 +182,9 @@ export const pipelineSchema = z
           .min(1)
           .max(1000)
           .default(50)
-          .describe('Maximum number of segments. If there are more, recalld combines the smallest ones into `other`.'),
+          .describe(
+            'Maximum number of segments. If there are more, recalld combines the smallest segments into `other`.',
+          ),
       })
       .prefault({})
       .describe('Segments that recalld measures separately, in live traffic and in golden sets.'),

@@ -156,7 +156,7 @@ const metricsSchema = z
       })
       .default([...metricCatalogue.recalld_query_latency_seconds.buckets])
       .describe(
-        'Upper bounds of the `recalld_query_latency_seconds` buckets, in seconds. The limit of a latency objective must be one of them. All processes need the same bounds.',
+        'Upper bounds of the `recalld_query_latency_seconds` buckets, in seconds. The limit of a latency objective must be one of these bounds. All processes need the same bounds.',
       ),
     otlp: z
       .strictObject({

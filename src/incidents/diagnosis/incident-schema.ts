@@ -74,7 +74,7 @@ const findingsShape = {
     .array(
       z.object({
         kind: z.enum(effectKinds),
-        size: z.number().describe('Size of the change; 0 if the measure did not change since the last good run.'),
+        size: z.number().describe('Size of the change; 0 if the measure has not changed since the last good run.'),
         parts: z
           .record(z.string(), z.number())
           .nullable()

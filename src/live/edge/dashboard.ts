@@ -34,7 +34,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations',
       description:
-        'Live queries in the last hour that returned a document that an isolation rule does not allow. All live queries are checked, whether sampled or not. The expected number is 0.',
+        'Live queries in the last hour whose results violate an isolation rule. All live queries are checked, whether sampled or not. The expected number is 0.',
       unit: 'short',
       min: 0,
       width: 8,

@@ -14,8 +14,7 @@ export const isolationEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/isolation-violations',
     tag: 'status',
-    summary:
-      'Live queries that returned documents that an isolation rule does not allow, newest first. The response contains no texts.',
+    summary: 'Live queries whose results violate an isolation rule, newest first. The response contains no texts.',
     scope: 'read',
     pipelines: 'list',
     query: violationListQuery,

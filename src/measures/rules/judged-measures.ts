@@ -37,7 +37,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: judgedGauge(
       'recalld_live_ndcg',
-      'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. If a relevant document is no longer retrieved, the value drops by only part of the loss; precision and hit rate drop by all of it (docs/explanation/judging.md).',
+      'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. If a relevant document is no longer retrieved, the value drops by only a part of the loss, whereas precision and hit rate drop by the full loss (docs/explanation/judging.md).',
     ),
     thresholdPolicy,
   },
@@ -157,7 +157,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: agreementGauge(
       'recalld_human_agreement',
-      'Quadratic weighted kappa of two people who graded the same documents of live queries independently: 1 is full agreement, 0 is agreement by chance. This value is an approximate upper limit for the agreement between a judge model and people.',
+      'Quadratic weighted kappa of two people who graded the same documents of live queries independently: 1 is full agreement, 0 is agreement by chance. This value is an approximate upper bound on the agreement between a judge model and people.',
     ),
   },
   judge_drift: {

@@ -112,7 +112,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     pipelines: 'list',
     query: reliabilityQuery,
     body: null,
-    responses: { '200': { description: 'One item per confidence.', body: reliabilitySchema } },
+    responses: { '200': { description: 'One item per confidence level.', body: reliabilitySchema } },
   },
 ];
 

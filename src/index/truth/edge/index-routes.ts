@@ -50,7 +50,7 @@ export const indexEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/index',
     tag: 'status',
-    summary: 'Compare the store of a pipeline with its manifest, using the latest rounds.',
+    summary: 'Compare the store of a pipeline with its manifest, using the latest rounds of the index check.',
     scope: 'read',
     pipelines: 'named',
     query: indexQuery,

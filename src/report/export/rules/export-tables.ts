@@ -161,7 +161,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'violations',
-    does: 'Live queries whose results contain documents that an isolation rule does not allow.',
+    does: 'Live queries whose results violate an isolation rule.',
     ...ofLive('isolation_violations'),
     columns: [
       pipeline,
