@@ -190,9 +190,9 @@ const LONGEST = 140;
 const MAX_DOCUMENTS = 60;
 
 /**
- * Returns the first words of documents, keyed by id, from the text that recalld stored for a judged document or, if
- * there is none, from the vector store. Uses the first chunk of a document with several chunks. Does not throw if the
- * store does not respond.
+ * Returns the first words of documents, keyed by id. The text comes from the stored judged document or, if there is
+ * none, from the vector store. Uses the first chunk of a document with several chunks. Does not throw if the store does
+ * not respond.
  */
 export async function wordsOfDocuments(
   documents: GoldenDocuments,

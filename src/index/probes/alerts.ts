@@ -5,8 +5,7 @@ const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
 /**
- * Measures that are updated every six hours or less often, because they come from a store sample, a density baseline or
- * a golden run.
+ * Measures from a store sample, a density baseline or a golden run, which are updated every six hours or less often.
  */
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|returned_absent_ratio|repeat_density';

@@ -164,7 +164,9 @@ export interface ProbedPipeline {
   readonly name: string;
   readonly store: VectorStore | null;
   readonly embedder: Embedder | null;
-  /** Maximum number of live queries per recall probe; each query needs an exact search. 0 disables the probe. */
+  /**
+   * Maximum number of live queries per recall probe; each query needs an exact search. A limit of 0 disables the probe.
+   */
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
 

@@ -28,8 +28,8 @@ import { readManifestLine } from './rules/manifest-line.ts';
 import { SECOND_STAGE, twoStageSample } from './rules/probe-estimates.ts';
 
 /**
- * Compares the vectors of a few chunks with new embeddings, at most once an hour, because embedding is expensive and
- * sampling may read the whole store.
+ * Compares the vectors of a few chunks with new embeddings. Runs at most once an hour, because embedding is expensive
+ * and sampling may read the whole store.
  */
 async function compareModels(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;

@@ -125,7 +125,7 @@ async function probeDocuments(run: PhaseRun, documents: readonly SegmentedDocume
 const SAMPLE_MS = HOUR_MS;
 
 /**
- * Finds ids that are not in the manifest: among all ids if the store can list them, otherwise in a uniform sample,
+ * Finds ids that are not in the manifest. Checks all ids if the store can list them, and otherwise a uniform sample,
  * which is taken at most once an hour.
  *
  * @returns true if all ids were checked

@@ -46,8 +46,8 @@ export function drawingProbabilities(queries: readonly Drawable[], expected: num
 }
 
 /**
- * Returns a random number in [0, 1) for a session and a purpose; the queries of the session are selected if the number
- * is below their probability. The number is the same on every replica. This number is independent of the number that
+ * Returns a random number in [0, 1) for a session and a purpose. A query of the session is selected if this number is
+ * below the query's probability. The number is the same on every replica. This number is independent of the number that
  * decides whether the session is sampled, and of the numbers for other purposes.
  *
  * @param sessionHash identifies the session; the session id itself is not stored

@@ -44,9 +44,9 @@ export function rewritingScores(
  * over sessions (or episodes without a session). The scores come from model grades, which are not corrected by human
  * judgments.
  *
- * - `episode_hit_rate`: share of episodes with a hit
+ * - `episode_hit_rate`: share of episodes with a hit.
  * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first
- *   retrieval was rewritten
+ *   retrieval was rewritten.
  */
 export function judgedEpisodeMeasures(
   episodes: readonly ScoredEpisode[],

@@ -42,10 +42,11 @@ const MIN_SESSIONS = 2;
  * Wretman, Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda
  * (Angelopoulos, Duchi and Zrnic, PPI++, 2023).
  *
- * lambda minimizes the linearized variance and is clipped to [0, 1]. The standard error comes from a jackknife that
- * omits the human-graded sessions one at a time and the model-only sessions in up to 30 groups. The jackknife **tunes
- * lambda again each time**, because intervals would be too narrow if lambda were tuned only once on the same few
- * judgments. Degrees of freedom are Kish's effective number of human-graded sessions minus 1, and at least 2.
+ * The value of lambda minimizes the linearized variance and is clipped to [0, 1]. The standard error comes from a
+ * jackknife that omits the human-graded sessions one at a time and the model-only sessions in up to 30 groups. The
+ * jackknife **tunes lambda again each time**, because intervals would be too narrow if lambda were tuned only once on
+ * the same few judgments. Degrees of freedom are Kish's effective number of human-graded sessions minus 1, and at least
+ * 2.
  *
  * @param queries their order determines the groups of model-only sessions
  * @returns null for fewer than 2 human-graded sessions
@@ -146,9 +147,9 @@ function untransformed(t: number, skewness: number): number {
 }
 
 /**
- * Sum of the weights and sum of the weighted scores over the queries of one session, each for three sets of grades:
- * human judgments, all model grades, and the model grades of queries that people graded too. The sums for the last set
- * use the weights of the human judgments.
+ * For each of three sets of grades: the sum of the weights and the sum of the weighted scores over the queries of one
+ * session. The sets are the human judgments, all model grades, and the model grades of queries that people graded too.
+ * The sums for the last set use the weights of the human judgments.
  */
 type SessionSums = [
   people: number,

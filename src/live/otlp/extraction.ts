@@ -78,9 +78,9 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
 }
 
 /**
- * Finds the pipeline of a span. In order of precedence, this is the pipeline that `recalld.pipeline` names on the span
- * or its resource, the pipeline that lists the service in `service_names`, the pipeline with the same name as the
- * service, or the only configured pipeline.
+ * Finds the pipeline of a span. The first of these applies: the pipeline that `recalld.pipeline` names on the span or
+ * its resource, the pipeline that lists the service in `service_names`, the pipeline with the same name as the service,
+ * or the only configured pipeline.
  */
 function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telemetry) => string | null {
   const names = new Set(pipelines.map(({ name }) => name));

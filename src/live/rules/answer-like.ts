@@ -5,8 +5,8 @@ const NEW_WORDS = 0.5;
 /** Minimum number of words for a text to count as a statement; a shorter text may be a query. */
 const MIN_STATEMENT_WORDS = 6;
 /**
- * Minimum number of words of prose. A text with at least this many words counts as prose even without a full stop if it
- * is much longer than the original text.
+ * Minimum number of words of prose. A text of at least this length counts as prose even without a full stop, provided
+ * that it is much longer than the original text.
  */
 const MIN_PROSE_WORDS = 20;
 const MUCH_LONGER = 2;
@@ -25,8 +25,8 @@ const endOfStatement = /[.!。！।]["'”’)\]]*$/u;
  * True if a query is a statement or long prose, and most of its words are missing from the original text. Keyword
  * queries, questions and the original text are not answers; short answers such as a name or a number are not detected.
  *
- * The heuristic works for any language with sentence punctuation. recalld compares the share of such queries with its
- * usual value, so a service that deliberately searches with invented passages (HyDE) causes no alert.
+ * The heuristic works for any language with sentence punctuation. The alert compares the share of such queries with its
+ * usual value, so a service that deliberately searches with invented passages (HyDE) does not trigger it.
  */
 export function looksLikeAnswer(query: string, originalText: string): boolean {
   const text = query.trim();

@@ -151,17 +151,17 @@ export interface SampledEpisode extends ClusterMember {
 /**
  * Estimates a measure of episodes:
  *
- * - `episode_retrievals`: mean number of retrievals per episode
+ * - `episode_retrievals`: mean number of retrievals per episode.
  * - `episode_repeats`: number of retrievals that repeat an earlier retrieval, as a mean over episodes. Unlike
- *   `episode_repeat_ratio`, this number does not increase when a better retriever makes further retrievals unnecessary
+ *   `episode_repeat_ratio`, this number does not increase when a better retriever makes further retrievals unnecessary.
  * - `episode_repeat_ratio`: share of the retrievals after the first that repeat an earlier retrieval in the same
- *   episode
+ *   episode.
  * - `episode_new_documents_ratio`: share of the documents in all retrievals after the first that no earlier retrieval
- *   in the episode returned
- * - `episode_empty_ratio`: share of retrievals that return no documents
- * - `rewrite_answer_ratio`: share of rewritten retrievals whose text looks like an answer
+ *   in the episode returned.
+ * - `episode_empty_ratio`: share of retrievals that return no documents.
+ * - `rewrite_answer_ratio`: share of rewritten retrievals whose text looks like an answer.
  *
- * Shares are ratios of weighted sums over episodes. The bounds are those of a 95 % confidence interval; retrievals
+ * Shares are ratios of weighted sums over episodes. The bounds are those of a 95 % confidence interval. Retrievals
  * within an episode, and episodes within a session, may depend on each other in any way.
  *
  * @throws RangeError for a probability outside (0, 1]

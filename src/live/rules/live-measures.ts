@@ -132,18 +132,18 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
  * Yields every live measure of one segment in the order of `liveMeasures`. Measures are computed lazily, so that the
  * caller can yield to other work in between: each takes milliseconds for 10,000 queries.
  *
- * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
+ * - `queries`: number of queries, sampled or not (Horvitz-Thompson).
  * - `zero_results_ratio`, `error_ratio`: queries without results, and queries that failed or timed out, each as a share
  *   of all queries. Weights are calibrated by the counted arrivals. The bounds reflect the variation between sessions
- *   even if every query was sampled
- * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones
- * - `results_per_answer`: mean number of documents, over queries with results
+ *   even if every query was sampled.
+ * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones.
+ * - `results_per_answer`: mean number of documents, over queries with results.
  * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and the share of that length that
- *   repeats an earlier document, over queries whose documents all have texts
- * - `click_through_ratio`: share of the documents shown at ranks 1 to 10 that were clicked
- * - `clicked_query_ratio`: share of queries with a click
- * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
- * - `clicks_over_expected_ratio`: clicks divided by the clicks expected at the same ranks in the baseline (COEC)
+ *   repeats an earlier document, over queries whose documents all have texts.
+ * - `click_through_ratio`: share of the documents shown at ranks 1 to 10 that were clicked.
+ * - `clicked_query_ratio`: share of queries with a click.
+ * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click.
+ * - `clicks_over_expected_ratio`: clicks divided by the clicks expected at the same ranks in the baseline (COEC).
  *
  * The bounds are those of a 95 % confidence interval. Queries within a session may depend on each other in any way.
  *

@@ -117,8 +117,8 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
 }
 
 /**
- * Returns the number of documents that the preceding stage returned, or the largest such number if several parallel
- * stages precede this one; null for the first stage. An unknown number counts as 0.
+ * Returns the number of documents that the preceding stage returned; null for the first stage. If several parallel
+ * stages precede this one, returns the largest of their numbers. An unknown number counts as 0.
  */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);

@@ -34,7 +34,7 @@ interface ErasedSubject {
 
 /**
  * Days of arrival (UTC, YYYY-MM-DD) to search for late data; null for all days. Only data from before the erasure is
- * erased, except the data of an erased query id, which is erased no matter when the query occurred.
+ * erased. The exception is an erased query id, whose data is erased no matter when the query occurred.
  */
 type LateDays = readonly string[] | null;
 
@@ -58,7 +58,7 @@ const ofId = (column: string, hasPipeline: boolean) =>
 
 /**
  * Deletes the fragments of erased users before their queries. Deleting a fragment waits for a concurrent transaction
- * that completes its trace, so queries to which that transaction adds an erased user are found too.
+ * that completes the same trace, so the queries to which this transaction adds an erased user are found too.
  */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');

@@ -185,7 +185,7 @@ export function createLiveWindows(pool: Pool) {
      *
      * @param halvings number of times to halve the sampling probability. Reads only sessions whose draw is below
      *   2^-halvings times their threshold. The halved rate would have selected the same sessions, and `probability` is
-     *   adjusted, so that estimates stay unbiased. 0 reads all samples.
+     *   adjusted, so that estimates stay unbiased. With 0 halvings, all samples are read.
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;

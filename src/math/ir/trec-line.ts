@@ -142,10 +142,10 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
  * Returns (a * 10^m + b) / 10^n, correctly rounded, or NaN if the result is so close to the midpoint between two
  * doubles that the rounding cannot be decided.
  *
- * a and b are below 10^9 and m is at most 9, so a * 5^m is below 2^51 and a * 10^m is exact; 10^n is exact too. The
- * remainder corrects the quotient of doubles. The remainder is exact, because its products are computed in two parts
- * (Dekker 1971, with Veltkamp's split). The parameters are small integers and the function calls no other function,
- * because V8 allocates an object for each double that is passed between functions.
+ * The arguments a and b are below 10^9 and m is at most 9, so a * 5^m is below 2^51 and a * 10^m is exact; 10^n is
+ * exact too. The remainder corrects the quotient of doubles. The remainder is exact, because its products are computed
+ * in two parts (Dekker 1971, with Veltkamp's split). The parameters are small integers and the function calls no other
+ * function, because V8 allocates an object for each double that is passed between functions.
  */
 function roundedQuotient(a: number, m: number, b: number, n: number): number {
   const dividend = a * (POWERS_OF_TEN[m] ?? 1);

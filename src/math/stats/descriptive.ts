@@ -20,8 +20,8 @@ const SEED = 1;
  *   G1^2, the rule in Cochran, Sampling Techniques, 1977, section 2.15. The bootstrap uses 9,999 seeded replicates; for
  *   more than 2,000 values it uses fewer, but at least 999.
  * - `t` otherwise, which includes all cases with fewer than 10 values. Bootstrap replicates cannot leave the range of
- *   the values, so with a typical nDCG and 5 queries, a bootstrap interval covers the true mean in only 82 % of cases;
- *   the t interval covers it in 92 %.
+ *   the values. With a typical nDCG and 5 queries, a bootstrap interval therefore covers the true mean in only 82 % of
+ *   cases; the t interval covers it in 92 %.
  *
  * For several equal values the interval is a point; for one value it is (-Infinity, Infinity).
  *
@@ -138,14 +138,14 @@ const CONFIDENCE = 0.95;
  * Returns the mean over queries and its 95 % confidence interval.
  *
  * - `wilson` for hit_rate and all_found, which are proportions. Wilson's interval is also used for any other measure in
- *   [0, 1] if all values are equal (a single query, for example), or if there are fewer than 50 values and they are
- *   skewed by Cochran's rule (for example, because nearly all queries have the maximum score). For such values, the t
- *   and bootstrap intervals shrink to a point, or cover the mean in as few as 91 % of cases. Wilson's interval is wide
+ *   [0, 1] if all values are equal (a single query, for example), or if there are fewer than 50 values and Cochran's
+ *   rule calls them skewed (for example, because nearly all queries have the maximum score). For such values, the t and
+ *   bootstrap intervals shrink to a point, or cover the mean in as few as 91 % of cases. Wilson's interval is wide
  *   enough: with a given mean, no variable on [0, 1] varies more than the binary outcome that Wilson assumes.
  * - `bca` or `t` otherwise, by the rule in `meanInterval`.
  *
- * cg and dcg have no upper bound. The interval of their mean is [0, Infinity] for one query, and a point if several
- * values are all equal.
+ * The measures cg and dcg have no upper bound. The interval of their mean is [0, Infinity] for one query, and a point
+ * if several values are all equal.
  *
  * @param values one per query, with failed and empty queries as 0; the result does not depend on their order
  * @throws RangeError if there are no values

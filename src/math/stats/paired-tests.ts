@@ -32,7 +32,7 @@ const ROUNDING = 1e-12;
 /**
  * The paired t test, Student 1908: t = mean(d) / (sd(d) / sqrt(n)) with n - 1 degrees of freedom.
  *
- * If t is undefined, no value is NaN:
+ * No value is NaN, even if t is undefined:
  * - every difference is 0: t = 0 and every p = 1;
  * - one difference that is not 0: t is null and every p = 1, because one difference says nothing about the spread;
  * - several equal differences that are not 0: t is null, and each p is 0 or 1, its limit as the spread approaches 0.

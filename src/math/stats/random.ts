@@ -47,9 +47,9 @@ export function drawn<Item>(items: readonly Item[], count: number, seed: number)
 }
 
 /**
- * Returns a uniform sample without replacement from a stream of unknown length, with only the sample in memory:
- * Algorithm R in Vitter 1985, shuffled at the end, so that any part of the sample is a uniform sample too. The same
- * seed and the same stream always yield the same sample.
+ * Returns a uniform sample without replacement from a stream of unknown length, and stores only the sample in memory.
+ * Uses Algorithm R in Vitter 1985, and shuffles the result, so that any part of the sample is a uniform sample too. The
+ * same seed and the same stream always yield the same sample.
  */
 export function createReservoir<Item>(size: number, seed: number) {
   const below = createIntegers(seed);

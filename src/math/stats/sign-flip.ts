@@ -145,8 +145,8 @@ const SEED = 1;
 const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
 /**
- * Maximum number of sign flips over all draws, so that a test of a few thousand differences takes about 0.1 s. 20,000
- * draws are enough to distinguish p = 0.05 from p = 0.045.
+ * Maximum number of sign flips over all draws, so that a test of a few thousand differences takes about 0.1 s. A test
+ * with 20,000 draws can distinguish p = 0.05 from p = 0.045.
  */
 const MAX_FLIPS = 2e8;
 
@@ -157,8 +157,8 @@ const MAX_FLIPS = 2e8;
  * observed sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
  *
  * Exact if `exactSignFlipTail` can count all choices. Otherwise uses 9,999 to 99,999 seeded draws, fewer for more
- * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0; if there are no
- * differences, it is 1. The order of the differences does not matter.
+ * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). The p-value is never 0; if there
+ * are no differences, it is 1. The order of the differences does not matter.
  */
 export function signFlipTest(differences: ArrayLike<number>): SignFlip {
   const sizes = Float64Array.from(differences, Math.abs)

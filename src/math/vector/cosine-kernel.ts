@@ -104,10 +104,10 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
 /**
  * The maximum difference between a float32 cosine and the true cosine, according to the analysis of inner products in
  * Higham 2002, section 3.1. Every product passes through m roundings, so its relative error is at most m u / (1 - m u),
- * where u = 2^-24. The absolute values of the products sum to at most 1 for two unit vectors. m counts the rounding of
- * both factors, of the product, of the sums in one of four lanes, and of the sum over the lanes; one more rounding
- * accounts for everything that is computed in float64. The constant covers numbers too small for float32's full
- * precision.
+ * where u = 2^-24. The absolute values of the products sum to at most 1 for two unit vectors. The number m counts the
+ * rounding of both factors, of the product, of the sums in one of four lanes, and of the sum over the lanes. One more
+ * rounding accounts for everything that is computed in float64. The constant covers numbers too small for float32's
+ * full precision.
  */
 export function cosineTolerance(columns: number): number {
   const roundings = (Math.ceil(columns / LANES) + 6) * 2 ** -24;

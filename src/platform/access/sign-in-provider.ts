@@ -302,7 +302,7 @@ const RETRY_MS = 30_000;
 
 /**
  * Reads the discovery document now and every five minutes, until `signal` aborts. The daemon starts even if the
- * provider cannot be used; the log says when the provider cannot be used and when it can be used again.
+ * provider cannot be used. The log says when the provider becomes unusable and when it becomes usable again.
  */
 export async function watchSignInProvider(
   provider: SignInProvider,

@@ -35,8 +35,8 @@ const ERROR = 0.05;
 
 /**
  * Finds documents that significantly exceed both limits. A document exceeds a limit significantly if the lower bound of
- * its 95 % Wilson interval, Bonferroni-corrected for all retrieved documents, is above the limit. Returns null if there
- * are fewer than 100 queries.
+ * its 95 % Wilson interval is above the limit. The interval is Bonferroni-corrected for all retrieved documents.
+ * Returns null if there are fewer than 100 queries.
  */
 export function findHubs({ queries, documents, results, top }: ReturnedDocuments) {
   if (queries < MIN_QUERIES) return null;

@@ -14,9 +14,9 @@ export interface Tally {
 export const SECOND_STAGE = 5;
 
 /**
- * Samples in two stages: if the first sample contains a problem, takes a new sample, five times as large, and uses only
- * the new sample. An alert therefore need not wait for several rounds, and rounds without problems remain cheap. The
- * second sample is independent of the first, so its confidence interval is valid.
+ * Samples in two stages: if the first sample contains a problem, takes a new sample that is five times as large, and
+ * uses only the new sample. An alert therefore need not wait for several rounds, and rounds without problems remain
+ * cheap. The second sample is independent of the first, so its confidence interval is valid.
  *
  * @param check checks a new random sample of the given size
  */

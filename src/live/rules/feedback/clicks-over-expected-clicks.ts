@@ -203,9 +203,9 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
 /**
  * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) for a weighted count. The interval consists of
  * the limits of the Poisson distribution with the same ratio of mean to variance; the upper limit includes one more
- * event of the largest weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal
- * weights this is Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer
- * Research II, 1987, chapter 2), accurate to 0.2 % for 10 or more events.
+ * event of the largest weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931). For equal
+ * weights, the result is Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in
+ * Cancer Research II, 1987, chapter 2), accurate to 0.2 % for 10 or more events.
  *
  * The bounds are never negative, and for a small count the upper bound is further from the count than the lower bound.
  * If there are no events, the bounds are 0 and about 3.7.

@@ -71,8 +71,8 @@ const positionalArguments = 'args';
 const MAX_LEVELS = 5;
 
 /**
- * Returns the query text of a retriever span, from the first attribute in `inputs` that contains a text; null if no
- * attribute does, or if privacy settings hide the text.
+ * Returns the query text of a retriever span, from the first attribute in `inputs` that contains a text. Returns null
+ * if there is no such attribute, or if privacy settings hide the text.
  */
 export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);

@@ -280,13 +280,14 @@ const THRESHOLD_DIGITS = 14;
 const MAX_ADJUSTED_COUNT = 2 ** 56;
 
 /**
- * Returns the probability, in (0, 1], with which the service's tracing sampled a span, from the first of:
+ * Returns the probability, in (0, 1], with which the service's tracing sampled a span. The probability comes from the
+ * first of these sources:
  *
  * - the rejection threshold T in W3C `tracestate` `ot=th:T` (OTel probability sampling): 1 - T / 2^56;
  * - the attribute `sampling.probability`;
  * - the inverse of the attribute `SampleRate`.
  *
- * Returns 1 if none is present and valid; a plain ratio sampler does not record its ratio.
+ * Returns 1 if no source is present and valid; a plain ratio sampler does not record its ratio.
  *
  * Source: https://opentelemetry.io/docs/specs/otel/trace/tracestate-probability-sampling/
  */

@@ -200,7 +200,7 @@ function decideBy(query: SamplingTraits, rule: ReturnType<typeof matchingRule>, 
   const isSampled = rule !== null || hash < rateProbability;
   return {
     isSampled,
-    /** Inclusion probability; weights are its inverse. 0 only for queries that are never sampled. */
+    /** Inclusion probability; weights are its inverse. The probability is 0 only for queries that are never sampled. */
     probability: query.upstreamProbability * (rule === null ? rateProbability : 1),
     /** The rule that matched; `rate` if the draw selected the query; otherwise `not_sampled`. */
     reason: rule ?? (isSampled ? ('rate' as const) : ('not_sampled' as const)),

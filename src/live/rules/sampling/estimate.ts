@@ -22,8 +22,8 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
  *     sum over k, l of  y_k y_l (1 - max(p_k, p_l)) / (p_k p_l)
  *
  * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. The estimate of the variance is unbiased and
- * never negative. If members were also sampled upstream by independent draws, and values within a session are similar,
- * the true variance is smaller, so the bounds are conservative.
+ * never negative. The bounds are conservative if members were also sampled upstream by independent draws and values
+ * within a session are similar, because the true variance is then smaller.
  *
  * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946). The
  * number is small if a few heavy clusters dominate the variance.
