@@ -1,4 +1,4 @@
-/** Requirements for the job queue, for every backend; see the docstrings of the port. */
+/** Requirements for the job queue on every backend; see the docstrings of the port. */
 import { describe, expect, it } from 'vitest';
 import {
   aHandler,

@@ -6,9 +6,9 @@ import type { CorpusShape, VectorDocument } from '../support/vector-documents.ts
 /** Capabilities of a store that are known before it starts. */
 export interface StoreAbilities {
   readonly metrics: readonly [VectorMetric, ...VectorMetric[]];
-  /** Whether a search can compare with every vector; if not, the exact search must be `unsupported`. */
+  /** True if a search can compare the query with every vector; if false, the exact search must be `unsupported`. */
   readonly exactSearch: boolean;
-  /** Whether the same seed gives the same sample. */
+  /** True if the same seed gives the same sample. */
   readonly seededSample: boolean;
   /**
    * Default: any values. `plain`: a filter language without escapes, so the adapter must refuse values that it cannot
@@ -17,7 +17,7 @@ export interface StoreAbilities {
   readonly filterValues?: 'plain';
   /** Default: false. True if the id of a document is a key, so that a document has one chunk. */
   readonly oneChunk?: true;
-  /** Default: true. Whether the store lists the ids of all documents; if not, the list must be `unsupported`. */
+  /** Default: true. False if the store cannot list the ids of all documents; the list must then be `unsupported`. */
   readonly lists?: false;
   /** Default: false. True if the store runs in this process, so that no connection can fail. */
   readonly isInProcess?: true;
@@ -45,11 +45,11 @@ export interface TestIndex {
   add(documents: readonly VectorDocument[]): Promise<void>;
   /** Deletes documents, and resolves when no search finds them; missing in stand-ins. */
   remove?(ids: readonly string[]): Promise<void>;
-  /** Rebuilds the index with other settings; missing if a store cannot. */
+  /** Rebuilds the index with other settings; missing if the store cannot do this. */
   rebuild?(): Promise<void>;
   /**
-   * The adapter, which reads `content` and the fields `topic` and `language` of the documents; `language` is the
-   * version.
+   * Opens the adapter, which reads `content` and the fields `topic` and `language` of the documents, and uses
+   * `language` as the version.
    */
   open(access: StoreAccess): VectorStore;
   drop(): Promise<void>;

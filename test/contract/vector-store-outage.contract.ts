@@ -85,7 +85,7 @@ export function describeOutage(bench: Bench): void {
       for (const [, call] of calls) valueOf(await call(store, never));
       expect(outage.openConnections).toBeGreaterThan(0);
       await store.close();
-      // Idle HTTP connections would close after 4 s without a fault.
+      // Idle HTTP connections close by themselves after 4 s, so the limit is shorter.
       await waitFor(() => outage.openConnections === 0, { timeoutMs: 3000 });
     });
   });

@@ -115,7 +115,7 @@ function openPages(stack: AlertingStack): string[] {
   return [...last.values()].flatMap(({ summary, action }) => (action === 'resolve' ? [] : [summary]));
 }
 
-/** Two faults, for tests that do not need all of them. */
+/** Two faults, for tests that do not need all faults. */
 const few = faults.filter(({ pipeline }) => pipeline === 'empty' || pipeline === 'fallen');
 const pagers = faults.flatMap(({ page }) => page ?? []);
 const chatted = faults.flatMap(({ page, chat }) => [page ?? [], chat ?? []].flat());

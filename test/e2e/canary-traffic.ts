@@ -128,8 +128,8 @@ const exception = (canary: Canary) =>
   ] as const;
 
 /**
- * Spans of a chain with an embedding, a retriever and a reranker, of a retriever that fails, and of a user's feedback
- * on the retriever.
+ * Spans of a chain (an embedding, a retriever with a user's feedback, and a reranker), of failing retrievers, and of
+ * traces without a retriever.
  */
 function openInference(canary: Canary) {
   const people = {

@@ -1,4 +1,6 @@
-/** Invalid config, input and usage: one sentence that names the problem and the fix, and the right exit code. */
+/**
+ * For invalid config, input or usage, recalld prints one sentence with the problem and the fix, and sets the exit code.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

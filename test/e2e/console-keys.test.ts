@@ -1,5 +1,6 @@
 /**
- * The pages of a daemon that requires keys: who may see and do what, what hash mode hides, and an unavailable database.
+ * The pages of a daemon that requires keys: permissions, texts that hash mode hides, and errors while the database is
+ * unavailable.
  */
 import { Pool } from 'pg';
 import type { Page } from 'playwright-core';

@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 runAsBuilt();
 
-/** Alerts that each incident may cause, in order; any other is a false alert. */
+/** Alerts that each incident may cause, in the order of the incidents; any other alert is false. */
 const caused: readonly (readonly string[])[] = [
   [alertNames.scores, alertNames.density],
   [alertNames.density],
@@ -78,7 +78,7 @@ describe('recalld demo', () => {
     );
     expect(stdout).toContain('Every step went as expected.');
     expect(stdout).toContain('\n  npx recalld init URL --questions FILE\n');
-    // No colors outside a terminal.
+    // The output has no colors, because stdout is not a terminal.
     expect(stdout).not.toContain('\u001b');
   }, 900_000);
 

@@ -31,7 +31,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     const { everybodyIsReady, finishesARun, isMidRun, member, withDatabase } = watched();
     const [still, cutOff] = [member('worker'), member('worker', 1)];
     await isMidRun();
-    // Even if this test fails, the next ones must not hang.
+    // Later tests must not hang, even if this test fails.
     onTestFinished(() => void still.daemon.child.kill('SIGCONT'));
     still.daemon.child.kill('SIGSTOP');
     await finishesARun();
@@ -50,7 +50,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     const { everybodyIsReady, finishesARun, fleet, load, member, postgres, takesMore } = watched();
     const { daemon } = member('api');
     const refused = load.refusals.get(503) ?? 0;
-    // Even if this test fails, the next ones must not hang.
+    // Later tests must not hang, even if this test fails.
     onTestFinished(() => postgres.thaw());
     await postgres.freeze();
     await lacks('database', member('api'));

@@ -140,7 +140,7 @@ describe('a fleet with a replica for reads', () => {
     await waitFor(async () => (await thumbsSeen()) === sent);
 
     await visitAll(await signIn());
-    // The primary would have handled a write, or a read of a missing table, with a log entry.
+    // If the replica had refused a write, or a read of a missing table, the log would have an entry above level `info`.
     expect(apiLog().filter(({ level }) => level !== 'info')).toEqual([]);
   });
 

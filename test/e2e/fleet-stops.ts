@@ -1,4 +1,4 @@
-/** Requirements for a fleet when processes stop in order, stop too late, or leave a golden run unfinished. */
+/** Requirements for a fleet when processes shut down cleanly, stop too late, or leave a golden run unfinished. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect, it } from 'vitest';
@@ -55,7 +55,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
     expect([...load.refusals.keys()].filter((status) => status !== 0 && status !== 503)).toEqual([]);
   });
 
-  // The way in which one process stops does not depend on the kind of queue.
+  // How a single process stops does not depend on the kind of queue.
   it.runIf(kind === 'postgres')(
     'reports that it is stopping, refuses new requests and completes running ones',
     async () => {

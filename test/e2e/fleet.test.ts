@@ -63,7 +63,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     expect(await runRecalld(['migrate'], folder, fleet)).toMatchObject({ code: 0 });
     const [job, before] = [await aDatabase(folder), await aDatabase(folder)];
     const waiting = `from pg_stat_activity where application_name = 'psql' and wait_event_type = 'Lock'`;
-    /** Output of the script if the statement `happens` runs while it copies one of the first tables. */
+    /** Output of the script if the SQL statement `happens` runs while the script copies one of the first tables. */
     const moveDuring = async (happens: string): Promise<unknown[]> => {
       await job.query('begin; lock table hash_keys in access exclusive mode');
       const move = spawn(script, ['.recalld', url], { cwd: folder });
@@ -93,7 +93,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     await after.end();
     expect(await daemon.stop()).toMatchObject({ code: 0 });
 
-    // Processes with one role each share the database. A query that is sent again is treated as the moved query.
+    // Processes with one role each share the database. Moved queries that are sent again count as duplicates.
     const told = { ...fleet, RECALLD_SERVER_HOST: '127.0.0.1' };
     const roles = await Promise.all(
       ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, told)),

@@ -1,4 +1,7 @@
-/** A golden set from its import to its verdict over HTTP alone, and every read of a daemon without and with data. */
+/**
+ * Takes a golden set from import to verdict over HTTP alone, and reads every resource of a daemon without and with
+ * data.
+ */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';

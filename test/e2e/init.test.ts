@@ -50,7 +50,7 @@ it('leads from a URL to a meaningful alert, without a judgment', async () => {
   await waitFor(async () => (await verdict()) === 'ok');
   retriever.respondWith(documents((request) => answerTo(request).map(({ id, score }) => ({ id: `new-${id}`, score }))));
   await waitFor(async () => (await verdict()) === 'critical');
-  // A run during the change contains results from before and after it; the next run only results from after it.
+  // A run during the change contains results from before and after the change; the next run contains only new results.
   const nothingAsBefore = /recalld_golden_rbo\{[^}]*k="10"[^}]*\} 0\n/;
   await waitFor(async () => nothingAsBefore.test(await daemon.metrics()));
   const told = await recalld('diagnose');

@@ -47,7 +47,7 @@ describe('recalld makes the retrievals of one agent run an episode, in the order
     ['llamaindex-openinference', 1, null],
     ['langgraph-js-openinference', 2, asked],
     ['ai-sdk', 2, asked],
-    // The spans of its agents do not contain the input.
+    // The spans of OpenAI's agents do not contain the user's input.
     ['openai-agents-openinference', 1, null],
   ] as const)('%s', async (name, runs, originalText) => {
     const rows = await installed.query<{ texts: string[]; traces: number; original: string | null }>(

@@ -50,7 +50,7 @@ describeWithBrowser('judged live relevance', () => {
       'recalld.yaml': config(judge.url, retriever.url),
     });
     try {
-      // Without the hourly job, which would judge the queries before the commands of this test.
+      // Starts no scheduler, because its hourly job would judge the queries before the commands of this test.
       const daemon = await serve('--roles', 'api,worker');
       const examined = await recalld('doctor');
       expect(examined.stdout).toContain(`to ${judge.url}, and costs at most $50 a day.`);
@@ -125,8 +125,8 @@ describeWithBrowser('judged live relevance', () => {
       expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
       expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
 
-      // A second grader must use another key or another user, because a given name does not count. Here, it is a
-      // program with a key.
+      // A second grader must use another key or another user, because requests may not name a grader. Here, the second
+      // grader is a program with a key.
       const forTwo = new Set(
         (await query<{ id: string }>(`select query_id as id from judged_queries where needs_second_human`)).map(
           ({ id }) => id,
@@ -163,7 +163,7 @@ describeWithBrowser('judged live relevance', () => {
       );
       await waitFor(async () => (await daemon.metrics()).includes('recalld_human_agreement{pipeline="docs"} 1'));
 
-      // A person on the page enters a grade and takes it back.
+      // On the page, a person enters a grade and withdraws it.
       const address = '/pipelines/docs/judge';
       const cookie = await signIn(daemon.url, daemon.apiKey);
       const show = async (where: string): Promise<string> =>
@@ -198,7 +198,7 @@ describeWithBrowser('judged live relevance', () => {
         `name="query" value="${field('query')}"`,
       );
 
-      // In a browser on a phone: a digit and Enter, or a tap.
+      // In a phone's browser, a person grades with a digit and Enter, or with a tap.
       const { page: phone } = await browser.page(new URL(daemon.url).host, { viewport: { width: 390, height: 800 } });
       await phone.goto(`${daemon.url}/sign-in`);
       await phone.fill('input[name=key]', daemon.apiKey);
@@ -217,7 +217,7 @@ describeWithBrowser('judged live relevance', () => {
       await phone.click('button[value=none]');
       await waitFor(async () => (await people())[0]?.count === '37');
 
-      // A user's own program.
+      // A user's program grades over the API.
       const [judgment] = (await (await daemon.fetch('/v1/judgments?pipeline=docs&limit=1000')).json()).items.filter(
         (one: { judge: string }) => one.judge === 'model',
       ) as { query_id: string; document_id: string }[];

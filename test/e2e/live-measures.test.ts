@@ -87,7 +87,7 @@ describe('the measures of live traffic', () => {
         expect(value(`${name}_ci_low`)).toBeLessThan(share);
         expect(value(`${name}_ci_high`)).toBeGreaterThan(share);
       }
-      // 30 queries that only people clicked, and 60 of the 70 that the robot clicked.
+      // The ratio counts 30 queries that only people clicked, and 60 of the 70 queries that the robot clicked.
       expect(value('recalld_feedback_clicked_query_ratio')).toBeCloseTo(90 / 125, 9);
       expect(value('recalld_feedback_click_through_ratio')).toBeCloseTo(0.9, 9);
       expect(value('recalld_feedback_clicked_reciprocal_rank')).toBe(1);

@@ -81,7 +81,7 @@ describe('an export is read as', () => {
     const body = await fixture(name);
     expect(await send(body)).toMatchObject({ status: 200 });
     expect(await stored(body)).toMatchObject(expected);
-    // An exporter that did not receive the response.
+    // Retries the export, like an exporter that did not receive the response.
     await send(body);
     expect(await stored(body)).toHaveLength(expected.length);
   });

@@ -147,7 +147,7 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     const cleanups: (() => Promise<void>)[] = [];
     const store = await aVectorStore((clean) => void cleanups.push(clean));
     const folder = await aFolder({ 'recalld.yaml': config(mode, store) });
-    // Without the scheduler, whose ticks would run jobs before all data has arrived.
+    // Starts no scheduler, because its ticks would run jobs before all data has arrived.
     const daemon = await startRecalld(['serve', '--roles', 'api,worker'], folder);
     await sendEverything(daemon, canary);
     // Jobs process only minutes that have ended.
@@ -167,7 +167,7 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     await database.query('alter table audit_log rename to elsewhere');
     expect(await send(daemon, canary, 'DELETE', `/v1/users/${canary('erased_in_vain')}`)).toBe(500);
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
-    // The segment key in the config.
+    // The only canaries in the metrics are values of the segment key in the config.
     expect(found(metrics).filter((field) => !['id_segment_value', 'id_otlp_segment'].includes(field))).toEqual([]);
     const { stderr } = await daemon.stop();
     expect(stderr).toContain('a request failed');

@@ -31,7 +31,7 @@ export const LIMIT = { timeout: 900_000 };
  * query.
  */
 export const SOUND = { ticksTwice: 0, incomplete: 0, withoutScores: 0 };
-/** Short enough for leases, and long enough that a test can interfere in the middle of a run. */
+/** The delay is short enough for leases, and long enough that a test can interfere in the middle of a run. */
 export const healthy: Responder = slow(100, documents(rightAnswer));
 
 export interface WatchedFleet {
@@ -75,7 +75,7 @@ export function useWatchedFleet(queue: QueueKind): () => WatchedFleet {
   beforeAll(async () => {
     watched = await startWatchedFleet(queue, (clean) => void cleanups.unshift(clean));
   }, LIMIT.timeout);
-  // In reverse order of the start; the load first, while there are servers to respond to it.
+  // Cleans up in reverse order of the start: the load ends first, while servers can still respond to it.
   afterAll(async () => {
     for (const clean of cleanups) await clean();
   }, PATIENCE.timeoutMs);
@@ -176,7 +176,10 @@ async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<v
   };
 }
 
-/** Connections are reused because tests query often, until PostgreSQL restarts, possibly on another port. */
+/**
+ * Reuses connections, because tests query often. After a restart of PostgreSQL, possibly on another port, opens new
+ * ones.
+ */
 function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabase; close(): Promise<void> } {
   let known: { readonly connection: OwnPostgres['connection']; readonly pool: Pool } | undefined;
   const poolOfNow = (): Pool => {

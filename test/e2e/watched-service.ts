@@ -42,7 +42,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
     { 'recalld.yaml': config(retriever.url, embedder.url, storeUrl), 'faq.csv': aGoldenCsv(QUERIES) },
     atEnd,
   );
-  // Without the scheduler, whose ticks would measure before all data has arrived.
+  // Starts no scheduler, because its ticks would start measurements before all data has arrived.
   const daemon = await startRecalld(['serve', '--roles', 'api,worker'], folder, {}, atEnd);
   await run(folder, ['golden', 'import', 'faq.csv', '--set', 'faq'], atEnd);
   await withdrawGone(folder, atEnd);
@@ -86,7 +86,7 @@ ${floors.map((floor) => `      - ${floor}`).join('\n')}
 `;
 }
 
-/** A vector that is the same for the same text. */
+/** Returns equal vectors for equal texts. */
 function vectorOf(text: string): number[] {
   return Array.from({ length: DIMENSIONS }, (_, at) => {
     let state = at + 1;

@@ -9,7 +9,7 @@ it('simulates streams without changes, and changes of retriever, traffic and jud
   expect(changed.length).toBe(10);
   for (const { change, judge, everCalled } of changed) {
     const isOfJudge = change.startsWith('the judge grades');
-    // Two streams each; docs/explanation/calibration/judging.md contains the published numbers.
+    // Each case has only two streams; docs/explanation/calibration/judging.md contains the published numbers.
     expect([change, judge.share > 0]).toEqual([change, isOfJudge]);
     expect([change, everCalled.share > 0]).toEqual([change, !isOfJudge]);
   }

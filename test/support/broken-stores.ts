@@ -66,7 +66,7 @@ export async function breakablePgvector(dimensions: number, chunks: readonly Chu
 }
 
 /**
- * The graph has few edges and searches are narrow, so that a search for few neighbours misses some that a search for
+ * The graph has few edges and searches are narrow, so that a search for few neighbors misses some that a search for
  * many finds.
  */
 export async function breakableChroma(_dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {

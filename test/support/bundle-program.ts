@@ -29,7 +29,7 @@ export async function bundleProgram(dist: string, into: string): Promise<void> {
     format: 'esm',
     external: APART,
     plugins: [ownPlaces],
-    // CommonJS packages load Node.js modules through it.
+    // CommonJS packages load Node.js modules through this `require`.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },

@@ -29,7 +29,7 @@ export function startFakeVectorSets(version: '8.0' | '8.4' = '8.4'): Promise<Res
       case 'VCARD':
         return set?.rows.size ?? 0;
       case 'VRANDMEMBER':
-        // With fewer elements it would walk the graph.
+        // If the count is smaller than the set, Redis walks the graph, so the sample is not uniform.
         return Number(rest[0]) < (set?.rows.size ?? 0) ? new Error('ERR not uniform') : [...(set?.rows.keys() ?? [])];
       case 'VEMB': {
         const vector = set?.rows.get(rest[0] ?? '')?.vector;

@@ -220,7 +220,7 @@ export function huge(bytes: number): Responder {
   };
 }
 
-// Which requests get which response
+// Responders that choose the response by request
 
 /** Sends exactly `ratio` of the requests (0 to 1), evenly spread, to `fault` and the others to `otherwise`. */
 export function share(ratio: number, fault: Responder, otherwise: Responder): Responder {

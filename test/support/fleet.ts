@@ -33,7 +33,7 @@ export interface Member {
   readonly isUp: boolean;
   /** Like `kill -9`; resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Stops the process in order, by SIGTERM, without telling the clients. Resolves with the exit code. */
+  /** Stops the process cleanly, by SIGTERM, without notifying the clients. Resolves with the exit code. */
   stop(): Promise<Finished>;
   start(): Promise<void>;
 }

@@ -60,10 +60,10 @@ const waysIn = [
 ] as const;
 
 /**
- * Injects violating queries singly, in batches and as spans, kills the daemon three times meanwhile, and expects every one to
- * be stored once and the first one to be paged within a minute.
+ * Injects violating queries singly, in batches and as spans, kills the daemon three times meanwhile, and expects every
+ * one to be stored once and the first one to be paged within a minute.
  *
- * @param violations violating queries of each of the three ways in
+ * @param violations number of violating queries that are sent in each of the three ways
  * @returns the number of stored violations
  */
 export async function injectViolations(backend: 'postgres' | 'redis', violations: number): Promise<number> {

@@ -52,7 +52,7 @@ export interface Answer {
 export interface Installation {
   readonly folder: string;
   readonly connection: DatabaseConnection;
-  /** Runs a command to completion: words on a line, and arguments that contain blanks. */
+  /** Runs a command to completion: `line` contains its words, `more` the arguments that contain blanks. */
   readonly recalld: (line: string, ...more: readonly string[]) => Promise<Finished>;
   /** The output of a command with `--json`. */
   readonly json: <T = unknown>(line: string, ...more: readonly string[]) => Promise<T>;
@@ -67,7 +67,7 @@ export interface InstallationSettings {
   /** `none` for commands that end before they would need a database. */
   readonly database?: DatabaseContent | 'none';
   readonly env?: Readonly<Record<string, string>>;
-  /** The URL of its database, such as the URL of a gate in front of it. */
+  /** Returns the URL by which recalld reaches its database; a test may return the URL of a gate in front of it. */
   readonly wayTo?: (connection: DatabaseConnection) => Promise<string>;
 }
 

@@ -34,7 +34,7 @@ export function aJob(job: Partial<JobSpec> = {}): JobSpec {
   return { name, concurrency: 1, attempts: 3, backoffMs: 20, retainSeconds: 600, ...job };
 }
 
-/** A handler that records its payload and follows instructions. */
+/** A handler that records its calls and their concurrency. */
 export interface Handler {
   readonly run: RunJob;
   readonly calls: readonly HandlerCall[];

@@ -12,7 +12,7 @@ export class MemorySchedule implements Schedule {
     this.ticks.push({ cron, tick });
   }
 
-  /** Ticks everything scheduled with `expression`. */
+  /** Calls every tick that is scheduled with `expression`. */
   fire(expression: string, plannedAt: Date): void {
     for (const { cron, tick } of this.ticks) if (cron.expression === expression) tick(plannedAt);
   }

@@ -68,7 +68,7 @@ export class MemoryVectorStore implements VectorStore {
     return ok({ neighbours, isShort: neighbours.length < k });
   }
 
-  /** All rows, if there are no more than requested. */
+  /** Returns all rows if the store has no more rows than requested. */
   async sample({ n, seed, withContent }: Partial<SampleRequest> = {}): Promise<StoreOutcome<SampledVectors>> {
     if (this.failure !== null) return this.#failed(this.failure);
     const rows = this.#chunks.map((_, row) => row);

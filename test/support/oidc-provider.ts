@@ -1,4 +1,4 @@
-/** Starts an OpenID Connect provider for tests, and a browser that signs in at it. */
+/** Starts an OpenID Connect provider for tests, and simulates a browser that signs in there. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -6,15 +6,15 @@ import { type AtEnd } from './recalld.ts';
 
 export interface ProviderSettings {
   readonly port: number;
-  /** The issuer in its documents; any issuer other than its address is wrong. */
+  /** Issuer in the provider's documents; only the provider's address is correct. */
   readonly issuer: string;
   readonly redirectUri: string;
   readonly signedOutUri: string;
-  /** How far its clock is ahead. */
+  /** Number of seconds by which the provider's clock is ahead. */
   readonly aheadSeconds: number;
   readonly idTokenSeconds: number;
   readonly claimsIn: 'token' | 'userinfo';
-  /** Groups by name of the user; any password is right. */
+  /** Groups by name of the user; any password is accepted. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
   readonly secret: string;
 }
@@ -47,7 +47,7 @@ export interface Visit {
   readonly cookies: readonly string[];
 }
 
-/** A browser with cookies by address, that follows no redirect by itself. */
+/** A browser that stores cookies by host, and does not follow redirects automatically. */
 export function aBrowser(headers: Readonly<Record<string, string>> = {}) {
   const jars = new Map<string, Map<string, string>>();
   const jarOf = (url: string): Map<string, string> => {

@@ -1,4 +1,4 @@
-/** A PostgreSQL server for tests, started with their settings, on the binaries of the embedded PostgreSQL. */
+/** A PostgreSQL server with settings from the test, which runs the binaries of the embedded PostgreSQL. */
 import { Client } from 'pg';
 import { type Account, databaseAccount } from '../../src/platform/postgres/embedded/account.ts';
 import { locateBinaries, reachableBinaries } from '../../src/platform/postgres/embedded/binaries.ts';

@@ -30,7 +30,7 @@ const fileOf = (name: string): string =>
 /** What `recalld` runs. */
 export const programFile = (): string => fileOf('main');
 
-/** For a file that tests the program as built, without a bundle. */
+/** Makes the tests in a file run the program as built, without the bundle. */
 export function runAsBuilt(): void {
   const before = isBundled;
   beforeAll(() => {
@@ -180,7 +180,7 @@ export function spawnRecalld(
 
 export interface Daemon extends Running {
   readonly url: string;
-  /** Stops the daemon in order. Returns how it ended. */
+  /** Shuts the daemon down cleanly. Returns its exit code and output. */
   stop(): Promise<Finished>;
 }
 

@@ -12,7 +12,7 @@ import { waitFor } from './wait-for.ts';
 
 export interface RedisProcess {
   readonly port: number;
-  /** A response from this server only. */
+  /** Sends a command to this server only, and returns its response. */
   call(...command: [string, ...(string | number)[]]): Promise<unknown>;
   start(): Promise<void>;
   kill(): Promise<void>;
@@ -31,7 +31,7 @@ export interface RedisProcesses {
   start(args: readonly string[], options?: RedisAccess): Promise<RedisProcess>;
 }
 
-/** Servers for the tests in this file or describe block; all of them end with it. */
+/** Servers for the tests in this file or describe block; all servers stop at its end. */
 export function useRedisProcesses(): RedisProcesses {
   let folder = '';
   const started: RedisProcess[] = [];

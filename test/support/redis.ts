@@ -17,7 +17,7 @@ export const describeWithRedis = isMissing ? describe.skip : describe;
 
 export interface RedisServer {
   readonly url: string;
-  /** Ends a freeze; a stopped server starts again on its port, empty. */
+  /** Resumes a frozen server; restarts a stopped server on its port, without data. */
   start(): Promise<void>;
   /** Ends the process and waits for its end. May be called again. */
   stop(): Promise<void>;

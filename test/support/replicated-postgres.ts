@@ -1,4 +1,6 @@
-/** A primary and a replica that streams from it, for one test: copies of one cluster before its first start. */
+/**
+ * A primary and a replica that streams from it, for one test. Both are copies of one cluster that has never started.
+ */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -25,7 +25,7 @@ export function failed(message: string, code = 'http_500'): Extract<StoreOutcome
   return { kind: 'failed', code, message, latencyMs: 1 };
 }
 
-/** Neighbours by their ids and similarities, best first. */
+/** Neighbors with these ids and similarities, best first. */
 export function neighbours(...found: readonly (readonly [string, number])[]): Nearest {
   return {
     neighbours: found.map(([id, similarity]) => ({

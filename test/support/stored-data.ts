@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from 'pg';
 
-/** One line for each row of every table, also those of the queue, with the name of the table in front. */
+/** One line for each row of every table, including the queue's tables; each line starts with the table's name. */
 export async function everyRow(database: Client): Promise<string[]> {
   const tables = await database.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -18,8 +18,8 @@ export interface CorpusShape {
 }
 
 /**
- * Topics in turn, of equal size, each around its own direction. Lengths are between 0.5 and 2, so that cosine,
- * Euclidean distance and dot product rank the documents differently.
+ * Documents ordered by topic. Topics have equal sizes, and the vectors of each topic lie around a different direction.
+ * Lengths are between 0.5 and 2, so that cosine, Euclidean distance and dot product rank the documents differently.
  */
 export function topicByTopic({ count, dimensions, topics, seed = 1 }: CorpusShape): VectorDocument[] {
   const uniform = uniforms(seed);

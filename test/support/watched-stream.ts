@@ -39,7 +39,7 @@ export function evenly(topics: readonly number[]): TopicMix {
   return (uniform) => topics[Math.floor(uniform() * topics.length)] ?? 0;
 }
 
-/** Gives one topic that share of the traffic; the topics of the remaining traffic are chosen as before. */
+/** Gives one topic the given share of the traffic; `rest` chooses the topics of the remaining traffic. */
 export function withTopic(topic: number, share: number, rest: TopicMix): TopicMix {
   return (uniform) => (uniform() < share ? topic : rest(uniform));
 }
@@ -58,7 +58,7 @@ export class WatchedStream {
   readonly clock = new HandClock(START);
   readonly plan: DensityPlan;
   readonly deps: Context;
-  /** Number of workers that make every job call at once. */
+  /** Number of workers that run each job concurrently. */
   workers = 1;
   readonly traffic;
   readonly #uniform = uniforms(11);

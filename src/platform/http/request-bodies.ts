@@ -190,7 +190,7 @@ function collect(
     if (isOver) return;
     isOver = true;
     const all = pieces;
-    // Releases the pieces, because the request lives on and keeps this closure in memory.
+    // Releases the pieces, because the request outlives this callback and keeps this closure in memory.
     pieces = [];
     done(null, all);
   });
@@ -236,8 +236,7 @@ const SMALL_BYTES = 1024 * 1024;
 
 /**
  * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. Only the first SMALL_BYTES of a
- * body are multiplied by this factor, because larger bodies do not consist of small values, or come from the daemon's
- * operator.
+ * body are multiplied by this factor, because a larger body has few small values or comes from the daemon's operator.
  */
 const PARSED_BYTES = 6;
 
@@ -283,7 +282,7 @@ function accept(app: FastifyInstance, bodies: RequestBodies, maxParsed: number):
   });
 }
 
-/** Route schemas accept only their own keys, so they refuse keys that pollute prototypes. */
+/** Route schemas accept only the keys that they define, so they refuse keys that could pollute prototypes. */
 function parsed(pieces: readonly Buffer[]): unknown {
   const [first] = pieces;
   if (first === undefined) return undefined;

@@ -33,7 +33,7 @@ type Inside<Wire> = Wire extends string
  * ISO 8601, and a number that is not finite becomes null. Properties that the schema does not name are omitted. Keys of
  * a record or a map are data and stay unchanged.
  *
- * @throws TypeError for an object if its schema is not the schema of an object, a list or a record
+ * @throws TypeError if a value is an object but its schema describes neither an object nor a list nor a record
  */
 export function toWire<Schema extends z.ZodType>(schema: Schema, value: Inside<z.output<Schema>>): z.output<Schema> {
   return wireOf(schema, value) as z.output<Schema>;

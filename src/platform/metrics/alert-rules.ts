@@ -105,8 +105,8 @@ export function duration(seconds: number): string {
 type Expression = string;
 
 /**
- * Adds the group labels to every `by` and `on` in an expression, so that deployments stay separate. A rule names only
- * its other labels, or writes `by ()` or `on ()` if it has none, so that no rule can forget the group labels.
+ * Adds the group labels to every `by` and `on` in an expression, so that deployments stay separate. A rule lists only
+ * its other labels (`by ()` or `on ()` if it has none), so no rule can omit the group labels.
  */
 export function withGroupLabels(expr: Expression, groupLabels: readonly string[]): Expression {
   return expr.replaceAll(/\b(by|on) \(([\w, ]*)\)/g, (_, word: string, labels: string) => {

@@ -38,8 +38,8 @@ const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
  * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that backends that write to
- * Prometheus produce the series that the rules and dashboards use. A counter that is stored in the database gets no
- * start time, because its counting began before this process started.
+ * Prometheus produce the series that the rules and dashboards use. A counter that is stored in the database has no
+ * start time, because the database has counted since before this process started.
  */
 export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Reporter, now: Date): object {
   const metrics = readings.flatMap((reading) => metricOf(reading, reporter, now) ?? []);

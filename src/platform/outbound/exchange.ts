@@ -288,8 +288,8 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
 }
 
 /**
- * Returns the decoder for the character set in a Content-Type header; UTF-8 if the header names none, or one that is
- * not supported.
+ * Returns the decoder for the character set in a Content-Type header; UTF-8 if the header names no supported character
+ * set.
  */
 function decoderFor(contentType: string | undefined): TextDecoder {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';

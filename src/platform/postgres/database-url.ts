@@ -65,7 +65,7 @@ function partsOf(text: string) {
 
 function canDecode(text: string): boolean {
   try {
-    // The driver's own parser, which has its own rules for sockets and percent signs.
+    // Uses the driver's parser, because the driver has special rules for sockets and percent signs.
     return typeof new Client({ connectionString: withoutTls(text) }).host === 'string';
   } catch {
     return false;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Returns a function for one item. The items of calls that are made at the same time, or while a batch is running, form
- * the next batch. If `run` rejects, all calls of the batch reject.
+ * Returns a function that accepts one item per call. Calls that are made at the same time, or while a batch is running,
+ * form the next batch. If `run` rejects, all calls of the batch reject.
  *
  * @param run returns one result per item, in order
  */

@@ -8,7 +8,7 @@ import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { DistributionChart, NormalRange, PartsChart, StripsChart, TrendChart, TrendPoint } from './charts.ts';
 
-/** A state, shown by a word, a shape and a color, so that no state is recognized by color alone. */
+/** A state, shown by a word, a shape and a color, so that color is never the only sign of a state. */
 export type Tone = Verdict | 'neutral' | 'good';
 
 /** Null, false and '' render nothing; a number is a count. Text between backticks is code, such as a command. */

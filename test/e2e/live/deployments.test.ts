@@ -1,4 +1,4 @@
-/** Deployments, recorded on the command line and over HTTP, and read in both places. */
+/** Deployments are recorded on the command line and over HTTP, and read through both. */
 import { expect, it } from 'vitest';
 import { anInstallation } from '../../support/installation.ts';
 

@@ -299,7 +299,7 @@ describe('a daemon behind a proxy that it trusts', () => {
 
 describe('a daemon that trusts no proxy', () => {
   it('trusts no caller’s claim about its address', async () => {
-    // Not the loopback address, which needs no key.
+    // Does not listen on 127.0.0.1, where callers need no key.
     const config = 'server: {port: 0, host: 127.0.0.2}\npipelines: []\n';
     const folder = await aFolder({ 'recalld.yaml': config }, atEnd);
     const daemon = await startRecalld(['serve', '--roles', 'api'], folder, {}, atEnd);

@@ -194,8 +194,8 @@ const WITHOUT_NAME = [
 
 /**
  * Returns, for each table, a digest of all rows of the other pipelines, including notes, bookmarks, sets and erasures.
- * One statement reads all tables, because each statement has its own connection. Rows of partitions are those of their
- * table.
+ * One statement reads all tables, because each statement has its own connection. Rows of a partition count as rows of
+ * its table.
  */
 export async function othersRows({ query }: Installation): Promise<Readonly<Record<string, string>>> {
   const [tables] = await query<{ read: string }>(

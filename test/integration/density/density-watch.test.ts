@@ -135,7 +135,7 @@ describe('deleted chunks of a topic', () => {
     expect(pages[0]?.details).toMatchObject({ cause: 'lost_content' });
     expect(pages[0]?.details['lost_chunks']).toMatchObject({ missing: expect.any(Number) });
     expect(events.filter(({ kind }) => kind === 'reset')).toEqual([]);
-    // Each window once, in sequence.
+    // Each window is stored once, in sequence.
     const windows = await stream.deps.db.density.watch.windows('docs', new Date(0));
     const starts = windows.map(({ startMs }) => startMs);
     expect(new Set(starts).size).toBe(starts.length);

@@ -12,7 +12,7 @@ let pipelines = 0;
 const DAY = 86_400_000;
 const NOW = new Date('2026-11-20T15:00:00Z');
 
-/** Whether coverage has outgrown a baseline of this density, given one value for each of the last days. */
+/** True if coverage has outgrown a baseline with this density, given one value for each of the last days. */
 async function hasOutgrown(daily: readonly (number | null)[], baseline: number): Promise<boolean> {
   const measurements = createMeasurements(database.pool);
   const pipeline = `docs-${(pipelines += 1)}`;

@@ -47,8 +47,8 @@ function aPlan(parts: Partial<VariantPlan> = {}): VariantPlan {
 }
 
 /**
- * A day of sessions with one query each, half of them in each arm, sampled with `RATE` by their random number, or
- * because of negative feedback. The shares with negative feedback and with clicks depend on the arm.
+ * Stores a day of sessions with one query each, half of them in each arm. A session is sampled if its random number is
+ * below `RATE`, or because of negative feedback. The shares with negative feedback and with clicks depend on the arm.
  */
 async function aDay(
   day: number,
@@ -109,7 +109,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
     variantPlans: [plan],
   });
   return {
-    /** Noon of the day with this index. */
+    /** Sums the days, as of noon on the day with this index. */
     async sumAfter(days: number): Promise<void> {
       clock.set(new Date(NOON.getTime() + days * DAY_MS));
       await sumDays(context, plan, signal);
@@ -189,7 +189,7 @@ it('a day is summed once, some time after it ends, and later data changes nothin
   await database.pool.query(`update feedback set sentiment = 'negative'`);
   await world.sumAfter(1.5);
   expect(await world.report()).toEqual(before);
-  // Another start date begins another comparison.
+  // A different start date begins a new comparison.
   const anew = aWorld({ fingerprint: 'c2', since: new Date('2026-01-01T00:00:00Z') });
   expect((await anew.report()).first_day).toBeNull();
 });

@@ -1,4 +1,6 @@
-/** Failures around a golden set: the verdict, the message and the metric of each, from the retriever to the export. */
+/**
+ * Failures that affect a golden set, from the retriever to the export: the verdict, message and metric of each failure.
+ */
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../src/core/model.ts';
 import { aGoldenQuery, aRunSettings, goldenChecks, goldenQueries } from '../../support/builders.ts';

@@ -165,8 +165,8 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect(await runs().outcomes(run.id)).toEqual({ ok: 300, empty: 0, error: 0, timeout: 0 });
     const asked = server.requests.map(textOf);
     expect(new Set(asked).size).toBe(300);
-    // Requests are repeated if they were in progress, or if their results, of at most half a second, were not stored
-    // yet.
+    // A request is repeated if it was in progress, or if its result had arrived in the last half second and was not
+    // stored yet.
     expect(asked.length - 300).toBeLessThanOrEqual(perSecond / 2 + run.settings.concurrency);
   });
 

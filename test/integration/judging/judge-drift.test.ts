@@ -58,7 +58,7 @@ it('records a changed judge as one deployment, and stores its grades separately'
   expect(await samples('recalld_judge_changed_timestamp_seconds')).toHaveLength(1);
   // Grades of the old judge and the new judge are not mixed.
   expect((await world.latest('live_ndcg_uncorrected'))?.gap).not.toBeNull();
-  // The grades of that day are the new judge's first ones.
+  // The grades of that day are the new judge's first grades.
   days(1);
   await world.round();
   expect(await drift()).toMatchObject({ value: 0, details: { verdict: 'steady' } });

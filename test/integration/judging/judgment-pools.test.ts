@@ -10,7 +10,7 @@ import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '.
 import type { Outage } from '../../support/outage.ts';
 import { pgvectorService } from '../../support/pgvector.ts';
 
-/** Stored documents that users did not get: their quality, and whether they are near the query. */
+/** Number of better documents that the store contains but users did not get. */
 const BETTER = 3;
 const SEARCHED = 8;
 const QUESTION = 'question 3';

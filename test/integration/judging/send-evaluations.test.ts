@@ -56,7 +56,7 @@ it('are sent once to the platform that has the trace, with grades and without te
   expect(receiver.paths).toEqual(['POST /otlp/v1/logs undefined']);
   expect(attributesOf(decodeLogs(receiver.bodies[0] ?? '').resource)).toMatchObject({ 'service.name': 'recalld' });
   const records = recordsOf(receiver.bodies);
-  // 22 queries with four scores each: 20 that arrived as spans, one with only a trace id, and the empty one.
+  // 22 queries with four scores each: 20 that arrived as spans, one with only a trace id, and one without results.
   expect(records).toHaveLength(4 * 22);
   expect(new Set(records.map(({ eventName }) => eventName))).toEqual(new Set(['gen_ai.evaluation.result']));
   const of = (trace: string) => records.filter(({ traceId }) => traceId === trace);

@@ -98,7 +98,7 @@ it('measures the agreement between two people on documents that both graded', as
     const grades = query.documents.map(({ id: documentId }) => {
       const [question = '', rank] = documentId.split('/');
       const { quality } = documentOf(question, Number(rank));
-      // One grade too high for every irrelevant document.
+      // Grades every irrelevant document one grade too high.
       return { queryId: query.id, documentId, grade: quality === 0 ? 1 : quality };
     });
     await world.deps.db.judging.judged.recordHumanJudgments(

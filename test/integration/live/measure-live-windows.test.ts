@@ -223,7 +223,7 @@ describe('measuring live traffic', () => {
       await ask(...liveSamples(60, () => ({ occurredAt: clock.now() })));
       later(2 * HOUR_MS);
       await run();
-      // Users who stop clicking are detected; the service still sends clicks.
+      // The earlier expected clicks still apply, so recalld detects that users stopped clicking.
       expect(await outcomeOf('clicks_over_expected_ratio')).toMatchObject({ value: 0 });
       later(70 * HOUR_MS);
       await run();

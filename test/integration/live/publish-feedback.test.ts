@@ -22,7 +22,7 @@ let people = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** Positive ratings by different people; if the query was sampled, its text is its language. */
+/** Positive ratings by different people. The id of a sampled query is its language. */
 const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeedback[] =>
   Array.from({ length: opinions }, () => {
     const person = `person-${(people += 1)}`;
@@ -70,7 +70,7 @@ function valuesOf(samples: readonly GaugeSample[], name: string, segment = 'all'
   );
 }
 
-/** Returns the value of a gauge that a pipeline has only once. */
+/** Returns the value of a gauge for which the pipeline has only one series. */
 const of = (samples: readonly GaugeSample[], name: string) => samples.find((sample) => sample.name === name)?.value;
 
 describe('the gauges of feedback', () => {

@@ -16,7 +16,7 @@ let python: string;
 let folder: string;
 let wheel: string;
 
-/** Runs a module in a copy of the client. Its output is part of the error if it fails. */
+/** Runs a module in a copy of the client. If the module fails, the error contains its output. */
 async function run(interpreter: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const settings = { cwd: folder, env: { ...process.env, NO_PROXY: '*', ...env }, maxBuffer: 1e8 };
   return promisify(execFile)(interpreter, args, settings).catch((error: { stdout: string; stderr: string }) => {
@@ -69,7 +69,7 @@ it('has no error that mypy finds in strict mode, and needs no newer Python than 
 it('loses nothing in real servers and workers, and reports what real frameworks retrieve', async () => {
   await run(python, ['-m', 'pip', 'install', '--quiet', '--force-reinstall', '--no-deps', wheel]);
   const env = { RECALLD_COMMAND: `${process.execPath} ${programFile()}`, RECALLD_EXAMPLES: path.resolve('examples') };
-  // In a separate folder, so that the installed wheel is tested and not the sources next to it.
+  // Runs in a separate folder, so that the installed wheel is tested and not the sources next to it.
   const pytest = ['-I', '-m', 'pytest', '-q', '--tb=short', '-p', 'no:cacheprovider', 'integration'];
   await expect(run(python, pytest, env)).resolves.toBeDefined();
 });

@@ -67,7 +67,7 @@ const copies = Array.from({ length: 8 }, (_, copy) => {
 });
 const ninth = bruteForce(documents, vectorOf('about doc-10'), 9, 'cosine').at(-1)?.id ?? '';
 
-/** In order: a later case does not affect an earlier one. */
+/** The cases run in this order, so a later case cannot affect an earlier one. */
 const cases: readonly Case[] = [
   { name: 'it is returned', about: 1, expected: { verdict: 'returned', rank: 1, evidence: /rank 1 of 5/ } },
   {

@@ -95,7 +95,7 @@ export function describeMonitoring(
       expect(await world.found('orphaned')).toEqual(['withdrawn']);
       expect(await world.found('superseded')).toEqual(oneChunk === true ? [] : [outdated]);
       expect(await world.found('other_model')).toEqual([changed]);
-      // A document is also not retrievable if its vector is of another model.
+      // A document with another model's vector is not retrievable either.
       expect((await world.found('unretrievable')).filter((id) => id !== changed)).toEqual([]);
 
       await index.remove([changed, outdated, 'withdrawn']);
@@ -195,7 +195,7 @@ export function describeMonitoring(
         store_centroid_shift: expect.closeTo(storeShift(before, after)?.centroidCosineDistance ?? NaN, 5) as number,
         ann_recall: recall,
       });
-      // A store that loses documents is not a deployment.
+      // The loss of documents is not recorded as a deployment.
       expect(await db.live.deployments.list({ pipeline: pipeline.name, limit: 10 })).toEqual([]);
     },
   );

@@ -53,7 +53,7 @@ export interface RealStore {
   readonly hasCollections?: true;
   /** Installs the newest version on first use. */
   readonly start: () => Promise<RunningStore>;
-  /** The store at `url`, or its recording there. */
+  /** Opens the store, or the replay of its recording, at `url`. */
   readonly service: (url: string) => StoreService | Promise<StoreService>;
 }
 

@@ -17,7 +17,7 @@ export function recordSuite(
   let store: RunningStore | undefined;
 
   afterEach(({ task }) => void tests.push(task));
-  // The suite stops its store before this.
+  // The suite stops its store before this hook runs.
   afterAll(() => {
     const count = (state: 'pass' | 'fail') => tests.filter(({ result }) => result?.state === state).length;
     if (process.env['RECALLD_TEST_RECORD'] !== '1' || count('fail') > 0 || store === undefined) return;

@@ -100,7 +100,7 @@ export const combinations: readonly Combination[] = [
     tracing: 'openllmetry',
     packages: ['llama-index-core', 'opentelemetry-instrumentation-llamaindex'],
     extras: ['llama-index-llms-openai-like', 'traceloop-sdk', ...otel],
-    // It never ends the span of a call that failed.
+    // OpenLLMetry never ends the span of a failed call.
     missing: ['error', 'failure'],
     switchedOn:
       'the service name as `app_name` of `Traceloop.init`; without the distribution `llama-index`, also `LlamaIndexInstrumentor().instrument()` after it',

@@ -76,7 +76,7 @@ export async function record(combination: Combination): Promise<Recording> {
   }
 }
 
-/** Starts an OTLP endpoint that keeps what it receives. */
+/** Starts an OTLP endpoint that stores the requests that it receives. */
 export async function startReceiver() {
   const requests: ExportRequest[] = [];
   const server = createServer((request, response) => {

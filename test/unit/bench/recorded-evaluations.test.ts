@@ -7,7 +7,7 @@ import type { IncidentRecord, WorldRecord } from '../../../bench/faults/record.t
 import { judgedEstimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import { fittedEstimates } from '../../../src/incidents/diagnosis/rules/fitted-weights.ts';
 
-/** Two worlds of each kind of fault, of shapes on which no weight was fitted. */
+/** Two worlds for each kind of fault; no weight was fitted to worlds of these shapes. */
 const recorded = path.resolve(import.meta.dirname, '../../fixtures/diagnosis/evaluations.jsonl');
 
 describe('recorded worlds that the fit did not see', () => {

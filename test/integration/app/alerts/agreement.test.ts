@@ -236,7 +236,7 @@ const errorCheck: ThresholdCheck = {
 
 const database = useDatabase();
 
-/** The gauges of a check on live traffic after measurements of these values, the last of which is made at noon. */
+/** The gauges of a check on live traffic after measurements with these values; the last measurement is at noon. */
 async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: number): Promise<GaugeSample[]> {
   const clock = new SteerableClock(new Date(NOON.getTime() - (values.length - 1) * 300_000));
   const measurements = createMeasurements(database.pool);
@@ -327,7 +327,7 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
   return samplesOf(gauges(clock.now()));
 }
 
-/** promtool simulates from 1970 on, so times are shifted until the end is the time of the evaluation. */
+/** promtool's simulation starts in 1970, so times are shifted: the simulation ends at the time of the evaluation. */
 function signalOf({ name, labels, value }: GaugeSample, { secondsAfterNoon = 600 }: Agreement): Signal {
   const shift = NOON.getTime() / 1000 + secondsAfterNoon - PLAYED_MINUTES * 60;
   const played = name.endsWith('_timestamp_seconds') ? value - shift : value;

@@ -39,7 +39,8 @@ const three = { vector: first.vector, k: 3, withContent: true } as const;
 const nobody = { n: 24, seed: 1, withContent: false } as const;
 
 /**
- * Calls of the store and of the client that must send the same requests; the client's call may use those of the store.
+ * Calls of the store and of the client that must send the same requests; the client's call receives the store's
+ * requests.
  */
 type Pair = readonly [
   name: string,
@@ -449,7 +450,7 @@ describe('Pinecone, by @pinecone-database/pinecone', () => {
   let server: FaultServer;
   let store: VectorStore;
   let byKey: VectorStore;
-  /** Also the default of the client. */
+  /** The client uses the same default. */
   const namespace = '__default__';
   const index = () => new Pinecone({ apiKey: 'key' }).index({ host: `${server.url}/chunks` });
 

@@ -47,7 +47,7 @@ async function recover(
     }),
   );
   const run = await runs.find(id);
-  // No other test finds it running.
+  // Ends the run, so that no other test finds it running.
   await runs.finish(id, anEnd());
   return { isResumed: resumed.includes(id), logger, run, scores: await runs.scores(id), checks: await runs.checks(id) };
 }

@@ -1,4 +1,7 @@
-/** One worker on a golden run with PostgreSQL. Waits are shortened by a factor of 20; leases use the time of the database. */
+/**
+ * One worker processes a golden run, with PostgreSQL. Waits are shortened by a factor of 20; leases use the time of the
+ * database.
+ */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDb } from '../../../../src/app/database.ts';
@@ -68,7 +71,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
     logger,
     holder: 'me',
   });
-  /** Replaces the working components. */
+  /** Starts the worker; `parts` replaces working stores. */
   const start = (parts: { readonly runs?: GoldenRuns; readonly sets?: GoldenSets } = {}) =>
     runGoldenSet(
       contextOf(deps, { db: { golden: { sets, runs, ...parts } } }),

@@ -80,7 +80,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
 
 describe('the golden scores weighted by the mix of live traffic', () => {
   it('follow the queries of users, weighted by the samples', async () => {
-    // 25 samples of a tenth each represent 250 queries on shipping, next to 50 on paying.
+    // The 25 samples on shipping, at a rate of a tenth, represent 250 queries; 50 queries are on paying.
     const latest = await measure([...live('pay', 50, 1), ...live('ship', 25, 0.1)]);
     const score = latest.get('golden_live_mix_ndcg')?.newest;
     expect(score?.value).toBeCloseTo(50 / 300, 6);

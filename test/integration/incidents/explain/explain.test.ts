@@ -133,7 +133,7 @@ const ways: Readonly<Record<string, Way>> = {
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.revector(idOf(place), (vectors[place] ?? []).map((value) => -value).toReversed());
-      // By chance, it may still be near.
+      // By chance, the new vector may still be near the query.
       if ((await world.exactly(text, 10 * K)).includes(idOf(place))) throw new NoQuestion();
       return text;
     },

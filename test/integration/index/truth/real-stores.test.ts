@@ -46,7 +46,8 @@ beforeEach(async () => {
 describe.each([
   ['pgvector', fillablePgvector, [200, 50, 10]],
   ['Chroma', fillableChroma, [200, 50, 10]],
-  // A stand-in for Redis with RediSearch, which is unavailable here; one share is enough to test its requests.
+  // A stand-in for Redis with RediSearch, which is unavailable here; one share of affected documents is enough to test
+  // the adapter's requests.
   ['a stand-in for an index of Redis', fillableRedisIndex, [50]],
   ...(redisUrl === undefined
     ? []
@@ -92,7 +93,7 @@ describe.each([
       expect(otherModel?.ciHigh).toBeGreaterThanOrEqual(wrong / chunks);
       expect((await world.found('other_model')).every(isOf('other_model'))).toBe(true);
       expect((await world.value('index_not_retrievable_ratio'))?.n).toBe(20);
-      // A vector of another model is also not found by its own text.
+      // A document with another model's vector is not found by its own text either.
       expect((await world.found('unretrievable')).every(isOf('other_model'))).toBe(true);
       if (period !== 50) return;
       const updated = world.clock.now().toISOString();

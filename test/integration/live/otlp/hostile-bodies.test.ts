@@ -50,7 +50,7 @@ function outcome(body: Uint8Array, type: string, parts?: Partial<OtlpLimits>) {
   }
 }
 
-/** Returns true if both decoders either succeed or reject. */
+/** Returns true if each decoder either reads the body or rejects it with a RecalldError. */
 function isRefusedOrRead(body: Uint8Array, type: string): boolean {
   return [decodeTraces, decodeLogs].every((decode) => {
     try {

@@ -34,7 +34,7 @@ const ofProtobuf = (body: Uint8Array) => readTraces(contentOf(body, 'application
 
 const alone = ofJson([{ resource, scopeSpans: [{ spans: [good] }] }]).queries;
 
-/** The result, to compare with that of the span alone, including the exact vector. */
+/** The queries of the valid span, with exact vectors; they must equal those of the span alone. */
 function goodOf({ queries }: ReturnType<typeof readTraces>) {
   return queries.filter((query) => query.traceId === traceId);
 }
@@ -103,7 +103,7 @@ describe('a valid span is stored independent of invalid neighbors', () => {
       .finish();
     const bytesOfResource = messageType('Resource').encode(resource).finish();
     const noise = fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 5 });
-    // Valid ids, and then an attribute, an event, a link and a status of any bytes.
+    // A span with valid ids, followed by attributes, events, links or a status of arbitrary bytes.
     const aSpan = fc
       .tuple(noise, fc.constantFrom(9, 11, 13, 15))
       .map(([parts, field]) =>

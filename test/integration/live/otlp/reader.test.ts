@@ -50,7 +50,7 @@ function bodyOf(traces: number, documents = 10): Buffer {
 }
 
 const json = 'application/json';
-/** In the order of ingestion. */
+/** Everything that was read, in the order of ingestion. */
 async function allOf(found: ReturnType<typeof reader.traces>) {
   const { batches, ...counts } = await found;
   const taken = [...batches];

@@ -38,7 +38,7 @@ beforeEach(async () => {
   );
 });
 
-/** A query of ann before noon, when she is erased; it arrives a minute later. */
+/** A query by ann from before noon. She is erased at noon, and the query arrives a minute later. */
 const late = (parts: Partial<LiveSample> = {}) =>
   aSample({
     id: 'late',
@@ -185,7 +185,7 @@ describe('the record of an erasure', () => {
       { kind: 'query', subject: 'q1', pipeline: 'docs' },
       { kind: 'user', subject: ANN, pipeline: '' },
     ]);
-    // Accepted at the last moment, and stored on a day that was not searched.
+    // This query is accepted at the last moment, and stored on a day that the erasure did not search.
     await record(late({ occurredAt: NOON, receivedAt: at(20 * DAY) }));
     await traffic.prune(retention, at(30 * DAY + 61 * MINUTE));
     expect(await ids('live_queries')).toEqual([]);

@@ -1,5 +1,3 @@
-/** A clock that a test advances. */
-
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -21,6 +19,7 @@ import { recordLog, silentLogger } from '../../../support/log.ts';
 import { startTcpGate } from '../../../support/tcp-gate.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
+/** A clock that a test advances. */
 function aClock(start = nine): Clock & { advance(seconds: number): void } {
   let ms = start.getTime();
   return {

@@ -12,7 +12,7 @@ function aSchedule(logger = silentLogger): Schedule {
   return schedule;
 }
 
-/** Ticks in their order, in milliseconds of their scheduled time. */
+/** Scheduled times of the ticks, in milliseconds, in the order of the ticks. */
 function collectTicks(schedule: Schedule, cron = everySecond): readonly number[] {
   const ticks: number[] = [];
   schedule.every(cron, (plannedAt) => ticks.push(plannedAt.getTime()));

@@ -178,7 +178,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         ...ofKind(objects, 'PodMonitor').map(({ spec }) => spec.selector.matchLabels),
       ] as Tree[];
       for (const selector of selectors) expect(pods.some(({ labels }) => matches(selector, labels))).toBe(true);
-      // A migration must not be sent requests.
+      // A migration's pod must not receive requests.
       for (const { spec } of ofKind(objects, 'Service').filter(({ spec: one }) => one.clusterIP !== 'None'))
         expect(pods.filter(({ labels }) => matches(spec.selector, labels)).map(({ name }) => name)).toEqual([
           expect.stringMatching(/^watch-(recalld|quality)-api$/),

@@ -41,7 +41,7 @@ const program = (onRequest: string): string => `
   });`;
 
 const startsFile = () => path.join(folder, 'starts');
-/** The process of each start of the program. */
+/** The process id of each start of the program, in order. */
 const starts = (): number[] =>
   existsSync(startsFile()) ? readFileSync(startsFile(), 'utf8').trim().split('\n').map(Number) : [];
 

@@ -69,7 +69,7 @@ describe('parseLooseJson', () => {
   });
 });
 
-/** Like the reader: an integer beyond 2^53 - 1 is text. */
+/** Converts integers beyond 2^53 - 1 to text, as the reader does. */
 function withLongIntegersAsText(value: unknown): unknown {
   if (
     typeof value === 'number' &&

@@ -95,7 +95,7 @@ describe('the embedding canary', () => {
 
   it('is quiet for the same vectors, warns about a non-deterministic provider, and detects another model', () => {
     expect(verdictOf([0, 0, 0])).toBe('same');
-    // Cosines of angles of 1.8, 3 and 12 degrees: 0.99951, 0.99863, 0.978.
+    // The cosines of 1.8, 3 and 12 degrees are 0.99951, 0.99863 and 0.978.
     expect(verdictOf([1.8, 1.8, 0])).toBe('same');
     expect(verdictOf([3, 3, 0])).toBe('noisy');
     expect(verdictOf([6, 6, 0])).toBe('changed');

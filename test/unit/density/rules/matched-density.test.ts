@@ -37,7 +37,7 @@ describe('coverage against similar reference queries', () => {
       const excess = drawn(150, uniform);
       if (matchedDensity(excess, apart(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
     }
-    // At most a tenth of the windows may be below, plus three standard deviations.
+    // At most a tenth of the windows may be below 1; the limit adds three standard deviations.
     expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
     expect(below / windows).toBeGreaterThan(0.03);
   });

@@ -96,7 +96,7 @@ describe('median squared distance', () => {
 
   it('is the mean of the two middle values if their number is even', () => {
     const distances = pairDistances(rowsToMatrix([[0], [1], [3]]), rowsToMatrix([[7]]));
-    // 1, 4, 9, 16, 36 and 49
+    // The squared distances are 1, 4, 9, 16, 36 and 49.
     expect(medianSquaredDistance(distances)).toBe(12.5);
   });
 

@@ -52,7 +52,7 @@ describe('the verdict on coverage', () => {
       });
       if (densityUpperLimit < 1) below++;
     }
-    // 0.1 of the windows, plus three standard deviations.
+    // At most a tenth of the windows may be below 1; the limit adds three standard deviations.
     expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
     expect(below / windows).toBeGreaterThan(0.03);
   });

@@ -19,7 +19,8 @@ describe('repeatDensity', () => {
   it('is exactly 1 for an unchanged store, and claims no more than the number of queries allows', () => {
     const { density, ciLow, ciHigh, ciMethod, dropped } = repeatDensity(same(100), scores);
     expect({ density, ciMethod, dropped }).toEqual({ density: 1, ciMethod: 'wilson', dropped: 0 });
-    // Wilson's upper bound for 0 of 100, if all of them had the maximum change of surprise: exp(-0.037 ln 100).
+    // The bound is exp(-0.037 ln 100): Wilson's upper bound for 0 of 100 is 0.037, and each such query may have the
+    // maximum change of surprise.
     expect(ciLow).toBeCloseTo(0.84336, 5);
     expect(ciHigh).toBeCloseTo(1 / 0.84336, 4);
   });

@@ -47,7 +47,7 @@ export function rowsToMatrix(rows: readonly (readonly number[])[], scale = 1): M
   };
 }
 
-/** Asserts that values, also in objects and lists, equal the expected numbers to 5e-10. */
+/** Asserts that values, including those in objects and lists, are within 5e-10 of the expected numbers. */
 export function near(expected: unknown): unknown {
   if (typeof expected === 'number') return expect.closeTo(expected, 9);
   if (Array.isArray(expected)) return expected.map(near);

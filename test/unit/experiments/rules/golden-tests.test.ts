@@ -73,8 +73,8 @@ describe('enough evidence', () => {
   });
 
   it('is forecast for when more runs have averaged out enough of the noise', () => {
-    // 0.05 between queries and 0.28 from run to run: (3.60 + 1.28) (0.05^2 + 0.28^2 / 16)^.5 / 300^.5 = 0.0243 at the
-    // 5th test.
+    // With deviations of 0.05 between queries and 0.28 between runs, the 5th test detects (3.60 + 1.28) (0.05^2 +
+    // 0.28^2 / 16)^.5 / 300^.5 = 0.0243.
     const second = aTest({ number: 2, runs: 2, standardDeviation: Math.hypot(0.05, 0.28 / Math.SQRT2), noise: 0.28 });
     const sixteen = evidenceOfTests([aTest(), second], 0.025, 1);
     expect(sixteen).toEqual({ state: 'days', days: 14 });
@@ -84,7 +84,7 @@ describe('enough evidence', () => {
     const second = aTest({ number: 2, runs: 2, standardDeviation: 0.3, noise: 0 });
     const evidence = evidenceOfTests([aTest(), second], 0.03, 1);
     expect(evidence.state).toBe('more_questions');
-    // (3.23 + 1.28)^2 0.09 / 0.0009 at a two-sided level of 0.00125.
+    // At a two-sided level of 0.00125, (3.23 + 1.28)^2 0.09 / 0.0009 queries are required.
     expect(evidence.state === 'more_questions' && evidence.questions).toBeGreaterThan(2000);
     expect(evidence.state === 'more_questions' && evidence.questions).toBeLessThan(2070);
   });

@@ -34,7 +34,7 @@ describe('a pair', () => {
     ]);
     const { baseline, candidate } = scorePair(['b', 'c'], ['a', 'b'], grades, 2);
     expect(candidate).toBeCloseTo(1, 12);
-    // (1 + 1 / log2 3) / (3 + 1 / log2 3): its own ideal order would score 1.
+    // Measured against the ideal order of its documents alone, the baseline would score 1.
     expect(baseline).toBeCloseTo((1 + 1 / Math.log2(3)) / (3 + 1 / Math.log2(3)), 12);
     expect(scorePair([], ['a'], grades, 2).baseline).toBe(0);
     expect(
@@ -126,7 +126,7 @@ describe('a share of all traffic', () => {
     const share = weightedShare(sums, 10);
     expect(share?.value).toBe(0.25);
     expect(share?.n).toBe(11);
-    // 1600 / 910 sessions carry almost no information.
+    // The effective number of sessions, 1600 / 910, is too small to be informative.
     expect(share?.high).toBeGreaterThan(0.8);
   });
 

@@ -41,7 +41,8 @@ describe('the variance of accepted drops', () => {
   });
 
   it('is the variance of the drops alone if they are larger than the rises', () => {
-    // Sum of the squared drops, divided by 1.145476 (the 5 % quantile of chi-square with five degrees of freedom).
+    // The variance is the sum of the squared drops, divided by 1.145476 (the 5 % quantile of chi-square with five
+    // degrees of freedom).
     expect(acceptedDropVariance([...rises, ...drops])).toBeCloseTo(0.0014 / 1.145476, 8);
     expect(acceptedDropVariance([...rises, ...drops])).toBeGreaterThan(acceptedVariance([...rises, ...drops]) ?? 0);
   });

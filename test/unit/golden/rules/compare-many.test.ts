@@ -39,7 +39,7 @@ describe('several configurations', () => {
   });
 
   it('lose a barely significant verdict when there are many of them', () => {
-    // 6 queries of 40 drop by 0.2: p = 2^-5 for one pair, which is not significant among six pairs.
+    // Because 6 of 40 queries drop by 0.2, p = 2^-5 for one pair, which is not significant among six pairs.
     const fallen = Float64Array.from(usual, (one, row) => (row < 6 ? one - 0.2 : one));
     expect(compareMany([NDCG], [[usual], [fallen]], settings).primary.pairs[0]).toMatchObject({
       verdict: 'regression',

@@ -227,7 +227,7 @@ describe('compareMetric with the noise of a retriever', () => {
     const fallen = baseline.map((value) => value - 0.04);
     const noise = aRerunNoise({ reruns: 5, standardDeviation: 0.012 });
     const few = compareMetric(NDCG, baseline, fallen, noise, SETTINGS);
-    // P(|T| >= 0.04 / 0.012) with 4 degrees of freedom.
+    // The p-value is P(|T| >= 0.04 / 0.012) with 4 degrees of freedom.
     expect(few.p).toBeCloseTo(0.02898, 3);
     expect(compareMetric(NDCG, baseline, fallen, { ...noise, reruns: 20 }, SETTINGS).p).toBeLessThan(0.005);
   });
@@ -236,7 +236,8 @@ describe('compareMetric with the noise of a retriever', () => {
     const fallen = baseline.map((value) => value - 0.04);
     const comparison = compareMetric(NDCG, baseline, fallen, loud, SETTINGS);
     expect(comparison.verdict).toBe('inconclusive');
-    // P(|Z| >= 0.04 / sd), sd^2 = 0.03^2 * 5 / 1.14548, the upper 95 % bound of the variance of six reruns.
+    // The p-value is P(|Z| >= 0.04 / sd). Here, sd^2 = 0.03^2 * 5 / 1.14548 is the upper 95 % bound of the variance of
+    // six reruns.
     expect(comparison.p).toBeCloseTo(0.5234, 2);
   });
 
@@ -291,7 +292,7 @@ describe('compareMetric with the known noise of an unchanged retriever', () => {
     const deviation = Math.sqrt(rerunVariance(noise, 100));
     expect(known.p).toBeCloseTo(2 * normalCdf(known.difference / deviation), 12);
     expect(known.difference - known.ciLow).toBeCloseTo(1.959964 * deviation, 6);
-    // 2.5758 + 0.8416: the level of 0.01 on two sides and a power of 0.8.
+    // The factor is 2.5758 + 0.8416, for a two-sided level of 0.01 and a power of 0.8.
     expect(known.smallestDetectableDifference).toBeCloseTo(3.41745 * deviation, 5);
   });
 

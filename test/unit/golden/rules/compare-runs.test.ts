@@ -100,7 +100,8 @@ describe('adviseOnSetSize', () => {
   });
 
   it('reports which differences cannot be detected, and how many queries would detect them', () => {
-    // Differences spread by 0.2 / sqrt(2) = 0.141: 2.8 * 0.141 / 10 = 0.040, and 393 queries detect 0.02.
+    // Differences have a standard deviation of 0.2 / sqrt(2) = 0.141, so 100 queries detect 2.8 * 0.141 / 10 = 0.040,
+    // and 393 queries detect 0.02.
     expect(advice(100, 0.2)).toEqual([
       expect.stringMatching(
         /^ndcg@10: with 100 queries, differences below 0\.040\d may be chance; about 39\d queries would detect 0\.02\.$/,

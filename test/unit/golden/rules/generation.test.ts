@@ -38,7 +38,7 @@ describe('the order of chunks', () => {
   it('includes a small topic among the first in its proportion, whatever the order of the store', () => {
     const order = stratifiedOrder(topics([300, 100]), 3);
     const small = order.slice(0, 100).filter((row) => row >= 300).length;
-    // 25 of 100 are expected; each of the about 14 clusters may be off by one.
+    // The expected number is 25 of 100; each of about 14 clusters may be off by one.
     expect(small).toBeGreaterThanOrEqual(18);
     expect(small).toBeLessThanOrEqual(32);
   });

@@ -11,14 +11,15 @@ describe('the variance of a run about the mean of its reruns', () => {
 
   it('uses upper bounds: ten queries that changed may be seventeen, and nine degrees of freedom are few', () => {
     const noise = aRerunNoise({ standardDeviation: Math.sqrt(2 * 0.0001) });
-    // 16.962 is the upper 95 % bound of a Poisson count of 10, 3.32511 the 5 % quantile of chi-square with 9 degrees.
+    // 16.962 is the upper 95 % bound of a Poisson count of 10, and 3.32511 is the 5 % quantile of chi-square with 9
+    // degrees of freedom.
     const expected = ((16.962 * 0.05) / 100 / 100 + (0.0001 * 9) / 3.32511 - 0.005 / 100) * 1.1;
     expect(rerunVariance(noise, 100)).toBeCloseTo(expected, 7);
   });
 
   it('allows a metric to change that was constant by chance', () => {
     const constant = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0 });
-    // 2.9957 = -ln 0.05 of 100 queries may change by 1 in one of ten runs.
+    // In one of ten runs, -ln 0.05 = 2.9957 of 100 queries may change by 1.
     expect(rerunVariance(constant, 100)).toBeCloseTo(((2.9957 * 0.1) / 100 / 100) * 1.1, 6);
   });
 
@@ -55,7 +56,8 @@ describe('the variance of a run after days or generations were accepted', () => 
   });
 
   it('is the variance of days if they differed more, because reruns can be alike by chance', () => {
-    // Five squares of 0.008 over 0.554298, the 1 % quantile of chi-square with five degrees of freedom.
+    // The variance is five squares of 0.008, divided by 0.554298 (the 1 % quantile of chi-square with five degrees of
+    // freedom).
     expect(reruns).toBeLessThan((5 * 0.008 ** 2) / 0.554298);
     expect(after(fiveOf(0.008))).toBeCloseTo((5 * 0.008 ** 2) / 0.554298, 8);
   });
@@ -72,7 +74,7 @@ describe('the variance of a run after days or generations were accepted', () => 
     const constant = aRerunNoise({ isConstant: true, standardDeviation: 0, moved: 0, ofQueries: 0 });
     const of = (difference: number) =>
       knownVariance(constant, { means: [1], unit: 'day', accepted: fiveOf(difference) }, 100, 0.02);
-    // 2.5758 sqrt(5 / 0.554298) = 7.7363 times what five days differed by.
+    // The tested noise is 2.5758 sqrt(5 / 0.554298) = 7.7363 times the difference on each of the five days.
     expect(of(0.0099 / 7.7363)).toBeCloseTo((5 * (0.0099 / 7.7363) ** 2) / 0.554298, 8);
     expect(of(0.0101 / 7.7363)).toBeNull();
     expect(of(0)).toBe(0);

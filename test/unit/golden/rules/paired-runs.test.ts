@@ -14,7 +14,8 @@ describe('pairs of runs', () => {
   });
 
   it('have a variance of the difference between pairs, which is unknown for one pair', () => {
-    // Differences 0.1 and 0.3 for the first query, -0.2 and -0.2 for the second: variances 0.02 and 0.
+    // The differences are 0.1 and 0.3 for the first query and -0.2 and -0.2 for the second, so the variances are 0.02
+    // and 0.
     const two = [pair([0.5, 0.5], [0.6, 0.3]), pair([0.5, 0.5], [0.8, 0.3])];
     expect(averagePairs(two).noise).toBeCloseTo(Math.sqrt(0.01), 12);
     expect(averagePairs(two.slice(0, 1)).noise).toBeNull();

@@ -92,7 +92,7 @@ describe('a score weighted by the mix of live traffic', () => {
 
   it('is the plain mean with the bounds of a t interval when all weights are equal', () => {
     const score = reweightedScore([0.2, 0.4, 0.6, 0.8], [1, 1, 1, 1]);
-    // Standard deviation 0.258199, t(3) = 3.182446.
+    // The standard deviation is 0.258199, and the quantile of t(3) is 3.182446.
     expect(score?.mean).toBeCloseTo(0.5, 12);
     expect(score?.ciHigh).toBeCloseTo(0.5 + (3.182446305 * 0.2581988897) / 2, 8);
     expect(score?.effectiveSampleSize).toBeCloseTo(4, 12);

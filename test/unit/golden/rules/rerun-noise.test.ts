@@ -40,7 +40,7 @@ describe('rerunNoise', () => {
 
   it('counts the queries that changed and by how much', () => {
     const runs = [0, 0.3, 0].map((swing) => pattern(10).map((value, i) => (i === 4 ? value + swing : value)));
-    // 0, 0.3 and 0 have a variance of 0.03.
+    // The changes 0, 0.3 and 0 have a variance of 0.03.
     expect(rerunNoise(runs)).toMatchObject({ queries: 10, moved: 1, isConstant: false });
     expect(rerunNoise(runs)?.ofQueries).toBeCloseTo(0.003, 12);
   });

@@ -169,7 +169,7 @@ describe('readRunInBatches', () => {
   });
 
   it('reads files of many blocks whose characters and lines cross the block boundaries', async () => {
-    // Ids of 1 to 4 bytes per character, in stretches so that some blocks are ASCII and others not.
+    // Ids of 1 to 4 bytes per character, in stretches, so that only some blocks are ASCII.
     const alphabet = ['d', 'é', '～', '😀'];
     const rows = Array.from({ length: 60_000 }, (_, i) => ({
       query: `q${Math.floor(i / 7) % 5000}`,

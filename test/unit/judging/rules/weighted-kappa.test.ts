@@ -66,7 +66,7 @@ describe('agreement', () => {
     const random = randomNumbers(4);
     const judge = { bias: 0, kappa: 0.6 };
     const world = createWorld({ bias: 0, noise: noiseFor(judge, random) }, 4000, random);
-    // Sessions with about 2.6 selected queries each.
+    // Each session has about 2.6 selected queries.
     const people = 2.6 * MIN_AGREEMENT_SESSIONS;
     const lows = Array.from({ length: 60 }, () =>
       agreementOf(drawFrom(world, { people, model: 10 * people }, random).pairs()),

@@ -86,7 +86,7 @@ describe('the merged ranking of steps', () => {
   });
 
   it('scores every other measure, with a repeated document at its first place', () => {
-    // Merged: x, b, a, y.
+    // The merged list is x, b, a, y.
     const merged = scores(
       [
         ['x', 'a'],

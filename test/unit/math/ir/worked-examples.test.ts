@@ -1,4 +1,4 @@
-/** Examples that can be checked by hand: our values are right, and differ from those of known bugs. */
+/** Examples that can be checked by hand: our values are right, and differ from the values that known bugs produce. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { evaluateRanking } from '../../../../src/math/ir/evaluate.ts';
@@ -35,7 +35,7 @@ function value(metric: string, retrieved: readonly string[], qrels: Readonly<Rec
   return result ?? Number.NaN;
 }
 
-/** Numbers of metrics that we support; `ap` is another name for the map of one query. */
+/** Values of the metrics that we support; `ap` is another name for the `map` of one query. */
 function comparable(values: Values): [string, number][] {
   return Object.entries(values).flatMap(([name, number]): [string, number][] => {
     const metric = name.replace(/^ap@/, 'map@');

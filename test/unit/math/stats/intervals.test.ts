@@ -73,7 +73,7 @@ describe('newcombePairedInterval', () => {
 });
 
 it('returns the exact interval of a share as SciPy does', () => {
-  // beta.ppf(0.025, k, n - k + 1) and beta.ppf(0.975, k + 1, n - k) of SciPy 1.17.
+  // The bounds are beta.ppf(0.025, k, n - k + 1) and beta.ppf(0.975, k + 1, n - k) of SciPy 1.17.
   for (const [k, n, low, high] of [
     [0, 200, 0, 0.01827534035513624],
     [1, 200, 0.00012658102786701825, 0.02754189845720562],

@@ -18,7 +18,7 @@ describe('items that are drawn', () => {
     for (let seed = 0; seed < 2000; seed++) {
       for (const item of drawn(items, 3, seed)) counts[item] = (counts[item] ?? 0) + 1;
     }
-    // 600 are expected of each; five standard deviations are 102.
+    // Each item is expected 600 times; five standard deviations are 102.
     for (const count of counts) expect(Math.abs(count - 600)).toBeLessThan(103);
   });
 });

@@ -122,7 +122,7 @@ describe('signFlipTest, by draws', () => {
     const drawn = signFlipTest(differences);
     const expected = pairedT(differences);
     expect(drawn.method).toBe('monte_carlo');
-    // Four standard errors of 9,999 samples, plus the difference between the two tests.
+    // The limit is four standard errors of 9,999 samples, plus the difference between the two tests.
     expect(Math.abs(drawn.p - expected.p)).toBeLessThan(0.025);
     expect(Math.abs(drawn.pDrop - expected.pDrop)).toBeLessThan(0.025);
     expect(Math.abs(drawn.pGain - expected.pGain)).toBeLessThan(0.025);

@@ -107,7 +107,7 @@ describe('summarize', () => {
   it('has the t interval of a textbook for many values', () => {
     const values = Array.from({ length: 100 }, (_, i) => i / 99);
     const { ciLow, ciHigh } = summarize(values, 'map');
-    // mean 0.5, sd 0.293045, t(99) 1.984217
+    // The mean is 0.5, the standard deviation is 0.293045, and the quantile of t(99) is 1.984217.
     expect(ciLow).toBeCloseTo(0.441853, 6);
     expect(ciHigh).toBeCloseTo(0.558147, 6);
   });

@@ -19,8 +19,8 @@ const maintained = [
 ].map(([time, hasArrived]) => ({ time: Number(time), hasArrived: hasArrived === true, weight: 1 }));
 
 it('is the median of the leukaemia trial, with the bounds that SciPy gives', () => {
-  // scipy.stats.ecdf(CensoredData.right_censored(x, censored)).sf: first x at which sf <= 0.5, and those of
-  // confidence_interval(0.95, method='log-log').
+  // From scipy.stats.ecdf(CensoredData.right_censored(x, censored)).sf: the first x at which sf <= 0.5, and the first x
+  // for each bound of confidence_interval(0.95, method='log-log').
   expect(survivalQuantile(maintained, 0.5, 0.95)).toEqual({ value: 31, low: 13, high: null });
   expect(survivalQuantile(maintained, 0.25, 0.95)).toEqual({ value: 18, low: 9, high: 34 });
 });

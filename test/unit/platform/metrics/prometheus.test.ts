@@ -4,7 +4,7 @@ import { createStoredGaugesWriter } from '../../../../src/platform/metrics/prome
 
 const ndcg = { pipeline: 'docs', golden_set: 'faq', segment: 'all', k: '10' };
 
-/** The texts of several readings in sequence. */
+/** Writes the gauges of several readings in sequence, and returns the text of each. */
 function aWriter(onDropped: (name: GaugeSample['name']) => void = () => undefined) {
   const write = createStoredGaugesWriter(onDropped);
   return async (current: readonly GaugeSample[], kept: readonly KeptGauges[] = []): Promise<string> =>

@@ -46,7 +46,7 @@ beforeAll(async () => {
   const database = await open();
   await query(database.connection, `create table committed as select 'kept' as value`);
   await database.stop();
-  // The process belongs to the same user as the database, so it may signal it.
+  // The database may signal this process, because both belong to the same user.
   const { uid, gid } = await stat(join(dataDir, 'postgres'));
   bystander = spawn('sleep', ['600'], isRoot ? { uid, gid } : {});
 });
@@ -240,7 +240,7 @@ function claimOfTheDead(token: string): string {
 async function crash(): Promise<void> {
   const opener = startOpener(dataDir);
   await opener.report('ready');
-  // The owner is killed last, because its guardian would stop the database in order. Some processes end when their
+  // The owner is killed last, because its guardian would shut down the database cleanly. Some processes end when their
   // parent dies.
   const victims = [...processesIn(dataDir), opener.pid];
   for (const pid of victims) sendSignal(pid, 'SIGKILL');

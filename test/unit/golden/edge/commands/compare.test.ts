@@ -213,7 +213,7 @@ describe('recalld compare --json', () => {
     const ranks = steady.map((rank, i) => (i % 15 === 0 ? 2 : rank));
     const verdictWith = async (...options: string[]) =>
       (await compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'mrr', ...options)).report.verdict;
-    // A drop of 1/30 with p = 2 / 2^8.
+    // MRR drops by 1/30, with p = 2 / 2^8.
     expect(await verdictWith()).toBe('regression');
     expect(await verdictWith('--alpha', '0.001')).toBe('inconclusive');
     expect(await verdictWith('--min-effect', '0.05')).toBe('inconclusive');
@@ -224,7 +224,7 @@ describe('recalld compare --json', () => {
   });
 
   it('takes the verdict from the first metric, whatever the others show', async () => {
-    // Six losses and no win: p = 2 / 2^6 = 0.03125. Recall at 5 cannot change.
+    // With six losses and no win, p = 2 / 2^6 = 0.03125. Recall at 5 cannot change.
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const compareBy = (metrics: string) => compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', metrics);
     const first = await compareBy('hit_rate@1,recall@5');

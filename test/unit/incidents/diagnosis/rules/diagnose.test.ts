@@ -273,7 +273,7 @@ describe('a diagnosis', () => {
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
-    // Both dropped, so the retriever is the cause.
+    // Live relevance and golden scores both dropped, so the retriever is the cause.
     ['ranking', { relevance: aFall('detected'), answers: { ...fallen, disorder: 0.5 } }],
     [
       'index_lost_documents',
@@ -341,7 +341,7 @@ describe('a diagnosis', () => {
       },
     ],
     ['generator', { firing: ['feedback'], live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) } }],
-    // Both dropped, so the retriever is the cause.
+    // Positive feedback and golden scores both dropped, so the retriever is the cause.
     ['ranking', { live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) }, answers: { ...fallen, disorder: 0.5 } }],
     ['repeated_query', { firing: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
     ['other_language', { firing: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],

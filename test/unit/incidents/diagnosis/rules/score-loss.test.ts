@@ -76,7 +76,7 @@ function chanceOf(segments: number, hurt: number): number {
 }
 
 it('treats two affected queries of one tenant out of twelve as chance, and five as a fault of the tenant', () => {
-  // 12 * C(10, 2) / C(120, 2)
+  // The probability is 12 * C(10, 2) / C(120, 2).
   expect(chanceOf(12, 2)).toBeCloseTo(0.0756, 4);
   expect(chanceOf(12, 5)).toBeLessThan(1e-4);
 });

@@ -45,7 +45,7 @@ describe('dead chunks', () => {
     const dead = deadChunks(sampled, new Set(sampled.slice(0, 60)));
     expect(dead).toMatchObject({ share: 0.4, sampled: 100 });
     expect(dead?.ids).toHaveLength(40);
-    // Wilson's interval for 40 of 100.
+    // The bounds are those of Wilson's interval for 40 of 100.
     expect(dead?.low).toBeCloseTo(0.3094, 4);
     expect(dead?.high).toBeCloseTo(0.498, 4);
   });

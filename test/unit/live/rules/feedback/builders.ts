@@ -28,7 +28,7 @@ export function aFeedback(parts: Partial<Feedback> = {}): Feedback {
   };
 }
 
-/** A click of ada on `q1` at noon, before the cap is applied. */
+/** A click by ada on `q1` at noon, before the cap is applied. */
 export function aCandidate(parts: Partial<CapCandidate> = {}): CapCandidate {
   return {
     id: 'f1',

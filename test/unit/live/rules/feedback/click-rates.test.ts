@@ -256,7 +256,8 @@ function sessions(count: number, seed: number): RatioTerm[] {
 
 describe('a ratio over sessions', () => {
   it('equals the hand-computed value for two sessions', () => {
-    // Sums 2 + 2/0.5 = 6 and 4 + 4/0.5 = 12, so 1/2. Residuals of s1: 1 - 0.5 * 3 + 1 - 0.5 = 0; of s2: (2 - 2)/0.5.
+    // The sums are 2 + 2/0.5 = 6 and 4 + 4/0.5 = 12, so the ratio is 1/2. The residuals are 1 - 0.5 * 3 + 1 - 0.5 = 0
+    // for s1 and (2 - 2)/0.5 = 0 for s2.
     const even = [
       { cluster: 's1', probability: 1, numerator: 1, denominator: 3 },
       { cluster: 's1', probability: 1, numerator: 1, denominator: 1 },
@@ -270,7 +271,7 @@ describe('a ratio over sessions', () => {
       n: 3,
       sessions: 2,
     });
-    // Ratio 2/4; residuals 1 - 0.5 and 1 - 1.5, so 2/(2 - 1) (0.25 + 0.25) / 4^2.
+    // The ratio is 2/4, and the residuals are 1 - 0.5 and 1 - 1.5, so the variance is 2/(2 - 1) (0.25 + 0.25) / 4^2.
     const uneven = [
       { cluster: 's1', probability: 1, numerator: 1, denominator: 1 },
       { cluster: 's2', probability: 1, numerator: 1, denominator: 3 },

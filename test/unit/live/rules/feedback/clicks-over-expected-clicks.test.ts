@@ -120,7 +120,8 @@ describe('clicks over expected clicks', () => {
     const queries = Array.from({ length: 50 }, (_, cluster) => aClickedQuery({ cluster, shown: 2 }));
     const { value, low, high } = coecOf(queries);
     expect([value, low]).toEqual([0, 0]);
-    // 25 expected clicks and no observed click: 3.7 / 25, plus a little for the 49 degrees of freedom.
+    // With 25 expected clicks and no observed click, the bound is 3.7 / 25, plus a little for the 49 degrees of
+    // freedom.
     expect(high).toBeGreaterThan(0.147);
     expect(high).toBeLessThan(0.16);
   });

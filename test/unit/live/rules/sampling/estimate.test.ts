@@ -100,9 +100,10 @@ describe('the estimated total', () => {
     const rows = samplesOf(['a', 0.5, -3], ['b', 0.25, 2], ['c', 1, 4]);
     const { value, low, high, standardError } = estimateOf(horvitzThompsonTotal(rows, sampled));
     expect(value).toBe(-6 + 8 + 4);
-    // (1 - .5) / .25 * 9 + (1 - .25) / .0625 * 4 + 0
+    // The variance is (1 - .5) / .25 * 9 + (1 - .25) / .0625 * 4 + 0 = 18 + 48.
     expect(standardError).toBeCloseTo(Math.sqrt(18 + 48), 12);
-    // (18 + 48)^2 / (18^2 + 48^2) = 1.6575 degrees of freedom; SciPy: t.ppf(0.975, 1.6575342465753424).
+    // There are (18 + 48)^2 / (18^2 + 48^2) = 1.6575 degrees of freedom; the factor is SciPy's t.ppf(0.975,
+    // 1.6575342465753424).
     expect(high - value).toBeCloseTo(5.27762222993583 * Math.sqrt(66), 6);
     expect(low).toBeCloseTo(2 * value - high, 10);
   });
@@ -160,7 +161,7 @@ describe('the variance over sessions', () => {
         { cluster: 'b', ...one },
       ]),
     ).toBe(2);
-    // Weights of 6 and 2.
+    // The clusters have the weights 6 and 2.
     const three = [1, 2, 3].map(() => ({ cluster: 'a', ...one }));
     expect(effectiveClusters([...three, { cluster: 'b', ...one }])).toBeCloseTo(64 / 40, 12);
   });

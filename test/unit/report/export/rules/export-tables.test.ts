@@ -5,7 +5,8 @@ import { exportTables, SCHEMA_VERSION } from '../../../../../src/report/export/r
 it('has a schema version of its own for each set of names and types', () => {
   const schema = exportTables.map(({ name, columns }) => [name, columns.map((column) => [column.name, column.type])]);
   const hash = createHash('sha256').update(JSON.stringify(schema)).digest('hex').slice(0, 12);
-  // After a change, raise SCHEMA_VERSION and add its hash; before the first release, replace the hash.
+  // After a change to the schema, raise SCHEMA_VERSION and add the new hash; before the first release, replace the
+  // hash.
   const hashes: Readonly<Record<number, string>> = { 1: '0650a832ed17' };
   expect(hash).toBe(hashes[SCHEMA_VERSION]);
 });
