@@ -36,8 +36,8 @@ export async function measureCoverage(
 ): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= request());
-  // Runs all pipelines concurrently, because each one takes the whole round and spends most of it waiting for its rate
-  // limit.
+  // Runs all pipelines concurrently, because each pipeline takes the whole round and spends most of it waiting for its
+  // rate limit.
   await forEachPipeline(
     context.densityPlans,
     signal,

@@ -50,7 +50,7 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
 /**
  * Detects changes to the index or embedder. If only the index is new and retained baseline queries find the same chunks
  * in it, keeps the baseline. Otherwise reopens the baseline queries so that they are searched again (with new
- * embeddings of their texts if the model changed), and pauses monitoring until then.
+ * embeddings of their texts if the model changed), and pauses monitoring until this replay has ended.
  *
  * @returns null if nothing changed; `unknown` if the store did not respond, so coverage cannot be evaluated
  */
@@ -136,7 +136,8 @@ async function searchRetained(
 
 /**
  * Period whose queries are replayed. This is the baseline period if its queries are still stored. Otherwise, if no
- * incident is open, it consists of the latest days, as many as a baseline requires. Null if no queries were found.
+ * incident is open, the period consists of as many of the latest days as a baseline requires. Null if no queries were
+ * found.
  */
 async function replayPeriod(
   { db }: Context,

@@ -84,7 +84,7 @@ export async function compareVectorFiles(request: OfflineDriftRequest) {
       kolmogorovSmirnov: kolmogorovSmirnov(scores, referenceScores),
       psi: populationStabilityIndex(referenceScores, scores, PSI_BINS),
     },
-    /** Comparison of the vectors after each one has been scaled to length 1. */
+    /** Comparison of the vectors, each scaled to length 1. */
     embedding,
   };
 }

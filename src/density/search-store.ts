@@ -15,7 +15,8 @@ import { coverageScore, nearestSimilarity } from './rules/query-score.ts';
 import type { LostChunks } from './rules/watch-sentences.ts';
 
 /**
- * Number of distinct chunks stored per search. Only the nearest chunk counts; the others show what a query is about.
+ * Number of distinct chunks stored per search. Only the nearest chunk determines the score; the others show what a
+ * query is about.
  */
 export const KEPT_CHUNKS = 5;
 

@@ -177,8 +177,7 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
 
 /**
  * @param difference smallest true difference that must be detected
- * @param knownAfter what recalld must wait for before it can forecast when there will be enough evidence, such as `the
- *   second run`
+ * @param knownAfter event after which recalld can forecast when there will be enough evidence, such as `the second run`
  */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
   const { state } = evidence;

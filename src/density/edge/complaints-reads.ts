@@ -6,10 +6,10 @@ import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
 /** Number of queries explained per topic. Each explanation takes about five requests. */
 const EXPLAINED = 3;
-/** Number of topics whose queries are explained; the largest topics are chosen. */
+/** Maximum number of topics whose queries are explained, largest topics first. */
 const EXPLAINED_TOPICS = 10;
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
-/** Number of requested documents (k) to assume if the service did not report it. */
+/** Assumed number of requested documents (k) if the service did not report it. */
 const USUAL_K = 10;
 
 export type ComplaintsReport = Awaited<ReturnType<typeof readComplaints>>;

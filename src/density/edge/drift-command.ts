@@ -18,8 +18,7 @@ import { DENSITY_THRESHOLD, MIN_SESSIONS } from '../rules/query-density.ts';
  * Command `recalld drift`: compares three vector files without a database. Reports whether the store covers current
  * queries less well than reference queries, and sets exit code 1 if so.
  *
- * The action throws RecalldError: `usage` for an invalid command line, `file_unreadable` or `file_malformed` for a
- * file, or `interrupted`.
+ * The action throws a RecalldError with the code `usage`, `file_unreadable`, `file_malformed` or `interrupted`.
  *
  * @param output stream for the report
  */

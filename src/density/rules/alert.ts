@@ -106,7 +106,7 @@ const SILENCE_MS = DAY_MS;
 /** Longest period that a density covers; a step needs the windows of this period. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
-/** An early resolution needs at least this much time and this many sessions. */
+/** Minimum duration of recovery, and minimum number of sessions, for an early resolution. */
 const MIN_EARLY_MS = 2 * HOUR_MS;
 const MIN_EARLY_SESSIONS = 100;
 /**
@@ -207,8 +207,8 @@ export function stepAlert(
 /**
  * Density of the period since coverage probably dropped. To find this period, compares all periods that end now and
  * have at least 200 sessions, and chooses the one with the largest sum of differences between the surprises and the
- * null mean, as in a CUSUM chart (Page, 1954). Windows before the drop would make it look smaller. If there are fewer
- * than 200 sessions, uses all of them.
+ * null mean, as in a CUSUM chart (Page, 1954). Windows before the drop would make the drop look smaller. If there are
+ * fewer than 200 sessions, uses all of them.
  *
  * @param fromMs start of the longest period
  */

@@ -19,7 +19,10 @@ export interface CauseReading {
   readonly cause: CoverageCause;
   /** Confidence in the cause; null if there was no drop to explain. */
   readonly confidence: ReadingConfidence | null;
-  /** True if golden scores confirm the cause (golden queries never change); null if the scores are inconclusive. */
+  /**
+   * True if golden scores or, for a changed embedding, the canary confirm the cause; false if golden scores contradict
+   * it; null if unknown.
+   */
   readonly confirmed: boolean | null;
 }
 

@@ -65,7 +65,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   };
   const observed = statistic(Uint32Array.from({ length: n }, (_, row) => row));
   const permuted = Float64Array.from(assignments, statistic);
-  // Because of rounding, equal sums differ in the last digits if their terms are added in another order.
+  // Because of rounding, equal sums may differ in the last digits if their terms are added in a different order.
   const least = observed - 1e-12;
   const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
   return {

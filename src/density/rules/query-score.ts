@@ -137,8 +137,8 @@ export function baselineScores(scores: ArrayLike<number>, regions: ArrayLike<num
 }
 
 /**
- * Range of ranks of a score in a list that contains this score and all baseline scores. Baseline scores that equal the
- * score share this range with it.
+ * Range of ranks of a score in a list that contains this score and all baseline scores. Baseline scores equal to this
+ * score have the same range.
  */
 export type TiedRanks = ReturnType<typeof tiedRanks>;
 

@@ -37,7 +37,7 @@ const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|m
 
 const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
 
-/** True if the completion was truncated within its reasoning; a draft of the query in it does not count. */
+/** True if the completion was truncated within its reasoning; a draft of the query in the reasoning does not count. */
 const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
 
 function withoutReasoning(text: string): string {

@@ -130,8 +130,8 @@ function similarityBounds(vectors: Matrix, members: readonly (readonly number[])
     return median(cosines);
   });
   const known = medians.flatMap((one) => one ?? []);
-  // If no cluster has a pair, as with a single live query, a golden query counts as similar only if its vector points
-  // in the same direction.
+  // If no cluster has a pair, as with a single live query, a golden query counts as similar only if its vector has the
+  // same direction as that of the live query.
   const fallback = known.length === 0 ? 1 - 1e-6 : median(known);
   return medians.map((one) => one ?? fallback);
 }

@@ -4,8 +4,8 @@ import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { readComparedSide } from './stored-runs.ts';
 
 /**
- * Compares a run with the store. Does nothing for a run that has not completed. Rejects only if `signal` aborts (with
- * its reason) or if the database fails.
+ * Compares the results of a run with the content of the store (`compareWithStore`). Does nothing for a run that has not
+ * completed. Rejects only if `signal` aborts (with its reason) or if the database fails.
  */
 export async function compareRunWithStore(
   context: Context,

@@ -46,7 +46,7 @@ function readSigns(observed: Observations): Sign[] {
 }
 
 /**
- * If a sign was read from both golden and live queries, keeps the golden one, unless only the live one shows a
+ * If a sign was read from both golden and live queries, keeps the golden sign, unless only the live sign shows a
  * difference.
  */
 function oneOfEach(signs: readonly Sign[]): Sign[] {

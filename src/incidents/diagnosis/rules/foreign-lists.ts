@@ -32,8 +32,8 @@ export function foreignLists(lists: readonly Lists[]) {
      */
     foreign,
     /**
-     * Number of queries whose earlier list equaled another query's earlier list, because the two queries ask for the
-     * same thing.
+     * Number of queries whose earlier list equaled another query's earlier list, because the two queries have the same
+     * meaning.
      */
     usual,
   };

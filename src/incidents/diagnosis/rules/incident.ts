@@ -11,7 +11,7 @@ export interface NamedAlert {
   /** Name of the alert rule with the same condition; the rule contains the summary and the runbook. */
   readonly rule: string;
   readonly severity: Severity;
-  /** The golden set whose runs the alert covers; null if it covers none. */
+  /** The golden set whose runs the alert covers; null for an alert that covers no golden runs. */
   readonly goldenSet: string | null;
   /** The stored measure of the alert, for its chart; absent if the alert has none. */
   readonly measured?: Measured | undefined;
@@ -32,7 +32,7 @@ interface AlertCondition {
 
 /** A firing alert. */
 export interface Alert extends NamedAlert, AlertCondition {
-  /** Start of the data behind the alert, for example of a live window; absent for a golden score or a state. */
+  /** Start of the data on which the alert is based, such as a live window; absent for a golden score or a state. */
   readonly from?: Date | undefined;
 }
 

@@ -51,7 +51,7 @@ export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date
   );
 }
 
-/** Returns true if two diagnoses have the same text apart from numbers. */
+/** Returns true if two diagnoses have the same cause, confidence, alerts and states of signs; numbers may differ. */
 function isSame(a: Said, b: Said): boolean {
   return (
     a.cause === b.cause &&

@@ -28,7 +28,7 @@ export interface Observations {
   readonly firing: readonly EffectKind[] | null;
   /** First bad measurement; null if unknown. */
   readonly onset: Date | null;
-  /** Samples behind the measured signs. */
+  /** Samples from which the signs were measured. */
   readonly samples: Samples;
   /** The golden run to explain; null if no golden set fails and no run ended. */
   readonly run: ObservedRun | null;

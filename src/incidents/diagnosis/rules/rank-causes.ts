@@ -79,7 +79,8 @@ type Telling = readonly (readonly [SignName, ...states: string[]])[];
 /**
  * Signs that distinguish a cause from similar causes. For each sign, the states that distinguish the cause may be
  * listed; without a list, every state distinguishes it. The confidence in such a cause reaches a level only if one of
- * the level's signs was measured after the onset.
+ * the signs listed for this level was measured, in a listed state; healthy measurements from before the onset do not
+ * count (`sinceOnset`).
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'medium', Telling>>>>> = {
   // Users also dislike answers to queries that no document covers, so the cause `generator` requires a density

@@ -143,7 +143,7 @@ function readRepeated(observed: ObservedValue): Sign[] {
   return changeOf('repeats', 'rose', sentence, observed, value >= before + MORE_REPEATED, ciLow > before);
 }
 
-/** Minimum rise in the share of the most frequent query. */
+/** Minimum rise in the traffic share of the most frequent query. */
 const FLOOD = 0.1;
 
 function readTopQuery(observed: ObservedValue): Sign[] {
