@@ -70,7 +70,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
 }
 
 function sentenceOfBetter({ does, called, streams }: CalledFault, { healthy, better }: AgentFaultsResult['calls']) {
-  return `${does} With a better retriever, one of the simulated agents makes ${better} calls per episode instead of ${healthy}. Within a day after the retriever became better, an alert fired in ${called} of ${streams} streams.`;
+  return `${does} With a better retriever, one of the simulated agents makes ${better} calls per episode instead of ${healthy}. Within a day after the retriever improved, an alert fired in ${called} of ${streams} streams.`;
 }
 
 function shareOf(part: number, whole: number): string {

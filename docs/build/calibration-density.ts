@@ -45,7 +45,7 @@ function densityParagraphs(result: DensityResult): string[] {
   return [
     '## Sparse and synthetic vectors',
     `In each simulated stream, recalld learns the baseline from ${baselineDays} days of traffic and then monitors ${quiet[0]?.days ?? 0} more days in hourly windows. The simulated traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. The ${worlds} *synthetic* scenarios have 60 topics in 10 groups; a *near* topic is in a group that the store covers, and a *far* topic is not. The *articles* scenarios use real queries about Wikipedia articles with the demo's embedder; the store lacks six of the articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
-    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams that cover ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). In the same streams, there were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget of false pages is ${status(pages.perYear, pages.high, perYear)}.`,
+    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams that cover ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). In the same streams, there were ${tickets.count} false tickets: ${rate(tickets)} a year. The false-page budget is ${status(pages.perYear, pages.high, perYear)}.`,
     table(
       [
         'Scenario',
@@ -101,7 +101,7 @@ const MATCHED_SINCE = '2026-11-30';
 function testBefore({ date }: DenseResult['provenance']): string[] {
   if (date >= MATCHED_SINCE) return [];
   return [
-    'These streams were measured before the daemon compared queries with similar ones ([decision 31](../../decisions/0031-the-daemon-matches-queries.md)).',
+    'These streams were measured before the daemon compared live queries with similar baseline queries ([decision 31](../../decisions/0031-the-daemon-matches-queries.md)).',
   ];
 }
 
@@ -181,7 +181,7 @@ function papersParagraph([, papers]: readonly StrongResult[]): string {
   const { quiet } = papers.dense;
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   const years = quiet.reduce((sum, { alerts }) => sum + alerts.page.years, 0);
-  return `**Query density says less about a store with one subject.** In the store of research papers, a missing paper is hard to detect, a new paper that the store contains can cause an alert, and changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For a store with one subject, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
+  return `**Query density says less about a store with one subject.** In the store of research papers, a missing paper is hard to detect, and a new paper that the store contains can cause an alert. Changes in popularity caused ${pages} false pages in ${years.toFixed(1)} years. For a store with one subject, set the severity of \`density_drift\` to \`warning\`, and rely on golden runs and live relevance.`;
 }
 
 function strongParagraphs(results: readonly StrongResult[]): string[] {

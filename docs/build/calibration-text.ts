@@ -3,7 +3,7 @@ import type { Provenance } from '../../bench/result-file.ts';
 import { code } from './page.ts';
 
 export function measuredBy({ command, seed, date, machine, node, seconds }: Provenance): string {
-  return `Measured on ${date} by ${code(command)} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes, on a machine that also did other work).`;
+  return `Measured on ${date} by ${code(command)} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} min, on a machine that also did other work).`;
 }
 
 /** Returns whether a rate is within its budget. */

@@ -25,7 +25,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
   const titles = ['Sampled sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
   return [
     '## Variants',
-    `In each simulated stream, two variants (arms) have equal shares of the traffic. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are that at most ${percent(MAX_CALLED)} of the streams with equal arms ever get a verdict, and that at most the same share of the correct traffic splits is rejected. Of ${streams} streams with equal arms, ${percent(ever)} got a verdict on at least one day (${goal(ever <= MAX_CALLED)}), ${percent(reports)} of the reports contained a verdict, and ${percent(splits)} of the correct splits were rejected (${goal(splits <= MAX_CALLED)}).`,
+    `In each simulated stream, two variants (arms) have equal shares of the traffic. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are that at most ${percent(MAX_CALLED)} of the streams with equal arms ever get a verdict, and that at most ${percent(MAX_CALLED)} of the correct traffic splits are rejected. Of ${streams} streams with equal arms, ${percent(ever)} got a verdict on at least one day (${goal(ever <= MAX_CALLED)}), ${percent(reports)} of the reports contained a verdict, and ${percent(splits)} of the correct splits were rejected (${goal(splits <= MAX_CALLED)}).`,
     table(
       [...titles, 'Streams', 'Verdict on any day', 'Reports with a verdict', 'Split rejected'],
       equal.map((cell) => [
@@ -36,7 +36,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.splitCalled),
       ]),
     ),
-    `In the next table, one arm is worse than the other: its shares of positive feedback and of clicked queries are lower by ${difference}, and its nDCG is lower by about half of that:`,
+    `In the next table, one arm is worse than the other: its shares of positive feedback and of clicked queries are lower by ${difference}, and its nDCG is lower by about half as much:`,
     table(
       [...titles, 'Streams', 'Regression reported', 'Median days', 'Improvement reported'],
       worse.map((cell) => [

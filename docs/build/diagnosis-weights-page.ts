@@ -44,7 +44,7 @@ export function diagnosisWeightsPage(): Page {
       '[Diagnosis](diagnosis.md) explains how recalld combines the weights on this page.',
       table(['Cause', 'Means', 'What to do first', 'How to confirm it'], causes),
       '## What each cause can change',
-      'recalld names a cause only if the cause can explain at least half of the change that triggered an alert. The *Through* column lists which parts of a changed golden score the cause can explain, by what happened to the queries.',
+      'recalld names a cause only if the cause can explain at least half of the change that triggered an alert. The *Through* column lists the parts of a changed golden score that the cause can explain, such as the loss from queries that failed (`failed`) or returned nothing (`empty`).',
       table(['Cause', 'Can affect', 'Through'], reach),
       '## Weights',
       `Weights are in nats, relative to ${code('unknown')}. Each row shows the *judged* weight, which an expert chose, and, after the arrow, the [fitted weight](diagnosis-accuracy.md#how-the-weights-were-estimated). A sign has weight 0 for every cause that its row does not list. recalld divides the score of a cause (its prior plus its weights) by the temperature, ${fittedEstimates.temperature}. Each firing alert that a cause cannot explain adds ${signed(fittedEstimates.unexplained)} to the cause's score (judged value: ${signed(judgedEstimates.unexplained)}).`,
