@@ -1,7 +1,7 @@
 /**
  * Measures how often recalld detects faults of an agent and names the right cause, and how often alerts fire without a
- * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent over the
- * texts of the demo handles 100 episodes an hour. Measures, change detection and diagnosis use the daemon's code.
+ * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent that searches
+ * the demo texts handles 100 episodes an hour. Measures, change detection and diagnosis use the daemon's code.
  * docs/explanation/agent-faults.md contains the table. With `--daemon`, the benchmark instead sends one short stream of
  * each kind through the simulated daemon, and compares the daemon's measures and diagnosed cause with the expected
  * ones.
@@ -36,15 +36,15 @@ export interface CalledFault {
   /** Null without a fault. */
   readonly cause: string | null;
   readonly streams: number;
-  /** Number of streams with an alert within a day. */
+  /** Number of streams in which an alert fired within a day. */
   readonly called: number;
   /** Hours from the fault to the first alert; null if no alert fired. */
   readonly median_hours: number | null;
-  /** Number of streams with an alert whose first message named only the right cause. */
+  /** Number of streams whose first alert message named only the right cause. */
   readonly right: number;
-  /** Number of streams with an alert that named only the right cause two hours later. */
+  /** Number of streams whose alert named only the right cause two hours after the first message. */
   readonly right_later: number;
-  /** Number of streams with an alert that named a fault of the agent, in the first message or later. */
+  /** Number of streams whose alert named a fault of the agent, in the first message or later. */
   readonly called_the_agents: number;
 }
 
@@ -102,7 +102,7 @@ function callsPerEpisode(library: Library, fault: AgentFault): number {
 }
 
 /**
- * Measures how often an hourly interval contains the value of a long simulation. Each fault is simulated with a
+ * Measures how often an hourly interval contains the value from a long simulation. Each fault is simulated with a
  * different agent; the popularity of topics is constant.
  */
 function measureCoverage(library: Library, windows: number): Coverage[] {
@@ -124,7 +124,7 @@ function measureCoverage(library: Library, windows: number): Coverage[] {
   });
 }
 
-/** Streams are divided between this many processes. */
+/** Number of processes among which the streams are divided. */
 const PARTS = 2;
 
 function runPart(library: Library, part: number, streams: number, days: number): Stream[] {

@@ -3,7 +3,7 @@
  *
  *     npx tsx bench/bound-coverage.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` simulates four times as many samples; `--resume` keeps the samples in the file.
+ * `--scale 4` simulates four times as many samples; `--resume` reuses the samples in the file.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -28,8 +28,8 @@ export interface CoverageResult {
   readonly provenance: Provenance;
   readonly cells: readonly CoveredCell[];
   /**
-   * Kinds of intervals with a scenario below `MIN_COVERAGE` in the first simulations. All scenarios of these kinds were
-   * simulated again, with `TIMES_REPEATED` times as many samples.
+   * Kinds of intervals for which a scenario was below `MIN_COVERAGE` in the first simulations. All scenarios of these
+   * kinds were simulated again, with `TIMES_REPEATED` times as many samples.
    */
   readonly repeated: readonly string[];
 }

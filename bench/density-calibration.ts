@@ -1,5 +1,5 @@
 /**
- * Measures how often alerts on query density fire in quiet months, which changes they detect, and after how long.
+ * Measures how often alerts on query density fire in quiet months, which changes they detect, and how soon.
  *
  *     npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
  *

@@ -46,7 +46,7 @@ export interface DenseQuietCell extends QuietCell {
 
 export interface DenseChangeCell extends ChangeCell {
   readonly pagedInTwoDays: ShareWithBounds;
-  /** Streams with a page or a ticket within three days. */
+  /** Share of streams in which a page or a ticket fired within three days. */
   readonly alertedInThreeDays?: ShareWithBounds;
 }
 

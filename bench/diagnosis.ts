@@ -28,7 +28,7 @@ import type { Shape, Worlds } from './diagnosis/shape.ts';
 import { drawWorld } from './diagnosis/world.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
-/** Outcomes of the diagnoses of one kind of fault. */
+/** Outcomes of the diagnoses for one kind of fault. */
 export interface Kind {
   readonly name: string;
   readonly does: string;
@@ -59,7 +59,7 @@ export interface DiagnosisResult {
 /** First seed for each kind of world. */
 const seeds = { training: 1, calibrating: 1_000_001, judging: 4_000_001 } as const;
 const DRAWS = 10;
-/** Number of worlds for each kind of quiet stream; higher, because there are fewer such kinds. */
+/** Number of worlds for each kind of quiet stream. It is higher than for faults, because there are fewer such kinds. */
 const QUIET_DRAWS = 30;
 
 const everyKind = [...faults, ...quietStreams];

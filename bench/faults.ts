@@ -1,7 +1,6 @@
 /**
- * The fault benchmark: the real daemon on a simulated clock, with real texts, stores and retrievers, under faults by
- * authors who did not know how the diagnosis works. `bench/faults/README.md` explains how it works and how to add a
- * fault.
+ * The fault benchmark: the real daemon on a simulated clock, with real texts, stores and retrievers, and faults whose
+ * authors did not know how the diagnosis works. `bench/faults/README.md` explains how it works and how to add a fault.
  *
  *     npx tsx bench/faults.ts --split training|test|FILE [--only KIND] [--part I/N] [--out FILE]
  *     npx tsx bench/faults.ts --summary FILE [FILE ...] --split NAME --out RESULT

@@ -24,11 +24,11 @@ import { commandOf, type Provenance, provenance, readArguments, writeResult } fr
 /** Stores in which a share of the documents is wrong in one way. */
 export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'scope' | 'probe'> {
   readonly share: number;
-  /** Days of 24 rounds. */
+  /** Number of simulated days, each with 24 rounds. */
   readonly days: number;
   /**
-   * Share of intervals that contained the true share. The interval is that of the first round, or that of the whole day
-   * if the probes of a day are combined.
+   * Share of intervals that contained the true share. An interval is computed from the first round, or from the whole
+   * day if the probes of a day are combined.
    */
   readonly held: ShareWithBounds;
   /** Null if no page depends on the measure. */
@@ -78,8 +78,8 @@ const SHARES = [0, 0.001, 0.005, 0.02, 0.1] as const;
 const ROUNDS = 24;
 
 /**
- * Simulates one day: whether the interval contained the value, and in which round the first page occurred; null if none
- * did.
+ * Simulates one day. Returns whether the interval contained the value, and the round of the first page (null if there
+ * was none).
  */
 async function playDay(world: StoreWorld, items: readonly Item[], share: number, random: RandomNumbers) {
   const order = items.map((_, place) => place);

@@ -97,7 +97,7 @@ pipelines:
   // Continues a round that was deferred because the store was slow.
   while ((await round(async () => (await probeDocuments()) > documents / 3)) !== null);
   const before = await probeDocuments();
-  // Simulates the five minutes after which recalld gives up an unresponsive worker.
+  // Simulates the five minutes after which recalld gives up on an unresponsive worker.
   await watcher.query(`update index_rounds set leased_until = '-infinity'`);
   // If the store slows down, recalld defers the round; the next call continues it.
   let calls = 1;

@@ -174,7 +174,10 @@ async function drawFrom(
     }));
 }
 
-/** Arrival times in hours, some of which are infinite. On quiet days, they are far below the limit. */
+/**
+ * The median change takes an hour to arrive, and a share `never` of the changes never arrives. On quiet days (`never`
+ * is 0), the median is three minutes, far below the limit.
+ */
 const arrivalsOf = (never: number): ArrivalWorld => ({
   world: '',
   changes: CHANGES_PER_DAY,
@@ -186,7 +189,7 @@ const arrivalsOf = (never: number): ArrivalWorld => ({
 
 const nameOf = (place: number): string => `new-${place}`;
 
-/** Simulates a day of new documents, a share of which never arrives, with a check every hour. */
+/** Simulates days with new documents, a share of which never arrives, and checks the store every hour. */
 async function followDays(
   pool: Pool,
   { store, add, empty }: FillableStore,

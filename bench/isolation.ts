@@ -8,7 +8,7 @@ import { commandOf, provenance, readArguments, writeResult } from './result-file
 
 const SEED = 44;
 const DOCUMENTS = 10;
-/** Interval between result lists with a document of another tenant. */
+/** One in this many result lists contains another tenant's document. */
 const LEAK_EVERY = 1000;
 
 const rules = parseRules([
@@ -64,8 +64,8 @@ export function measureIsolation(answers: number, seed = SEED) {
   const regions = ['eu', 'EU', 'e', 'eu ', 'us', 'üs', 'u\u0308s'];
   let [reported, leaks, found, microseconds] = [0, 0, 0, 0];
   /**
-   * Measures blocks of rules, because reading a clock costs more than a rule; in CPU time, because other processes
-   * share the machine.
+   * Number of result lists per measurement. A block is measured as a whole, because reading a clock costs more than a
+   * rule. It is measured in CPU time, because other processes share the machine.
    */
   const BLOCK = 1000;
   for (let done = 0; done < answers; done += BLOCK) {

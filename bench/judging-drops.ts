@@ -53,10 +53,7 @@ const KAPPA = 0.6;
 const DROP = 0.1;
 const BUDGET = { model: 200, people: 20 };
 const POOL = 12_000;
-/**
- * Days before a change, in which the panel is filled and six weeks are collected for comparison, and days after the
- * change.
- */
+/** Days before the change, which fill the panel and provide six weeks for comparison, and days after the change. */
 const BEFORE = 44;
 const AFTER = 12;
 const DRIFT = 0.2;

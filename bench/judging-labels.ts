@@ -1,5 +1,5 @@
 /**
- * Measures how wide the intervals of judged live relevance are for different numbers of live queries graded by people:
+ * Measures how wide the intervals of judged live relevance are for different numbers of human-graded live queries:
  * without a judge, and with a judge that grades ten times as many queries.
  *
  *     npx tsx bench/judging-labels.ts

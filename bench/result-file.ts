@@ -19,7 +19,7 @@ export interface BenchArguments {
   readonly out: string | null;
   /** Factor for the number of streams. */
   readonly scale: number;
-  /** Seed other than that of the published result; null means the default seed. */
+  /** Seed, if it is not the seed of the published result; null means the default seed. */
   readonly seed: number | null;
   /** Continues from the existing file. */
   readonly resume: boolean;

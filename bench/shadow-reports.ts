@@ -42,7 +42,9 @@ export interface WorseCell extends ShadowWorld {
   readonly announced: ShareWithBounds;
   /** Median of the first estimates in days; null if there were none. */
   readonly days: number | null;
-  /** Share of the shadows with an estimate that were reported as worse by then; null if there were none. */
+  /**
+   * Share of the shadows with an estimate that were reported as worse by the estimated day; null if there were none.
+   */
   readonly inTime: ShareWithBounds | null;
   /** Share of shadows that were reported as worse within the 90 days, and share reported as better. */
   readonly called: ShareWithBounds;

@@ -1,10 +1,11 @@
 /**
- * A fleet under mixed load while its processes are killed at random. At the end, compares accepted with stored data.
+ * Runs a fleet under mixed load while its processes are killed at random. At the end, compares the accepted data with
+ * the stored data.
  *
  *     npx tsx bench/soak.ts --queue postgres|redis [--minutes 3] [--seed 1] [--out FILE]
  *
  * Needs the build in dist/. Everything listens on the loopback interface. Exits with 1 if anything was lost, counted
- * twice or not processed.
+ * twice or left unprocessed.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

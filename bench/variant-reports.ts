@@ -67,7 +67,10 @@ export interface VariantResult {
 
 const SEED = 20_261_124;
 const DAYS = 90;
-/** Number of rated queries, number of graded sessions, and the maximum number of queries per session. */
+/**
+ * Share of queries that are rated, share of sampled sessions that are graded, and maximum number of queries per
+ * session.
+ */
 const SAID = 0.15;
 const GRADED = 0.1;
 const MAX_QUERIES = 6;

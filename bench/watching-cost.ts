@@ -51,7 +51,7 @@ pipelines:
     golden: [{set: faq}]
 `;
 
-/** Resources used until a moment. */
+/** Resources used up to a point in time. */
 interface Used {
   /** Seconds of processor time: for the daemon, and for its PostgreSQL. */
   readonly daemon: number;
@@ -69,7 +69,7 @@ await withDaemon(config, async (daemon) => {
   await run(process.execPath, [program, 'golden', 'import', 'set.csv', '--set', 'faq'], daemon.folder);
   const goldenRun = () =>
     run(process.execPath, [program, 'golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'], daemon.folder);
-  // The first run has no baseline, and creates what the other runs read.
+  // Not measured: the first run has no baseline, and creates the rows that the other runs read.
   await goldenRun();
 
   const start = await used(client, daemon);

@@ -1,4 +1,4 @@
-/** A simulated agent with known faults: a router, a rewriter, a loop and a stop rule. */
+/** A simulated agent with known faults; it consists of a router, a rewriter, a loop and a stop rule. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import { ANSWER, DEPTH, FORMS, type Library, type RetrieverName, SOURCES } from './library.ts';
 

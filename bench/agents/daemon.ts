@@ -1,6 +1,6 @@
 /**
- * Sends streams of the agent benchmark through the simulated daemon: ingest, storage, measures, detection of changes,
- * golden runs, incident.
+ * Sends streams of the agent benchmark through the simulated daemon: ingest, storage, measures, change detection,
+ * golden runs, and incident.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

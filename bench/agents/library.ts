@@ -12,7 +12,7 @@ import {
 } from '../../src/demo/rag/hashed-tfidf.ts';
 import { dot } from '../diagnosis/corpus.ts';
 
-/** Sources that the agent chooses between, each with a third of the articles. */
+/** Number of sources that the agent chooses between; each contains a third of the articles. */
 export const SOURCES = 3;
 /** Number of documents that a call returns. */
 export const DEPTH = 5;
@@ -85,7 +85,7 @@ export async function openLibrary(): Promise<Library> {
       texts: [text, ...rewritten(text, frequency), inventedAnswer(id, text)],
     };
   });
-  /** Text of a model that answers from memory: sometimes right, otherwise about another subject. */
+  /** Text that a model would write from memory: sometimes right, otherwise about another subject. */
   function inventedAnswer(id: string, text: string): string {
     const words = contentWords(text);
     const scored = sentences

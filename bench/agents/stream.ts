@@ -1,6 +1,6 @@
 /**
- * Streams of episodes over several days: traffic, the measures that the daemon stores, the detection of changes, and
- * the diagnosis.
+ * Simulates streams of episodes over several days: traffic, the measures that the daemon stores, change detection, and
+ * diagnosis.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
 import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';

@@ -13,7 +13,7 @@ export interface QuietCell {
   readonly days: number;
   readonly sessionsPerHour: number;
   readonly overdispersion: number;
-  /** Alerts without a change; all of them are false. */
+  /** Rate of alerts by level; without a change, all alerts are false. */
   readonly alerts: Readonly<Record<AlertLevel, RateWithBounds>>;
 }
 
@@ -36,9 +36,9 @@ export interface ChangeCell {
   readonly levels: Readonly<Record<AlertLevel, LevelDelays>>;
   /** Number of alerts by the cause that they named. */
   readonly causes: Readonly<Record<string, number>>;
-  /** Alerts that named a cluster of queries, most of which ask for the missing content. */
+  /** Number of alerts that named a cluster of queries, most of which ask for the missing content. */
   readonly namedTopic: number;
-  /** Streams in which the canary detected another model in the first hour. */
+  /** Number of streams in which the canary detected another model in the first hour. */
   readonly canary: number;
 }
 

@@ -27,7 +27,7 @@ export async function encode(texts: readonly string[]): Promise<Matrix> {
       if (key === undefined || known.has(nameOf(key))) continue;
       const vector = Float32Array.from(await model.embed(text));
       known.set(nameOf(key), vector);
-      // Writes the file atomically, so that a killed run leaves only complete entries.
+      // Writes each entry with one call, so that a killed run leaves only complete entries.
       appendFileSync(cacheFile, Buffer.concat([key, Buffer.from(vector.buffer)]));
     }
   }

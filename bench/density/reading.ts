@@ -10,7 +10,7 @@ import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { MonitoredHour } from './monitor.ts';
 import { type Scores, shuffled, type World } from './world.ts';
 
-/** Data of the baseline that is used to explain an alert. */
+/** Baseline data that is used to explain an alert. */
 export interface Memory {
   readonly baseline: Baseline;
   readonly world: World;

@@ -17,8 +17,8 @@ const GROUP_WEIGHT = 0.6;
 const CHUNK_SPREAD = 0.45;
 const QUESTION_SPREAD = 0.9;
 /**
- * How far the queries of a topic are offset from it in one direction, because queries are worded differently from
- * documents.
+ * Distance by which the queries of a topic are offset from it in one direction, because queries are worded differently
+ * from documents.
  */
 const QUESTION_OFFSET = 0.45;
 const EASIEST = 0.75;

@@ -25,14 +25,14 @@ export interface Traffic {
   hour(hour: number, change: TrafficChange): Asked[];
 }
 
-/** How much the popularity of topics changes without an intervention. */
+/** Changes in the popularity of topics that occur without a simulated change. */
 export interface Unrest {
   /**
    * Standard deviation of the logarithm of a topic's popularity, which drifts over two weeks (Ornstein-Uhlenbeck
    * process).
    */
   readonly spread: number;
-  /** How long a topic stays in the news. */
+  /** Number of days for which a topic stays in the news. */
   readonly newsDays: number;
 }
 

@@ -49,7 +49,7 @@ function isMuch({ value, ciLow }: ObservedShare): boolean {
   return value > MUCH && ciLow > MUCH / 2;
 }
 
-/** Any check can fire without a fault; checks of a score do so most often. */
+/** Returns a random alert that fires without a fault. Any check can fire; score checks fire most often. */
 export function drawAlert({ run, live, density }: Observations, random: RandomNumbers): EffectKind {
   const possible: readonly EffectKind[] = [
     'score',

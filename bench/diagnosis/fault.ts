@@ -42,11 +42,11 @@ export interface Broken {
   /** Effects on live queries only, which are sent differently from golden queries. */
   readonly liveFailed?: number;
   readonly liveEmpty?: number;
-  /** Share of the results of a live query that remain. */
+  /** Share of a live query's results that remain. */
   readonly liveResults?: number;
   /** Percentage points by which positive feedback drops. */
   readonly lessPositive?: number;
-  /** Share of live traffic with one query. */
+  /** Share of live traffic that repeats one query. */
   readonly topQuery?: number;
   /** Share of live traffic in a new language. */
   readonly otherLanguage?: number;

@@ -1,4 +1,7 @@
-/** Faults of the returned texts: a cache, truncated texts, duplicates, one kind of query, judgments. */
+/**
+ * Faults of the returned texts (wrong cache entries, truncated texts, duplicates), of one kind of query, and of
+ * judgments.
+ */
 import { queryKinds } from '../../src/core/text/query-kinds.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Question } from './corpus.ts';
@@ -94,7 +97,7 @@ export const ofTexts: readonly Fault[] = [
   },
 ];
 
-/** Ids of the queries of a kind that is neither rare nor frequent. */
+/** Returns the ids of the queries of one random kind, which is neither rare nor frequent. */
 function drawKind(golden: readonly Question[], random: RandomNumbers): ReadonlySet<string> | null {
   const kinds = queryKinds(golden.map(({ text }) => text)).filter(
     ({ members }) => members.length >= 10 && members.length <= 0.6 * golden.length,

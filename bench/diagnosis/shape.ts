@@ -23,7 +23,7 @@ export interface Shape {
   readonly hasStore: boolean;
   /** Always false without a store. */
   readonly hasEmbedder: boolean;
-  /** Whether the retriever uses the monitored embedder. */
+  /** True if the retriever uses the monitored embedder. */
   readonly isEmbedderShared: boolean;
   readonly hasDensity: boolean;
   readonly liveQueries: number;

@@ -1,4 +1,4 @@
-/** Live traffic of a world: outcomes of queries, feedback of users, topics of queries, and returned texts. */
+/** Live traffic of a world: query outcomes, user feedback, query topics, and returned texts. */
 
 import type { ContextSize } from '../../src/core/text/context-size.ts';
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
@@ -17,9 +17,9 @@ import type { Broken } from './fault.ts';
 import type { Shape } from './shape.ts';
 
 export interface TrafficShape {
-  /** Whether the retriever and the service send texts. */
+  /** True if the retriever and the service send texts. */
   readonly hasTexts: boolean;
-  /** Whether the service sends the latency of its responses. */
+  /** True if the service sends the latency of its responses. */
   readonly tellsLatency: boolean;
   /** Number of ratings in the window; 0 if the service collects no feedback. */
   readonly opinions: number;
@@ -177,7 +177,7 @@ export function changesOf({ results, characters, repeated, topQuery, mainLanguag
   return alerts;
 }
 
-/** Returns the golden score now and in the first run, its threshold, and the feedback of users; null without a loss. */
+/** Returns the golden score now and in the first run, its threshold, and the user feedback; null without a loss. */
 export function levelOf(
   loss: { readonly before: number; readonly now: number } | null,
   { feedback }: Observations['live'],

@@ -8,7 +8,7 @@ export const GOLDEN_SET = 'golden';
 
 /** No rate limit, because the service is in this process. */
 const MAX_PER_SECOND = 10_000;
-/** Far above the duration of a search, even on a busy machine. */
+/** Maximum latency in seconds, which is far above the duration of a search even on a busy machine. */
 const MAX_LATENCY = 0.3;
 export const TIMEOUT_MS = 3000;
 /** The store and the embedder are in this process, and never slow. */

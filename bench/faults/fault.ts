@@ -62,9 +62,9 @@ export interface Condition {
   /** How the service embeds queries; recalld uses the same embedder. */
   readonly embed?: (embed: VectorOf) => VectorOf;
   readonly search?: (search: Search) => Search;
-  /** Outcomes of a call: failures, delays, other bodies. */
+  /** Changes the outcome of a call: a failure, a delay or another body. */
   readonly call?: (call: Call) => Call;
-  /** Queries of the users. */
+  /** Returns the users' live queries under the fault, given those of a healthy world. */
   readonly traffic?: (draw: () => LiveAsk) => () => LiveAsk;
   /** Factor by which the number of live queries changes. */
   readonly volume?: number;
@@ -94,7 +94,7 @@ export interface FaultKind {
   readonly title: string;
   /** Right causes, best first; `unknown` if no cause in the list is right. Empty if the change is harmless. */
   readonly causes: readonly Cause[];
-  /** Whether a shape can have the fault; if missing, every shape can. */
+  /** True if a shape can have the fault; if missing, every shape can. */
   readonly fits?: (material: Material) => boolean;
   /** Number of golden runs after the onset that cannot show the fault yet. */
   readonly lateRuns?: number;

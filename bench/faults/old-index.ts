@@ -4,7 +4,7 @@ import { some } from './fault.ts';
 import type { Material, Row } from './shape.ts';
 import { prefixOf } from './texts.ts';
 
-/** Share of the words of a document that its draft contains. */
+/** Share of a document's words that its draft contains. */
 const DRAFT = 0.1;
 
 /**

@@ -17,7 +17,7 @@ export interface IncidentRecord {
   readonly also: readonly { readonly cause: Cause; readonly confidence: Confidence; readonly probability: number }[];
   /** Names of the firing alerts. */
   readonly alerts: readonly string[];
-  /** Ranked causes, the likeliest first. */
+  /** Ranked causes, most likely first. */
   readonly causes: readonly { readonly cause: Cause; readonly probability: number }[];
   readonly signs: readonly {
     readonly sign: string;

@@ -6,7 +6,7 @@ export interface Asked {
   readonly text: string;
   readonly k: number;
   readonly segments: Readonly<Record<string, string>>;
-  /** `golden`: a query of a golden run or probe, sent over HTTP; `live`: a query of a user. */
+  /** `golden`: a query from a golden run or a probe, sent over HTTP; `live`: a user's query. */
   readonly origin: 'golden' | 'live';
   /** A vector that replaces the vector of the text. */
   readonly vector?: Float32Array;

@@ -53,7 +53,7 @@ export interface Material {
   readonly unwritten: readonly Row[];
   readonly unwrittenQueries: readonly Query[];
   readonly golden: readonly Query[];
-  /** Queries of the users, none of which is in the golden set. */
+  /** User queries, none of which is in the golden set. */
   readonly live: readonly Query[];
 }
 
@@ -108,7 +108,7 @@ export function materialOf(shape: Shape): Material {
   return material;
 }
 
-/** Minimum share of a document's text that a chunk must contain to count as the document. */
+/** Minimum share of a document's text that a chunk must contain to be treated as the document. */
 const SAME_DOCUMENT = 0.25;
 
 /**

@@ -22,46 +22,46 @@ export interface CalibrationBin {
 
 export interface Summary {
   readonly worlds: number;
-  /** Worlds that are excluded because a daemon job failed. */
+  /** Number of worlds that are excluded because a daemon job failed. */
   readonly disturbed: number;
   readonly faulty: number;
-  /** Right diagnoses by confidence, after every golden run under a single fault. */
+  /** Share of right diagnoses by confidence, counted after every golden run under a single fault. */
   readonly byConfidence: Readonly<Record<Confidence, Share>>;
   /**
-   * Single faults whose cause was named within three golden runs, and single faults whose cause was named after the
+   * Share of single faults whose cause was named within three golden runs, and share whose cause was named after the
    * last golden run.
    */
   readonly namedWithinThree: Share;
   readonly namedAtEnd: Share;
-  /** Single faults for which a wrong cause was named with high confidence at any time. */
+  /** Share of single faults for which a wrong cause was ever named with high confidence. */
   readonly wrongWithHigh: Share;
-  /** Single faults with an incident of unknown cause after the last golden run. */
+  /** Share of single faults with an incident of unknown cause after the last golden run. */
   readonly unknownAtEnd: Share;
-  /** Single faults without any incident. */
+  /** Share of single faults that caused no incident. */
   readonly silent: Share;
   /** Number of golden runs until the cause was right, for faults whose cause was ever right. */
   readonly runsToRight: Readonly<Record<string, number>>;
   /**
-   * Single faults that lower nDCG@10 by 0.05 or more and cause a critical incident in the first golden run with this
-   * drop or in the next one. A slow loss reaches the drop only after some runs.
+   * Of the single faults that lower nDCG@10 by 0.05 or more, the share with a critical incident in the first golden run
+   * with this drop or in the next run. A slow loss reaches the drop only after some runs.
    */
   readonly pagedWithinTwo: Share;
-  /** Single losses of documents that were diagnosed as a loss within two golden runs. */
+  /** Share of single document losses that were diagnosed as a loss within two golden runs. */
   readonly lossesWithinTwo: Share;
   readonly pairsBothNamed: Share;
   readonly pairsOneNamed: Share;
-  /** Worlds without a fault, the days that they were observed, and their incidents. */
+  /** Number of worlds without a fault, of days for which they were observed, and of their incidents and pages. */
   readonly quiet: {
     readonly worlds: number;
     readonly days: number;
     readonly incidents: number;
     readonly pages: number;
   };
-  /** Worlds whose healthy history ended with an open incident. */
+  /** Number of worlds whose healthy history ended with an open incident. */
   readonly unhealthyHistories: number;
-  /** Messages after the repair that do not report the recovery. */
+  /** Number of messages after the repair that do not report the recovery. */
   readonly messagesAfterRepair: number;
-  /** Worlds with incidents that did not end. */
+  /** Number of worlds with incidents that did not end. */
   readonly unresolved: number;
   readonly calibration: readonly CalibrationBin[];
   /**

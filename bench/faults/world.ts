@@ -37,9 +37,9 @@ export interface World {
   /** A full hour. */
   readonly start: Date;
   readonly now: () => Date;
-  /** Advances the clock with live traffic, and evaluates the traffic. */
+  /** Advances the clock, sends live traffic meanwhile, and evaluates it. */
   passUntil(at: Date): Promise<void>;
-  /** Advances a full hour with measured traffic, without golden runs. */
+  /** Advances the clock by an hour with measured live traffic, but without golden runs. */
   passHour(at: Date): Promise<void>;
   /** Runs the golden set at a full hour and all jobs that depend on it; diagnoses twice if `thorough`. */
   goldenRun(at: Date, thorough: boolean): Promise<void>;

@@ -36,12 +36,12 @@ export const noiseLevels: readonly NoiseLevel[] = [
 
 export const RUNS_PER_DAY = 24;
 
-/** Whether recalld detects that the index is rebuilt every night. */
+/** Returns true if recalld detects that the index is rebuilt every night. */
 function isSeen({ rebuild }: NoiseLevel): boolean {
   return rebuild?.isSeen === true;
 }
 
-/** Whether every run of an unchanged stream equals the previous run. */
+/** Returns true if every run of an unchanged stream equals the previous run. */
 export function isStill({ restless, flips, shared, replicas, rebuild }: NoiseLevel): boolean {
   return restless + flips + shared === 0 && replicas === 'none' && rebuild === null;
 }
@@ -56,7 +56,7 @@ function startNights(first: Retriever, { rebuild }: NoiseLevel, random: RandomNu
     rebuild(): void {
       index = night(rebuild?.wanders === true ? index : original);
     },
-    /** Applies a change to the current index and to those of all later nights. */
+    /** Applies a change to the current index and to the indexes of all later nights. */
     change(by: (retriever: Retriever) => Retriever): void {
       original = by(original);
       index = rebuild?.wanders === true ? by(index) : night(original);

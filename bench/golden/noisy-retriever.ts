@@ -12,9 +12,7 @@ export interface NoiseLevel {
   readonly flips: number;
   /** Standard deviation of the shift that all queries of a run share, in nDCG. */
   readonly shared: number;
-  /**
-   * Whether one of three replicas responds to each run or each query. The replicas differ for a tenth of the queries.
-   */
+  /** One of three replicas responds to each run or to each query. The replicas differ for a tenth of the queries. */
   readonly replicas: 'none' | 'each run' | 'each query';
   /** Effect of every night on the index; null for no effect. */
   readonly rebuild: Rebuild | null;
@@ -27,7 +25,7 @@ export interface Rebuild {
   readonly shared: number;
   /** True if a night starts with the index of the previous night; false if it starts with the first index. */
   readonly wanders: boolean;
-  /** Whether recalld detects the rebuild, from the store or from a recorded deployment. */
+  /** True if recalld detects the rebuild, from the store or from a recorded deployment. */
   readonly isSeen: boolean;
 }
 

@@ -28,7 +28,7 @@ import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import { pairedT } from '../../src/math/stats/paired-tests.ts';
 import type { ScoredRun } from './noisy-retriever.ts';
 
-/** Runs for pinning a baseline: the pinned run and those just before it, as `recalld baselines pin` uses them. */
+/** Number of runs for pinning a baseline: the pinned run and the runs just before it, as in `recalld baselines pin`. */
 export const RERUNS = 10;
 
 /** The check of the example config. */
@@ -186,7 +186,7 @@ interface PendingRun {
   readonly scores: Float64Array;
   readonly difference: number;
   readonly expected: Expected | null;
-  /** Whether the run can be a regression. */
+  /** True if the run can be a regression. */
   isPossible: boolean;
   /** Null until the comparison is needed. */
   metric: BaselineDifference | null;

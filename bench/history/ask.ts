@@ -1,4 +1,6 @@
-/** Measures a daemon with a history: its pages, routes, commands, jobs, and the database rows behind its metrics. */
+/**
+ * Measures a daemon that has a history: its pages, routes, commands and jobs, and the database rows behind its metrics.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

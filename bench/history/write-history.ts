@@ -6,7 +6,7 @@ import { asNumbers } from '../../src/measures/measurement-history.ts';
 
 export interface HistoryShape {
   readonly pipelines: number;
-  /** Sampled live queries of all pipelines per day. */
+  /** Number of sampled live queries per day, over all pipelines. */
   readonly liveQueriesPerDay: number;
   readonly goldenQueries: number;
   /** End of the history: all rows are older. */
@@ -16,7 +16,7 @@ export interface HistoryShape {
 /** The pipeline with all features; the others have only golden runs and live traffic. */
 export const FULL_PIPELINE = 'p0';
 
-/** Other rows of one pipeline and day, besides golden runs, measurements and live queries. */
+/** Numbers of rows per pipeline and day, in addition to golden runs, measurements and live queries. */
 const DEPLOYMENTS_A_DAY = 1;
 const INCIDENTS_A_DAY = 1;
 const TRANSITIONS_A_DAY = 8;

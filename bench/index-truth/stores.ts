@@ -5,7 +5,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 /** A document, or a chunk if chunks are sampled. */
 export interface Item {
   readonly isWrong: boolean;
-  /** Whether one probe finds the item wrong. */
+  /** True if a single probe finds that the item is wrong. */
   readonly isFound: boolean;
 }
 
@@ -16,9 +16,9 @@ export interface StoreWorld {
   /** Number of items per hour. */
   readonly probe: number;
   readonly looksTwice: boolean;
-  /** Whether the probes of a day are combined. */
+  /** True if the probes of a day are combined. */
   readonly isOfDay: boolean;
-  /** Whether an alert depends on the measure. */
+  /** True if an alert depends on the measure. */
   readonly pages: boolean;
   /** Share of the simulated days; slow scenarios have fewer days. */
   readonly daysOfAll: number;

@@ -24,9 +24,7 @@ export interface StreamSettings {
   /** Share of sessions sampled from `restless` on a day: sessions with poor results that are not due to a fault. */
   readonly unrest: (day: number) => number;
   readonly restless: World;
-  /**
-   * By how much the judge grades higher than at first, on a day; `drifted` contains the resulting grades for `usual`.
-   */
+  /** How much higher the judge grades on a day than at first; `drifted` contains the resulting grades for `usual`. */
   readonly drift: (day: number) => number;
   readonly drifted: World | null;
   readonly days: number;
@@ -38,7 +36,7 @@ export interface StreamDay {
   readonly state: DropState | null;
 }
 
-/** Sessions per day, of which a fifth is sampled and some of the sample is graded. */
+/** Number of sessions per day. A fifth of them is sampled, and some of the sampled sessions are graded. */
 const SESSIONS = 1200;
 const DEPTH = 5;
 const RETENTION_DAYS = 30;
@@ -46,7 +44,7 @@ const RETENTION_DAYS = 30;
 const REPEAT_NOISE = 0.08;
 
 interface Pair {
-  /** Grade before the judge's bias. */
+  /** Grade before the judge's bias is added. */
   readonly read: number;
   readonly first: number;
   readonly repeat: number | null;

@@ -13,7 +13,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 export interface Judge {
   /** Mean of the judge's grade minus the human grade, before rounding. */
   readonly bias: number;
-  /** Target for the weighted kappa between the judge and people. */
+  /** Target for the weighted kappa between the judge's grades and the human grades. */
   readonly kappa: number;
 }
 
@@ -26,7 +26,7 @@ export type Fault = 'content' | 'order' | 'misread';
 export interface Query {
   readonly people: Readonly<Record<ScoredMeasure, number>>;
   readonly model: Readonly<Record<ScoredMeasure, number>>;
-  /** Grades of people and of the judge, by rank. */
+  /** Human grade and judge's grade of each document, by rank. */
   readonly grades: readonly (readonly [number, number])[];
   /** Sampling probability. */
   readonly kept: number;
@@ -60,7 +60,8 @@ export const latentOf = (random: RandomNumbers): number =>
   latent(random, random.normal(), random.normal(), random.below(DEPTH));
 
 /**
- * Returns the noise with which a judge of this bias has this kappa. All documents of a query share a part of the noise.
+ * Returns the noise with which a judge of this bias has this kappa. Half of the variance of the noise is shared by all
+ * documents of a query.
  */
 export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
   const tried = Array.from({ length: 20_000 }, (_, at) => {
@@ -151,7 +152,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
   };
 }
 
-/** Mean number of queries that the model grades, and mean number of those that people grade too. */
+/** Mean number of queries that the model grades, and mean number of these queries that people grade too. */
 export interface Budget {
   readonly model: number;
   readonly people: number;
@@ -159,7 +160,7 @@ export interface Budget {
 
 interface Draw {
   readonly scores: (measure: ScoredMeasure) => JudgedQuery[];
-  /** Documents that the model and people graded. */
+  /** Documents that both the model and people graded. */
   readonly pairs: () => GradedPair[];
 }
 

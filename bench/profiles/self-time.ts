@@ -5,7 +5,7 @@ import type { Provenance } from '../result-file.ts';
 
 export interface Profile {
   readonly what: string;
-  /** Functions with the most time, most first. */
+  /** Functions with the most self time, largest first. */
   readonly top: readonly SelfTime[];
 }
 
@@ -29,7 +29,7 @@ const idle: ReadonlySet<string> = new Set(['(idle)', '(program)', '(root)']);
 export type CallFrame = Profiler.Profile['nodes'][number]['callFrame'];
 
 /**
- * Self time by part of a program, as shares of the busy time, most first.
+ * Returns the self time of each part of a program as a share of the busy time, largest first.
  *
  * @param partOf returns the part that a function belongs to
  * @param span in microseconds of the machine's monotonic clock, as in profiles; the whole profile if missing

@@ -18,8 +18,8 @@ export interface DisturbSettings {
 }
 
 /**
- * Kills one process after the other until `signal` aborts; then all processes are running. Only the first process of
- * each role is killed, so that the memory of the others can be measured from start to end.
+ * Kills and restarts one process after another until `signal` aborts; after that, all processes are running. Only the
+ * first process of each role is killed, so that the memory of the others can be measured from start to end.
  *
  * @returns number of kills by process
  */

@@ -27,7 +27,7 @@ export interface SoakResult {
   /** Number of live queries, as the sum of the stored counts per minute. */
   readonly counted: number;
   readonly golden: GoldenLedger & {
-    /** Runs that a POST created with 202, and those of them that are missing. */
+    /** Number of runs for which a POST returned 202, and number of these runs that are missing. */
     readonly requested: number;
     readonly requestedLost: number;
   };
@@ -37,7 +37,7 @@ export interface SoakResult {
   readonly refusals: Readonly<Record<string, number>>;
 }
 
-/** Whether nothing was lost, counted twice, or not processed. */
+/** True if nothing was lost, counted twice or left unprocessed. */
 export function holds({ queries, feedback, counted, golden }: SoakResult): boolean {
   const bad = [
     queries.lost,
@@ -62,7 +62,9 @@ export function latencyRow(what: string, latenciesMs: readonly number[]): Latenc
 
 export const ledgerHead = ['', 'accepted', 'stored', 'processed', 'lost', 'duplicated'] as const;
 
-/** Golden runs count as accepted when a tick or a POST created one, and as processed when every query has a result. */
+/**
+ * A golden run counts as accepted when a tick or a POST has created it, and as processed when every query has a result.
+ */
 export function ledgerRows({ queries, feedback, counted, golden }: SoakResult): string[][] {
   return [
     ['live queries', queries.accepted, queries.stored, counted, queries.lost, queries.duplicated],

@@ -20,7 +20,7 @@ export interface Daemon extends Server {
   readonly startMs: number;
 }
 
-/** A temporary folder, deleted after the work. */
+/** Runs `work` with a temporary folder, and then deletes the folder. */
 export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(path.join(tmpdir(), 'recalld-bench-'));
   try {
@@ -85,7 +85,7 @@ export async function run(command: string, args: readonly string[], cwd: string)
   return stdout;
 }
 
-/** Connection of the embedded database of a daemon. */
+/** Connection settings for a daemon's embedded database. */
 export function databaseOf({ folder }: Daemon) {
   const { port } = JSON.parse(readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8')) as {
     port: number;

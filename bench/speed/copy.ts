@@ -1,4 +1,4 @@
-/** COPY over a connection of `pg` with complete texts: the reference for writing rows. */
+/** COPY of complete texts over a `pg` connection, as a reference for the speed of writing rows. */
 import type { Client, Connection, Submittable } from 'pg';
 
 /** Methods of a `pg` connection that a query calls, and that the type definitions of `pg` lack. */
@@ -54,7 +54,7 @@ class CopyIn extends Copy {
   }
 }
 
-/** The rows of a query in the text format of COPY. */
+/** Returns the rows of a query in the text format of COPY. */
 export function copyOut(client: Client, query: string): Promise<Buffer> {
   return client.query(new CopyOut(`copy (${query}) to stdout`)).done;
 }

@@ -50,7 +50,9 @@ async function writeLines(file: string, order: Uint32Array, lineOf: (index: numb
   await once(output, 'finish');
 }
 
-/** Peak resident memory of the evaluation of a run, in MiB, as the process itself reports at its end. */
+/**
+ * Returns the peak resident memory, in MiB, of a process that evaluates a run, as the process reports it at its end.
+ */
 function peakMemory(qrels: string, run: string): number {
   const hook = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))';
   const imported = `data:text/javascript,${encodeURIComponent(hook)}`;

@@ -128,7 +128,7 @@ async function longestWaits(daemon: Daemon, rounds: number, work: () => Promise<
   return longest;
 }
 
-/** Maximum since the last call. */
+/** Longest wait since the last call. */
 async function longestWaitMs({ url }: Daemon): Promise<number> {
   const page = await (await fetch(`${url}/metrics`)).text();
   const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(page)?.[1];

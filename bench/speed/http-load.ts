@@ -1,4 +1,4 @@
-/** Requests over persistent connections, at a low cost for the sender, so that the server is the bottleneck. */
+/** Sends requests over persistent connections at a low cost for the sender, so that the server is the bottleneck. */
 import { createConnection, type Socket } from 'node:net';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 

@@ -10,8 +10,8 @@ const BATCH = 100;
 const COPIED_ROWS = 10_000;
 
 /**
- * Compares the ingest of live queries, every one of which is stored with its vector, with a COPY of the same rows into
- * the same database.
+ * Compares the ingest of live queries with a COPY of the same rows into the same database. Every query is stored with
+ * its vector.
  */
 export const ingestDurable: MeasureRow = (quick) =>
   withDaemon(liveConfig(1), async (daemon) => {

@@ -8,8 +8,8 @@ import { alternate, figure, type MeasureRow } from './row.ts';
 const BATCH = 100;
 
 /**
- * Compares the ingest of live queries, a tenth of which is stored, with two other servers: a minimal one that does the
- * same work, and one that only parses the body.
+ * Compares the ingest of live queries with two other servers: a minimal server that does the same work, and a server
+ * that only parses the body. A tenth of the queries is stored.
  */
 export const ingest: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {

@@ -9,7 +9,7 @@ import { figure, type MeasureRow } from './row.ts';
 
 const QUERIES_PER_SEGMENT = 2;
 
-/** Duration of a scrape if every pipeline and segment has a golden run. */
+/** Measures how long a scrape takes if every pipeline and segment has a golden run. */
 export async function scrapeTimes(pipelines: number, segments: number, rounds: number) {
   const retriever = await startScript('bare-retriever.ts');
   try {

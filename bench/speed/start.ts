@@ -4,7 +4,7 @@ import { program, run, startDaemon, withFolder } from './child.ts';
 import { liveConfig } from './live-config.ts';
 import { figure, type MeasureRow, timed } from './row.ts';
 
-/** Time from the start until ready, with a new and with an existing data folder. */
+/** Measures the time from the start of the daemon until it is ready, with a new and with an existing data folder. */
 export const start: MeasureRow = async (quick) => {
   const [first, again, help]: [number[], number[], number[]] = [[], [], []];
   for (let round = 0; round < (quick ? 1 : 3); round++) {

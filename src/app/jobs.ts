@@ -131,7 +131,7 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** If true, the latest tick is run later if it was missed: at startup, or when a wrong clock becomes correct. */
+  /** If true, a missed latest tick is run at startup, or when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
   /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;

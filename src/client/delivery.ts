@@ -238,7 +238,7 @@ export class Delivery {
     };
   }
 
-  /** Ends the client's own back-off, but not a wait that the daemon requested. */
+  /** Ends a back-off that the client chose, but not a wait that the daemon requested. */
   sendNow(): void {
     if (!this.#isRetryAfter) this.#backOff.end();
   }

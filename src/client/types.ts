@@ -138,8 +138,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /**
    * Share of sessions to send, from 0 to 1. Queries without a session are sampled by agent turn (`episode`), and
-   * queries without a session and a turn are sampled individually. recalld weights the sampled queries accordingly.
-   * Default: 1.
+   * queries with neither are sampled individually. recalld weights the sampled queries accordingly. Default: 1.
    */
   readonly sampleRate?: number;
   /** Called synchronously for every undelivered item, so it must return quickly. */

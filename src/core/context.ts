@@ -29,7 +29,7 @@ export interface Context {
    * The tables of `db`, read from the replica while it responds and otherwise from the primary. The replica may lag.
    */
   readonly reads: Db;
-  /** Returns the tables for changes made by a person, whose name the audit log records. */
+  /** Returns the tables for changes made by a user, whose name the audit log records. */
   readonly dbBy: (person: string) => Db;
   readonly hooks: Hooks;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-/** Searches for topics that users ask about but that the store does not cover, every hour and when an alert fires. */
+/** Searches, every hour and when an alert fires, for topics that users ask about but the store does not cover. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';

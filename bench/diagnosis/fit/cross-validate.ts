@@ -1,6 +1,6 @@
 /**
- * Measures estimates in worlds that they were not fitted on: other shapes, other kinds of faults, and faults whose
- * cause is not in the list.
+ * Tests estimates on worlds that they were not fitted on: other shapes, other kinds of faults, and faults whose cause
+ * is not in the list.
  */
 import { type Cause, namedCauses } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import { judgedEstimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';

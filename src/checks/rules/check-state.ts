@@ -4,7 +4,10 @@ import type { Severity, Verdict } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
-/** Threshold status after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
+/**
+ * Threshold status after hysteresis and confirmation, which keep the verdict from flapping if a noisy value is near the
+ * threshold.
+ */
 export interface ThresholdStatus extends ConfirmedVerdict {
   /** Explains the finding and, if its verdict is not the confirmed verdict, why the two differ. */
   readonly explanation: string;

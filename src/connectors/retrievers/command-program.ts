@@ -78,7 +78,7 @@ export function startProgram(
 ) {
   const child = spawnGroup(config);
   let hasEnded = false;
-  // After a group has ended, its id may belong to another group.
+  // After a process group has ended, the system may give its id to another group.
   const send = (signal: NodeJS.Signals): void => {
     if (!hasEnded) signalGroup(child, signal);
   };

@@ -47,8 +47,7 @@ export interface StoreOperations<S extends StoreShape> {
   unexpected(purpose: string, lacking: string): Error;
   sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
   /**
-   * Returns those properties of the store that are not in `shape`. The size class is not one of them; it is derived
-   * from `count`.
+   * Returns the properties of the store that are not in `shape`, except the size class, which is derived from `count`.
    */
   describe(
     shape: S,

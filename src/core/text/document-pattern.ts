@@ -52,7 +52,7 @@ export function fillPattern(
 /** Returns the value of a segment; null if it is missing or empty. */
 export function segmentValue(values: Readonly<Record<string, string>>, key: string): string | null {
   const value: unknown = values[key];
-  // An inherited property, such as `constructor`, needs no check of its own, because it is never a string.
+  // An inherited property, such as `constructor`, needs no separate check, because it is never a string.
   return typeof value === 'string' && value !== '' ? value : null;
 }
 

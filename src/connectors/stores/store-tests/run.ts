@@ -68,8 +68,8 @@ export interface TestedStore {
 }
 
 /**
- * Learns about a store by sampling it: all vectors if there are fewer than 1,000, otherwise 1,000 vectors. Queries are
- * some of those vectors and sums of two of them. Returns a finding if the store cannot even be described.
+ * Samples a store: all vectors if there are fewer than 1,000, otherwise 1,000 vectors. The test queries are some of the
+ * sampled vectors, and sums of two sampled vectors. Returns a finding if the store cannot even be described.
  */
 export async function knownSubject(
   tested: TestedStore,
