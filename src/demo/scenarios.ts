@@ -146,7 +146,7 @@ export const scenarios: readonly Scenario[] = [
     ...usual,
     name: 'agent',
     title: 'rewriter answers',
-    change: `An agent queries the retriever on behalf of the users. In ${100 * ANSWERED_SHARE} % of turns, its model answered the question from memory instead of rewriting it as a query.`,
+    change: `An agent queries the retriever on behalf of the users. In ${100 * ANSWERED_SHARE} % of turns, the agent's model answered the question from memory instead of rewriting it as a query.`,
     fix: 'The prompt of the rewriter was corrected.',
     expectedAlerts: [alertNames.rewriting],
     cause: 'query_rewriting',

@@ -99,7 +99,7 @@ export type DensityAnswer = z.infer<typeof densityAnswer>;
 const topicWindowSchema = z.object({
   window_end: z.iso.datetime(),
   sessions: z.int(),
-  traffic_share: z.number().describe('Share of live traffic in the topic.'),
+  traffic_share: z.number().describe('Share of live traffic that belongs to the topic.'),
   excess_points: z.number().describe('Traffic share minus the share in the baseline, in percentage points.'),
   density: z.number().describe('Query density of the topic; 1 means the same coverage as in the baseline.'),
 });
@@ -119,7 +119,7 @@ const topicSchema = topicWindowSchema.extend({
   last_seen: z.iso.datetime(),
   share_low: z.number().describe('Lower bound of the 95 % CI of traffic_share.'),
   share_high: z.number().describe('Upper bound of the 95 % CI of traffic_share.'),
-  p: z.number().describe('Holm-adjusted p-value of the excess.'),
+  p: z.number().describe('Holm-adjusted p-value of the excess over the baseline share.'),
   examples: z
     .array(z.object({ query_id: z.string(), text: z.string().nullable() }))
     .describe('Most typical queries first; text is null if it is not stored.'),

@@ -259,7 +259,7 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
             ...countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
             ...why.map((one) => [code(one.document), `: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`]),
           ],
-          'The example queries returned the liked documents.',
+          'The retriever returned the liked documents for the example queries.',
         ),
     ),
   ];

@@ -91,7 +91,7 @@ function reasonAgainst(
   if (checks.length > 0) return `it failed the check ${checks.join(', ')}`;
   const open = incidents.filter((id) => !accepted.incidents.includes(id));
   if (open.length > 0) return `incident ${open.join(', ')} was open`;
-  return deployments === 0 ? null : 'a deployment happened between it and the pinned run';
+  return deployments === 0 ? null : 'a deployment happened between this run and the pinned run';
 }
 
 /**

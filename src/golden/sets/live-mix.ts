@@ -48,7 +48,7 @@ export async function measureLiveMix(
   const dimensions = golden.vectors[0]?.length ?? 0;
   const live = await withVectors(drawn, embedder, dimensions, signal);
   if (live.length === 0) {
-    return unknown('no_vectors', 'No live query has a vector from the embedder, or a text to embed.');
+    return unknown('no_vectors', 'No live query has a vector from the embedder or a text to embed.');
   }
   const result = measureRepresentativeness({
     live: live.map(({ sample }) => ({ probability: sample.probability, cluster: sample.sessionHash })),

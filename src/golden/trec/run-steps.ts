@@ -81,7 +81,7 @@ export class RunSteps {
       if (answered[place] === 1)
         throw new RecalldError(
           'file_malformed',
-          `${this.#path}: The query ${quoted(query)} has results of its own and of its step ${quoted(first)}; keep one of the two.`,
+          `${this.#path}: Both the query ${quoted(query)} and its step ${quoted(first)} have results; keep those of the query or those of the steps.`,
         );
       const judged = judgedLikeSteps.get(query);
       if (judged !== undefined)

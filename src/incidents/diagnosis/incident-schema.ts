@@ -23,10 +23,10 @@ const sign = z.object({
   values: z
     .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
     .optional()
-    .describe('The measured number before and at the time of the alert; absent for a sign without a number.'),
+    .describe('The measured number before the alert and at the time of the alert; absent for a sign without a number.'),
   weighed: z
     .boolean()
-    .describe('False if the diagnosis ignores this evidence, for example because it is from before the onset.'),
+    .describe('False if the diagnosis ignores this evidence, for example because it predates the onset.'),
 });
 const cause = z
   .enum(causes)

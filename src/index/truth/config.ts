@@ -82,7 +82,7 @@ export const indexSchema = z
       .string()
       .max(200)
       .default('')
-      .describe('Prefix that your ingestion adds to a text before embedding it, such as "passage: ".'),
+      .describe('Prefix that your indexing job adds to a text before embedding it, such as "passage: ".'),
     min_cosine: z
       .number()
       .min(0)

@@ -118,7 +118,7 @@ async function withJudged(
   if (pipeline?.judged === undefined) {
     throw new RecalldError(
       'config_invalid',
-      `The pipeline "${options.pipeline}" is not judged. Add \`judged: {judge: {kind: llm}}\` to its config, or {kind: none} to use only human judgments.`,
+      `The config of the pipeline "${options.pipeline}" has no \`judged\` section. Add \`judged: {judge: {kind: llm}}\`, or {kind: none} to use only human judgments.`,
     );
   }
   await withCommandStore(settings, (store) => work(settings, store, options));

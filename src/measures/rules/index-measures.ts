@@ -34,7 +34,7 @@ export const indexMeasures = {
   index_orphaned_ratio: {
     title: 'Orphaned documents',
     subject: 'the share of orphaned documents',
-    note: 'Share of stored documents that the manifest does not list or lists as deleted, excluding recent changes.',
+    note: 'Share of stored documents that are missing from the manifest or marked as deleted in it, excluding recent changes.',
     scale: 'share',
     gauge: shareGauge(
       'recalld_index_orphaned_ratio',
@@ -56,7 +56,7 @@ export const indexMeasures = {
   index_lag_seconds: {
     title: 'Index lag, p95',
     subject: 'the p95 index lag',
-    note: "Time within which 95 % of a day's document changes reach the store. A change that has not arrived yet counts with its waiting time so far.",
+    note: "Time within which 95 % of a day's document changes reach the store. If a change has not arrived yet, its waiting time so far is used.",
     scale: 'seconds',
     gauge: lagGauge(
       'recalld_index_lag_seconds',

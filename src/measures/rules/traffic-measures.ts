@@ -207,7 +207,7 @@ export const trafficMeasures = {
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
   episode_new_documents_ratio: {
-    title: 'New documents of later retrievals',
+    title: 'New documents in later retrievals',
     subject: 'the share of documents from later retrievals that no earlier retrieval of the episode returned',
     note: 'Share of the documents in later retrievals that no earlier retrieval of the turn had returned.',
     scale: 'share',
@@ -218,7 +218,7 @@ export const trafficMeasures = {
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
   episode_empty_ratio: {
-    title: 'Empty retrievals of episodes',
+    title: 'Empty retrievals in episodes',
     subject: 'the share of episode retrievals that returned no documents',
     note: 'Share of the retrievals in agent turns that returned no document.',
     scale: 'share',
@@ -260,7 +260,7 @@ export const trafficMeasures = {
   query_uncovered_ratio: {
     title: 'Uncovered traffic',
     subject: 'the share of poorly covered sessions',
-    note: 'Share of sessions whose queries the store covers less well than it covers 95 % of the baseline queries; in the baseline, this share is 5 %.',
+    note: 'Share of sessions whose queries are covered less well than 95 % of the baseline queries; in the baseline, this share is 5 %.',
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',

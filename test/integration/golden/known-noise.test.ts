@@ -202,7 +202,7 @@ it('a baseline estimates its noise only from clean runs, and reports which runs 
   expect(report).toMatchObject({ runs: steady.length + 1, isDeterministic: true, warnings: [] });
   const reasons = Object.fromEntries(report.baseline.excludedRuns.map(({ runId, reason }) => [runId, reason]));
   expect(reasons).toEqual({
-    [released.id]: 'a deployment happened between it and the pinned run',
+    [released.id]: 'a deployment happened between this run and the pinned run',
     [outlier.id]: 'its ndcg@10 of 0.713 is far from the median 0.813 of all runs',
     [failing.id]: '1 query failed or timed out',
     [checked.id]: `it failed the check ${floor.name}`,

@@ -144,7 +144,7 @@ async function described({ store, known, isWhole, description, signal }: StoreSu
 }
 
 async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
-  must(valueOf(await store.existing([], signal)).size === 0, 'A lookup of an empty list of ids finds ids.');
+  must(valueOf(await store.existing([], signal)).size === 0, 'A lookup of an empty list of ids returns ids.');
   const there = new Set(known.map(({ id }) => id));
   const [first] = there;
   if (first === undefined) throw new NotTried('The store is empty.');

@@ -185,7 +185,7 @@ async function filtered(subject: StoreSubject): Promise<string> {
   must(found.neighbours.length > 0, `No query found a chunk with the given value of ${name}.`);
   must(
     ids === null || found.neighbours.every(({ id }) => ids.has(id)),
-    "A search with a filter returned a neighbor without the filter's value.",
+    "A filtered search returned a neighbor that does not have the filter's value.",
   );
   let refused = 0;
   for (const hostile of [`' or ''='`, '*', '" || true || "', '', `it's "${name}"`]) {

@@ -227,7 +227,7 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--fix', 'create a version of the set with the accepted proposals for stale labels', false)
     .option('--accept <which>', '`all`, or a file that contains the --json output without the rejected proposals')
-    .addHelpText('after', '\nExit code 1: the judgments, queries or result ids have problems.')
+    .addHelpText('after', '\nThe exit code is 1 if the judgments, queries or result ids have problems.')
     .action(async ({ pipeline: name, set, fix, accept, json, config }) => {
       const settings = commandSettings(config, signal);
       if (accept !== undefined && !fix) throw new RecalldError('usage', '--accept requires --fix.');

@@ -253,7 +253,7 @@ function formatDebuggedQuery(debugged: Awaited<ReturnType<typeof debugQuery>>): 
     ...(query.steps ?? []).map((text, index) => `step ${index + 1}     ${text}`),
     `judged     ${judgments}`,
     ...(exchanges.length === 0
-      ? ['request    no HTTP request: the retriever is a command or searches the store directly']
+      ? ['request    none over HTTP: the retriever is a command or searches the store directly']
       : exchanges.flatMap(({ request, answer }) => [`request    ${request}`, `response   ${answer}`])),
     `outcome    ${outcome}${latencyMs === null ? '' : `, ${Math.round(latencyMs)} ms`}${error === null ? '' : `: ${error}`}`,
     '',

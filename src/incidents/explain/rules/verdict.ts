@@ -347,7 +347,9 @@ function searched(
     if (filters.length > 0)
       return {
         verdict: 'filtered',
-        evidence: [`Without the filter on ${filters.join(', ')}, the store has the document at rank ${byIndex.rank}.`],
+        evidence: [
+          `Without the filter on ${filters.join(', ')}, the store returns the document at rank ${byIndex.rank}.`,
+        ],
         action: `Check the values of ${filters.join(', ')} in the document.`,
       };
     return unknown(

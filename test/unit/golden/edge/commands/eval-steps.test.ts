@@ -84,7 +84,7 @@ describe('recalld eval of a run with steps', () => {
   it('refuses a query with results of its own and of a step', async () => {
     await expect(evaluate(QRELS, [...STEPS, result('q1', 'pet', 1)])).rejects.toMatchObject({
       code: 'file_malformed',
-      message: expect.stringContaining('The query "q1" has results of its own and of its step "q1#1"'),
+      message: expect.stringContaining('Both the query "q1" and its step "q1#1" have results'),
     });
   });
 
