@@ -126,7 +126,7 @@ const topicSchema = topicWindowSchema.extend({
   nearest_chunks: z.array(z.object({ id: z.string(), similarity: z.number() })),
   segments: z
     .array(z.object({ segment: z.string(), share: z.number() }))
-    .describe('Segments overrepresented in the topic, each with its share of the queries in the topic.'),
+    .describe('Segments that are overrepresented in the topic, each with its share of the queries in the topic.'),
   lost_chunks: z
     .array(z.string())
     .describe('Ids of chunks that similar baseline queries found, and that are now missing from the store.'),

@@ -160,7 +160,7 @@ export const goldenSetVersionSchema = z.object({
   imported_at: z.iso.datetime(),
   query_count: z.int(),
   judgment_count: z.int(),
-  origin: z.string().describe('Who wrote the queries: `human` or `generated`.'),
+  origin: z.string().describe('Origin of the queries: `human` or `generated`.'),
   note: z.string().nullable(),
 });
 

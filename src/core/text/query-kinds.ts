@@ -35,7 +35,7 @@ export function scriptOf(text: string): string | null {
 
 const traits = [
   ['with digits', /\p{Nd}/u],
-  ['with a capitalized word after the first', /\S\s\p{Lu}\p{L}/u],
+  ['with a capitalized word other than the first', /\S\s\p{Lu}\p{L}/u],
   ['with accents', /[à-öø-ÿĀ-ɏ]|\p{Mn}/u],
   ['with a question mark', /[?？؟]/u],
   ['with an identifier', /\b(?=\w*\d)(?=\w*\p{Lu})[\w-]{4,}\b|\w_\w|\b\w+\(\)/u],

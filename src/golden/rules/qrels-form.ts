@@ -85,7 +85,7 @@ export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): 
     if (typeof cell === 'string') return cell;
     if (typeof cell === 'number' || typeof cell === 'boolean') return String(cell);
     if (cell === undefined || cell === null) return '';
-    throw malformed(line, `has a list or an object under ${quoted(column)}; write one id or one grade there`);
+    throw malformed(line, `has a list or an object under ${quoted(column)}; write a single id or grade`);
   });
 }
 

@@ -71,7 +71,7 @@ export function judgedAsBefore(
 
 export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
-  if (level === undefined) return 'The versions share no metric.';
+  if (level === undefined) return 'The versions have no metric in common.';
   const difference = signed(level.to - level.from);
   return `At the scheduled times when runs of both versions completed, the mean ${key} was ${decimal(level.from)} for the old version and ${decimal(level.to)} for the new one (${difference}).`;
 }

@@ -83,7 +83,7 @@ export interface PairedHits {
 export function newcombePairedInterval(hits: PairedHits, confidence: number): Bounds {
   const { both, onlyBaseline, onlyCandidate, neither } = hits;
   const n = both + onlyBaseline + onlyCandidate + neither;
-  if (n === 0) throw new RangeError('The difference between two rates over no queries is not defined.');
+  if (n === 0) throw new RangeError('The difference between two rates is not defined for zero queries.');
   const candidate = scored(both + onlyCandidate, n, confidence);
   const baseline = scored(both + onlyBaseline, n, confidence);
   const phi = correlation(hits, n);

@@ -163,7 +163,7 @@ export const judgedMeasures = {
   judge_drift: {
     title: 'Judge drift',
     subject: 'the drift of the judge model',
-    note: "Mean change in the judge's grades for a fixed panel of query-document pairs since it first graded them; 0 is no change.",
+    note: "Mean change in the judge's grades for a fixed panel of query-document pairs since it first graded them; 0 means no change.",
     scale: 'other',
     every: 86_400,
     gauge: {

@@ -156,12 +156,12 @@ export const pipelineMeasures = {
   store_length_ratio: {
     title: 'Vector norm ratio',
     subject: 'the mean vector norm relative to the previous sample',
-    note: 'Mean vector norm in the latest sample relative to the previous sample; 1 is no change.',
+    note: 'Mean vector norm in the latest sample relative to the previous sample; 1 means no change.',
     scale: 'other',
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_length_ratio',
-      'Mean vector norm in the latest sample of the store relative to the previous sample; 1 is no change.',
+      'Mean vector norm in the latest sample of the store relative to the previous sample; 1 means no change.',
     ),
   },
   store_sample_vectors: {
@@ -227,7 +227,7 @@ export const pipelineMeasures = {
   },
   golden_representativeness: {
     title: 'Live coverage of the golden set',
-    subject: 'the share of live queries with a golden query nearby',
+    subject: 'the share of live queries with a similar golden query',
     note: 'Share of live queries with a similar golden query.',
     scale: 'share',
     every: 21600,

@@ -34,7 +34,7 @@ export const pipelineStateSchema = z.object({
       cron: z
         .string()
         .nullable()
-        .describe('Cron expression of the schedule; null for a set that is only run manually.'),
+        .describe('Cron expression of the schedule; null for a set that is run only manually.'),
     }),
   ),
 });

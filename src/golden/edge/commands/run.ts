@@ -229,7 +229,7 @@ function describeExchange({ method, label, body, result }: SeenExchange) {
   return {
     request: `${method} ${label}${body === null ? '' : ` ${short(withoutSecrets(body))}`}`,
     answer:
-      result.kind === 'body' ? short(result.text) : result.kind === 'timeout' ? 'no answer in time' : result.message,
+      result.kind === 'body' ? short(result.text) : result.kind === 'timeout' ? 'no response in time' : result.message,
   };
 }
 

@@ -193,7 +193,7 @@ function contextGraphs(): Builder<Panel>[] {
     graph({
       title: 'Length of the context',
       description:
-        'Mean number of characters in the retrieved texts per query, with its 95 % CI; an English token has about four. Empty if the retriever returns no texts.',
+        'Mean number of characters in the retrieved texts per query, with its 95 % CI; an English token has about four characters. Empty if the retriever returns no texts.',
       ...axes.count,
       width: 8,
       queries: banded('recalld_golden_context_characters', 'characters'),

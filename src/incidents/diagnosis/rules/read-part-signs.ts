@@ -171,7 +171,7 @@ const indexSigns: readonly {
   {
     kinds: ['unretrievable'],
     wrong: (sentence) => sign('index_retrieval', 'not_found', sentence),
-    well: sign('index_retrieval', 'found', 'Documents in the store are returned for their own text.'),
+    well: sign('index_retrieval', 'found', 'Stored documents are found by a search for their own text.'),
   },
   {
     kinds: ['orphaned', 'superseded'],

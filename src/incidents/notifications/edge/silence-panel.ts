@@ -42,7 +42,7 @@ function addForm(pipeline: string, back: string): Form {
     hidden: { back, pipeline },
     fold: { summary: 'Silence', label: `Silence ${pipeline}` },
     content: [
-      'Suppresses messages and alerts about this pipeline. An incident that is still open at the end of the silence is reported then.',
+      'Suppresses messages and alerts about this pipeline. If an incident is still open when the silence ends, recalld reports it at that time.',
       {
         kind: 'input',
         type: 'select',

@@ -132,9 +132,7 @@ export function horvitzThompsonTotal(samples: readonly SampledValue[], window: S
 function estimate(value: number, { variance, degreesOfFreedom }: ReturnType<typeof clusterVariance>) {
   const standardError = Math.sqrt(variance);
   if (!Number.isFinite(value) || !Number.isFinite(standardError)) {
-    throw new RangeError(
-      'An estimate is not finite; a value is not a number or is too large, or its probability is too small.',
-    );
+    throw new RangeError('An estimate is not finite: a value is NaN or too large, or its probability is too small.');
   }
   const reach = variance === 0 ? 0 : studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   return {

@@ -17,7 +17,7 @@ it('groups queries by script, language, length and traits of their texts', () =>
   expect(membersOf('in English')).toEqual([0]);
   expect(membersOf('with a question mark')).toEqual([0, 2]);
   expect(membersOf('with digits')).toEqual([4]);
-  expect(membersOf('with a capitalized word after the first')).toEqual([2]);
+  expect(membersOf('with a capitalized word other than the first')).toEqual([2]);
   expect(membersOf('with an identifier')).toEqual([4]);
   expect(membersOf('with accents')).toEqual([2]);
 });

@@ -118,6 +118,6 @@ describe('the overlap of two versions', () => {
     expect(describeLevels(levels, 'ndcg@10')).toBe(
       'At the scheduled times when runs of both versions completed, the mean ndcg@10 was 0.8 for the old version and 0.75 for the new one (−0.05).',
     );
-    expect(describeLevels({}, 'ndcg@10')).toBe('The versions share no metric.');
+    expect(describeLevels({}, 'ndcg@10')).toBe('The versions have no metric in common.');
   });
 });

@@ -162,7 +162,7 @@ function evidence(incident: Incident): Section {
           : 'This evidence was recorded when the incident was at its worst. "Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.',
     },
     supporting.length + opposing.length === 0
-      ? empty('No evidence points to one cause.')
+      ? empty('The evidence does not point to a single cause.')
       : evidenceTable(supporting, opposing, incident),
     others(incident),
     earlierDiagnoses(incident),
