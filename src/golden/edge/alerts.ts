@@ -50,7 +50,7 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       expr: `${threeIntervals}\nunless ${onSet} ${lastAttempt}`,
       for: '30m',
       summary: `${name}: a golden set has never run`,
-      description: `${where} has a schedule, but has not run once within three scheduled intervals ({{ $value | humanizeDuration }}). Import the golden set, or start a process with the scheduler role.`,
+      description: `${where} has a schedule, but has never run. Import the golden set, or start a process with the scheduler role.`,
     },
     {
       alert: 'RecalldGoldenNotSucceeding',

@@ -62,7 +62,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600)],
     healthy: hourlyRuns,
-    says: 'faq on docs has a schedule, but has not run once within three scheduled intervals (30m 0s). Import the golden set, or start a process with the scheduler role.',
+    says: 'faq on docs has a schedule, but has never run. Import the golden set, or start a process with the scheduler role.',
   },
   {
     alert: 'RecalldGoldenNotSucceeding',
