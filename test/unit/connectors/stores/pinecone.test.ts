@@ -167,12 +167,7 @@ describe('ids in Pinecone', () => {
 describe('a rejected request to Pinecone', () => {
   it.each([
     ['a wrong key', status(401), 'http_401', /check .*vector_store\.api_key; read permission/],
-    [
-      'a wrong host',
-      status(404),
-      'collection_missing',
-      /no such index; check .*\.url, which is the host of the index\.$/,
-    ],
+    ['a wrong host', status(404), 'collection_missing', /no such index; set .*\.url to the host of the index\.$/],
     ['an older API', stats({ metric: undefined }), 'unexpected_answer', /the response has no metric/],
   ])('is reported with a fix and without a secret: %s', async (_, answer, code, message) => {
     const outcome = await storeAt(await replay(answer)).describe(never);

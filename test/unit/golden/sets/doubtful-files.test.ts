@@ -117,7 +117,9 @@ describe('a JSON file with a value in the wrong place is refused', () => {
     const content = json({ queries: [{ placeholders, relevant_documents: { 11: { gain: 2 } } }] });
     expect(await gradesOf('rre.json', content)).toEqual({ 'star wars': { 11: 2 } });
     const unnamed = content.replace('$query', '$text');
-    expect((await refusal({ 'rre.json': unnamed }, 'rre.json')).message).toContain('add it there as "$query"');
+    expect((await refusal({ 'rre.json': unnamed }, 'rre.json')).message).toContain(
+      'add the text to placeholders as "$query"',
+    );
   });
 
   it('ids of 64 bits keep their digits in a cell of a table', async () => {
