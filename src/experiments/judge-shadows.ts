@@ -102,7 +102,7 @@ async function pairQueries(
   );
 }
 
-/** Returns the contents of the shadow's top k documents; null if one cannot be read. */
+/** Returns the contents of the shadow's top k documents; null if any of them cannot be read. */
 function contentsOf(
   { chunkSeparator }: Shadow,
   { documents }: UnaskedQuery,

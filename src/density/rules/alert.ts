@@ -110,8 +110,8 @@ const MIN_RESOLVE_MS = DAY_MS;
 const MIN_EARLY_MS = 2 * HOUR_MS;
 const MIN_EARLY_SESSIONS = 100;
 /**
- * Confidence level of the intervals that can resolve an alert early. It is high because many intervals are tested: one
- * for each window and each possible start of the period.
+ * Confidence level of the intervals that can resolve an alert early. The level is high because many intervals are
+ * tested: one for each window and each possible start of the period.
  */
 const EARLY_CONFIDENCE = 0.999;
 /** An alert that fires again within this time after its resolution counts as returned. */

@@ -130,7 +130,7 @@ export function findRegions(vectors: Matrix, seed: number, count: number = regio
 }
 
 /**
- * Region with the largest cosine to each row; the lowest number if there is a tie.
+ * For each row, the region with the largest cosine; if there is a tie, the region with the lowest number.
  *
  * @param lengths Euclidean norms of the rows, if known
  * @throws RangeError if the dimensions differ

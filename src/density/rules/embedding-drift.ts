@@ -35,8 +35,8 @@ export function medianHeuristic(medianSquaredDistance: number): number {
 }
 
 /**
- * Ratio of the second kernel's gamma to that of the first. The narrower kernel detects changes in few rows, which the
- * median bandwidth smooths away.
+ * Ratio of the second kernel's gamma to that of the first. The narrower kernel detects changes in a few rows; the
+ * median bandwidth smooths such changes away.
  */
 const NARROW = 6;
 

@@ -19,7 +19,7 @@ import { sessionWeights } from './sessions.ts';
 
 export type QueryDensity = NonNullable<ReturnType<typeof queryDensity>>;
 
-/** Minimum number of sessions for a density: with this number, it is accurate to within about 13 %. */
+/** Minimum number of sessions for a density: with this number, the density is accurate to within about 13 %. */
 export const MIN_SESSIONS = 200;
 
 /** Queries at or below this percentile of the baseline are uncovered. */
@@ -206,7 +206,7 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
 
 /**
  * Lists of scores among which the window's queries were ranked: the size of each list, and the share of the traffic
- * that was ranked in it.
+ * that was ranked in that list.
  */
 function listsOf(
   { regions }: QueryDensity,

@@ -181,7 +181,7 @@ export interface ChanceGroup {
 
 /**
  * Groups with the lowest sampling probabilities are skipped if together they make up at most this share of all traffic.
- * They are then underweighted, but more of the other traffic can be used.
+ * The skipped groups are underweighted, but more of the other traffic can be used.
  */
 const TRIMMED_SHARE = 0.05;
 /** Maximum ratio between the weights of two sessions. */

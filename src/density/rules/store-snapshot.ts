@@ -113,8 +113,8 @@ export function compareStoreWithTraffic(
       })
       .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
     /**
-     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. It is not 0 even for a well-used
-     * store, because queries and chunks differ in kind.
+     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. The divergence is not 0 even if
+     * users query the entire store, because queries and chunks differ in kind.
      */
     divergenceBits: shareDivergence(queryWeights, shares),
     /** Share of sampled queries that are not in the neighborhood of any sampled chunk. */

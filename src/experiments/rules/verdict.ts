@@ -16,8 +16,8 @@ export type ExperimentVerdict = (typeof experimentVerdicts)[number];
  */
 export const FALSE_CALLS = 0.01;
 /**
- * Power with which forecasts are computed. It is higher than the target power of 0.8, because the data underestimates
- * the spread and the difference until rare large losses have occurred.
+ * Power with which forecasts are computed. This power is higher than the target power of 0.8, because the data
+ * underestimates the spread and the difference until rare large losses have occurred.
  */
 export const PLANNED_POWER = 0.9;
 
@@ -40,9 +40,9 @@ export interface ComparisonStatus {
 }
 
 /**
- * The verdict on a shadow: any regression makes it a regression; an improvement is not reported while a golden set is
- * inconclusive. Judged live queries accumulate slowly, so they count only when their verdict is decided, or if there is
- * no golden set.
+ * The verdict on a shadow is a regression if any comparison regressed; an improvement is not reported while a golden
+ * set is inconclusive. Judged live queries accumulate slowly, so they count only when their verdict is decided, or if
+ * there is no golden set.
  *
  * @param judged null if live queries are not judged
  */

@@ -92,8 +92,8 @@ const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_
 /**
  * Adds a row of a Ragas test set. The query is `user_input` (`question` before Ragas 0.2). Each document in
  * `reference_context_ids` answers the query. If the row has no ids, each text in `reference_contexts` (`contexts`
- * before Ragas 0.2) answers it. A context is identified by its text without the prefix `<1-hop>`, which the contexts of
- * multi-hop queries have.
+ * before Ragas 0.2) answers the query. A context is identified by its text without the prefix `<1-hop>`, which the
+ * contexts of multi-hop queries have.
  *
  * @returns whether a model wrote the query, and whether its documents are identified by ids
  * @throws RecalldError file_malformed for a conversation, a row without a query or without a list of contexts, or

@@ -1,4 +1,6 @@
-/** Finds judgments of documents that left the store, proposes replacements, and applies accepted proposals. */
+/**
+ * Finds judgments of documents that are no longer in the store, proposes replacements, and applies accepted proposals.
+ */
 import { groupBy } from '../../core/group-by.ts';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
@@ -80,8 +82,8 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
 }
 
 /**
- * Why a judged document is missing from the store. `superseded`: the store contains its text under another id, or the
- * manifest marks the document as deleted. `lost`: nothing replaced it, so retrieval became worse.
+ * Why a judged document is missing from the store. `superseded`: the store contains the document's text under another
+ * id, or the manifest marks the document as deleted. `lost`: nothing replaced the document, so retrieval became worse.
  */
 export type DocumentFate = 'superseded' | 'lost';
 
@@ -93,8 +95,8 @@ const NEARLY_ALL = 0.8;
 
 /**
  * Determines why a document is missing. A document is lost if its text is known but not found in the store. A document
- * whose text is unknown also counts as lost. If nearly all judged documents are missing, however, it counts as
- * superseded, because the documents probably got new ids.
+ * whose text is unknown also counts as lost. If nearly all judged documents are missing, however, a document whose text
+ * is unknown counts as superseded, because the documents probably got new ids.
  *
  * @param search whether the document's text was found in the store; `unknown` if its text is not recorded, or if the
  *   store was not searched

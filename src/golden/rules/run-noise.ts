@@ -210,13 +210,13 @@ export interface Accepted {
 }
 
 /**
- * Confidence level of the bound for all differences. It is high because the scores of a few nights may be alike by
- * chance, and a bound from these nights would then cause repeated pages on later nights.
+ * Confidence level of the bound for all differences. The level is high because the scores of a few nights may be alike
+ * by chance, and a bound from these nights would then cause repeated pages on later nights.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
- * Confidence level of the bound for drops. It is lower, because only about half of the differences are drops, and
- * because the larger of the two bounds applies.
+ * Confidence level of the bound for drops. This level is lower than `CONFIDENCE_OF_ACCEPTED`, because only about half
+ * of the differences are drops, and because the larger of the two bounds applies.
  */
 const CONFIDENCE_OF_DROPS = 0.95;
 

@@ -31,8 +31,8 @@ export interface StageStep {
    */
   readonly lost: MetricSummary;
   /**
-   * Queries that gained or lost a hit in the top k in this step; null for the first step, and for a step that follows
-   * parallel stages.
+   * Numbers of queries that gained or lost a hit in the top k in this step; null for the first step, and for a step
+   * that follows parallel stages.
    */
   readonly moved: MovedQueries | null;
   /** p95 of the stage's own time, over the responses that report it; null if no response does. */

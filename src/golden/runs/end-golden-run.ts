@@ -109,7 +109,8 @@ interface Conclusion {
 }
 
 /**
- * Computes the end of a run from stored rows alone, so that a resumed run ends in the same way.
+ * Computes the final status, scores and check results of a run. Reads the query results from stored rows only, so that
+ * a resumed run ends in the same way.
  *
  * @param asked every query of the run; queries without a judgment have no score
  * @param forbidden returned documents that the set or an isolation rule forbids; null if neither forbids any

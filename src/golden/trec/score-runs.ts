@@ -37,9 +37,7 @@ export interface EvaluationCounts {
   readonly queriesWithoutRelevant: number;
   /** Number of judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
-  /**
-   * Number of judgments with a grade of 0 or more whose document is among the results of the run for the judged query.
-   */
+  /** Number of judgments with a grade of 0 or more whose document the run returned for the same query. */
   readonly judgedDocumentsFound: number;
   /** Number of unjudged queries in the run; these queries are ignored. */
   readonly ignoredUnjudgedQueries: number;

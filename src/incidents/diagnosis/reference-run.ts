@@ -16,7 +16,7 @@ import { allOf } from './all-of.ts';
 import type { Alert } from './rules/incident.ts';
 import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
-/** Maximum number of runs searched for a good one: two days of an hourly golden set. */
+/** Maximum number of runs searched for a good run: two days of an hourly golden set. */
 const MAX_SEARCHED = 48;
 
 /**

@@ -2,7 +2,7 @@
 
 export interface CauseText {
   readonly title: string;
-  /** First step towards a fix, in one or two sentences. */
+  /** First step toward a fix, in one or two sentences. */
   readonly action: string;
   /** Observation that distinguishes this cause from others; continues a sentence that starts with "if". */
   readonly shows: string;

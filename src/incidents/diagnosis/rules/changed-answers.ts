@@ -23,8 +23,8 @@ export type ChangedAnswers = ReturnType<typeof changedAnswers>;
  * Compares two golden runs, using only the queries that succeeded in both. Failures are examined separately, because
  * they would hide other changes.
  *
- * @param stale ids of queries whose judged documents are gone; the scores of these queries drop although the retriever
- *   works
+ * @param stale ids of queries with a superseded judged document; the scores of these queries drop although the
+ *   retriever works
  * @param key measure of the score
  */
 export function changedAnswers(
@@ -227,7 +227,7 @@ function scoreChange(queries: readonly GoldenQuery[], before: ComparedSide, afte
 
 export type ScoreLoss = NonNullable<ReturnType<typeof scoreLoss>>;
 
-/** Ids of queries whose judged documents are superseded, and of queries with a lost document. */
+/** Ids of queries with a superseded judged document (`stale`), and of queries with a lost one (`lost`). */
 type QueriesWithout = Readonly<Record<'stale' | 'lost', ReadonlySet<string>>>;
 
 export function scoreLoss(before: ComparedSide, after: ComparedSide, without: QueriesWithout, key: RunMetricKey) {

@@ -13,7 +13,7 @@ import { readRunSigns } from './read-run-signs.ts';
 import { sinceOnset } from './samples.ts';
 import { isHealthy, type Sign, type SignName } from './signs.ts';
 
-/** Maximum length of a summary in characters, so that it fits an alert annotation or one line of a chat. */
+/** Maximum length of a summary in characters, so that it fits an alert annotation or one line of a chat message. */
 export const MAX_SUMMARY_LENGTH = 300;
 
 export interface Findings extends RankedEffects {

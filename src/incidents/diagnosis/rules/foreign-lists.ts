@@ -50,8 +50,8 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /**
- * A new document counts as renamed if one vanished document had at least this share of the ranks at which the new one
- * appears.
+ * A new document counts as renamed if one vanished document had at least this share of the ranks at which the new
+ * document appears.
  */
 const RENAMED = 0.8;
 

@@ -143,7 +143,7 @@ export interface RunsSeen {
    * were returned (`results`); null if the golden set forbids none.
    */
   readonly forbidden: { readonly asked: number; readonly results: number } | null;
-  /** Ids of queries whose judged documents are gone. */
+  /** Ids of queries with a superseded judged document. */
   readonly stale: ReadonlySet<string>;
   /** Ids of queries with a lost judged document. */
   readonly lost: ReadonlySet<string>;

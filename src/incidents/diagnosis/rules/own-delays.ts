@@ -16,7 +16,7 @@ export interface OwnDelays {
 const WITHHELD_FROM: OwnDelays = { lateShare: 0.1, queuedShare: 0.5 };
 /**
  * An alert fires if the event loop was blocked during at least this share of the run. This share is higher than
- * `WITHHELD_FROM`, because a backup or a build may slow down a single run. Runnable processes do not count towards the
+ * `WITHHELD_FROM`, because a backup or a build may slow down a single run. Runnable processes do not count toward the
  * alert, because a container sees the processes of its entire host.
  */
 const ALERT_FROM_LATE = 0.25;

@@ -190,8 +190,8 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /**
- * Returns the maximum number of queries for which the same document may be new by chance, given the mean number of
- * queries for which a document is new.
+ * Returns the maximum number of queries for which the same document may be new by chance, given the usual number of
+ * such queries (`usual` in `commonNewcomer`).
  */
 const largestByChance = (mean: number): number => 4 * mean + 3;
 

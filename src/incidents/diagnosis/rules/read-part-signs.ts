@@ -29,7 +29,7 @@ import { type Sign, sign } from './signs.ts';
 /** Minimum relative change in the number of stored vectors. */
 const SIZE_CHANGED = 0.02;
 /**
- * Minimum relative loss of vectors. A smaller loss may come from a few corrected documents; a larger one may be the
+ * Minimum relative loss of vectors. A smaller loss may come from a few corrected documents; a larger loss may be the
  * start of a loss that continues.
  */
 const SIZE_SHRANK = 0.005;
@@ -97,9 +97,9 @@ const TIMES_SPREAD = 1.5;
  */
 const MIN_AGREEMENT = 0.2;
 /**
- * Results that are no longer among the nearest documents count as distant if many of them are not in a longer list of
- * the nearest documents either. The share of results in the longer list must drop by at least this fraction of the drop
- * in the share of results among the nearest documents.
+ * Results that are no longer among the nearest documents count as distant if many of them are also missing from a
+ * longer list of the nearest documents. The share of results in the longer list must drop by at least this fraction of
+ * the drop in the share of results among the nearest documents.
  */
 const FAR = 0.5;
 /**
