@@ -98,7 +98,7 @@ async function run(): Promise<void> {
         else appendFileSync(out, `${line}\n`);
         process.stderr.write(`${at + 1}/${plans.length} ${plan.id}: ${record.processSeconds.toFixed(1)} s\n`);
       } catch (error) {
-        // A failure in one world must not lose the results of the others.
+        // A failure in one world must not discard the results of the other worlds.
         process.stderr.write(`${at + 1}/${plans.length} ${plan.id} failed: ${String(error)}\n`);
         process.exitCode = 1;
       }

@@ -56,7 +56,7 @@ export interface LagStreams {
   /** Number of quiet days with a page. */
   readonly quietPages: number;
   readonly stopped: number;
-  /** Hours from the moment when arrivals stop until the page: median and 95th percentile over the streams. */
+  /** Hours from the time at which arrivals stop until the page: median and 95th percentile over the streams. */
   readonly medianHours: number | null;
   readonly mostHours: number | null;
 }

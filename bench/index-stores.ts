@@ -254,8 +254,8 @@ export async function measureStore(
 }
 
 /**
- * Repeats a share with `ANEW` times as many rounds. The seed depends only on the share, so earlier simulations do not
- * change the result.
+ * Simulates a share again, with `ANEW` times as many rounds. The seed depends only on the share, so earlier simulations
+ * do not change the result.
  */
 export function drawAnew(pool: Pool, opened: FillableStore, share: number, size: Size) {
   const draws = ANEW * size.draws;

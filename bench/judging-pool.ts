@@ -51,7 +51,7 @@ const services: readonly Service[] = [
   { name: 'the best ten in reverse order', held: all, shown: (nearest) => nearest.slice(0, 10).toReversed() },
   { name: 'a third of the passages is gone', held: (nearest) => nearest.filter((id) => !dropped.has(id)), shown: all },
 ];
-/** Documents in the store that are judged in addition to the retrieved documents, nearest first. */
+/** Numbers of documents in the store that are judged in addition to the retrieved documents, nearest first. */
 const DEEPER = [10, 20, 50];
 const grades = [
   ['the answer alone', (document: string, answer: string) => (document === answer ? 3 : 0)],

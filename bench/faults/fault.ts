@@ -111,7 +111,7 @@ export function around(random: RandomNumbers, value: number): number {
   return value * (0.8 + 0.4 * random.uniform());
 }
 
-/** Returns random items, each included with the probability. */
+/** Returns random items; each item is included with the probability `share`. */
 export function some<Item>(items: readonly Item[], share: number, random: RandomNumbers): Item[] {
   const keyed = items.map((item) => ({ item, key: random.uniform() })).toSorted((a, b) => a.key - b.key);
   return keyed.slice(0, Math.max(1, Math.round(share * items.length))).map(({ item }) => item);

@@ -15,7 +15,7 @@ export interface Service extends Front {
   /** Updates everything that changes with time. */
   passUntil(now: Date): Promise<void>;
   drawLive: () => LiveAsk;
-  /** nDCG@10 of the golden set by its true judgments, with the current results of the service. */
+  /** nDCG@10 of the service's current results for the golden set, according to the true judgments. */
   trueNdcg(): number;
 }
 

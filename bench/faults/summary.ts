@@ -39,7 +39,10 @@ export interface Summary {
   readonly unknownAtEnd: Share;
   /** Share of single faults that caused no incident. */
   readonly silent: Share;
-  /** Number of golden runs until the cause was right, for faults whose cause was ever right. */
+  /**
+   * Number of single faults, keyed by the number of golden runs until the cause was right; omits faults whose cause was
+   * never right.
+   */
   readonly runsToRight: Readonly<Record<string, number>>;
   /**
    * Of the single faults that lower nDCG@10 by 0.05 or more, the share with a critical incident in the first golden run

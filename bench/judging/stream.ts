@@ -51,7 +51,9 @@ interface Pair {
   readonly joined: number;
 }
 
-/** Decisions on each day, from the grades until the previous day and the panel of the morning. */
+/**
+ * Returns the decisions of each day, which are based on the grades up to the previous day and on the morning's panel.
+ */
 export function playStream(settings: StreamSettings, random: RandomNumbers): StreamDay[] {
   const { budget, noise, drift, days: length } = settings;
   const size = judgePanelSize(budget.model * DEPTH);

@@ -66,7 +66,7 @@ export async function startDaemon(folder: string, nodeOptions: readonly string[]
   return { ...serverOf(child, url), folder, startMs: performance.now() - startedAt };
 }
 
-/** Starts a script of this folder that prints its URL. */
+/** Starts a script in this folder that prints its URL. */
 export async function startScript(name: string, ...args: readonly string[]): Promise<Server> {
   const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, name), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

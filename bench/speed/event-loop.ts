@@ -108,7 +108,7 @@ async function atOnce(daemon: Daemon, bodies: readonly (() => Buffer)[]): Promis
   await Promise.all([runSet(daemon), postTraces(url, body()), sendLoad(live)]);
 }
 
-/** One value for each round of the work. */
+/** Returns the longest wait in each round of the work. */
 async function longestWaits(daemon: Daemon, rounds: number, work: () => Promise<unknown>): Promise<number[]> {
   const longest: number[] = [];
   for (let round = 0; round < rounds; round++) {

@@ -34,7 +34,10 @@ export const fitSettings: FitSettings = { spread: 0.1, spreadOfFactors: 0.1, ope
 /** Standard deviations of the priors and of the weight of unexplained alerts, in nats. */
 const SPREAD_OF_PRIORS = 0.5;
 const SPREAD_OF_UNEXPLAINED = 1;
-/** Number of worlds with the same cause and the same state that are needed to fit a separate weight. */
+/**
+ * Minimum number of worlds of a cause in which a cell occurs; with fewer worlds, the cell's weight is not fitted
+ * separately.
+ */
 const MIN_SEEN = 3;
 /** Maximum weight of one sign in nats, and the minimum share of its judged weight that an edge keeps. */
 const MAX_WEIGHT = 5;
@@ -50,8 +53,8 @@ export interface Fit {
 
 /**
  * Returns the maximum a posteriori weights. The prior of a weight is centered at its judged value times a factor. All
- * edges with the same sign and direction share a factor, whose own prior is centered at 1. A cell without worlds of its
- * cause gets its judged value times the factor.
+ * edges with the same sign and direction share a factor, whose own prior is centered at 1. A cell that occurs in fewer
+ * than `MIN_SEEN` worlds of its cause gets its judged value times the factor.
  */
 export function fitEstimates(worlds: readonly NumberedWorld[], { spread, spreadOfFactors, open }: FitSettings): Fit {
   const judged = judgedVector();
@@ -111,8 +114,8 @@ function weightsIn(x: Float64Array, isFitted: readonly boolean[]): Float64Array 
 }
 
 /**
- * Keeps the judged values of everything that occurs in no world: cells without worlds of their cause, and priors of
- * causes without worlds.
+ * Returns which parameters are fitted. Cells and priors that occur in fewer than `MIN_SEEN` worlds of their cause keep
+ * their judged values.
  */
 function seenIn(worlds: readonly NumberedWorld[]): boolean[] {
   const seen = new Map<number, number>();

@@ -39,7 +39,8 @@ const unknownAlone: ReadonlySet<number> = new Set([UNKNOWN]);
 interface Scores {
   readonly of: Float64Array;
   /**
-   * For each candidate: false if its evidence is ignored, because its sum is positive but no sign belongs to the cause.
+   * For each candidate: false if its evidence is ignored, because the evidence favors the cause but no sign belongs to
+   * the cause.
    */
   readonly counts: readonly boolean[];
 }

@@ -226,7 +226,7 @@ export interface FoundResults {
   readonly isUnique: boolean;
 }
 
-/** Usual names of id fields, most likely first. */
+/** Common names of id fields, most likely first. */
 const idNames = [
   'id',
   '_id',
@@ -267,8 +267,8 @@ const DEEPEST = 6;
 const EXAMINED = 100;
 
 /**
- * Finds the list whose ids are the most likely to be document ids. Among equal candidates, prefers a list with scores,
- * then one with texts, then the first.
+ * Finds the list whose ids are the most likely to be document ids. Among equally likely candidates, prefers a list with
+ * scores, then one with texts, then the first.
  *
  * @returns null if the response contains no list whose results all have an id or all have a text
  */

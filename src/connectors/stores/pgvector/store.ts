@@ -45,7 +45,7 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
         );
       } catch (error) {
         signal.throwIfAborted();
-        // Forgets the table's structure, because the table may have been replaced.
+        // Discards the cached table structure, because the table may have been replaced.
         known = null;
         if (error instanceof Refused) throw error;
         const { code, problem } = classifyFailure(error, { ...place, timeoutMs: limitMs });
