@@ -15,7 +15,7 @@ same endpoints for machines, with every nested field.
   [errors.md](errors.md). An unknown name or id returns 404.
 - **Lists** are paged: \`items\` contains one page of at most \`limit\` items. \`next_cursor\` is the \`cursor\` of the next page, and null on the last page.
 - **No stale values.** If a score or measurement is older than three intervals of its schedule, the response contains
-  null and a note that it is too old. A check on such a value is never \`ok\`.
+  null and a note that it is too old. A check on a stale value is never \`ok\`.
 - **Request ids.** Every response contains an \`X-Request-Id\`: the id from the request, or a new id.
 - **Limits.** A request body may be up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. An address that sends
   20 different wrong keys within a minute gets 429 for further unknown keys; keys that were valid before still work.

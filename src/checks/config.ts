@@ -137,7 +137,7 @@ const scoreAtCutoffCheck = z
         error: `must be a judged live score or rbo (${thresholdMeasureNames.filter(hasCutoff).join(', ')}), followed by @ and a cutoff, such as live_ndcg@5 or rbo@10`,
       })
       .describe(
-        'Judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k, the similarity of golden run results to those of the pinned run, at the largest cutoff k of the golden sets.',
+        'Judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k: how similar the results of a golden run are to the results of the pinned run, at the largest cutoff k of the golden sets.',
       ),
     below,
     ...thresholdShape,

@@ -8,7 +8,7 @@ import { sumDays } from './sum-arms.ts';
 
 const askShadowsJob = defineCronJob({
   name: 'ask-shadows',
-  does: 'Sends a share of the sampled live queries to shadows, and compares the results of each shadow with those that users got.',
+  does: 'Sends a share of the sampled live queries to shadows, and compares the results of each shadow with the results that users got.',
   cron: '2-59/5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) => askShadows(context, signal),

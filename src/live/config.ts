@@ -168,7 +168,7 @@ export const isolationSchema = z
   })
   .default([])
   .describe(
-    'Rules that restrict which documents the queries of a segment may return, such as only those of their own tenant. recalld checks the results of every live query, sampled or not. A single violation pages.',
+    'Rules that restrict which documents the queries of a segment may return, such as only documents of the same tenant. recalld checks the results of every live query, sampled or not. A single violation pages.',
   );
 
 export const episodesSchema = z

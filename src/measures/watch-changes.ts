@@ -106,7 +106,7 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
 
 export const watchChangesJob = defineCronJob({
   name: 'watch-measures',
-  does: 'Learns the normal range of every measure that has no alert of its own, from times without an incident.',
+  does: 'Learns the normal range of every measure that has no alert of its own, from periods without incidents.',
   cron: '40 */5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) => watchChanges(context, signal),
