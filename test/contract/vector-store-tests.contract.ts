@@ -5,7 +5,7 @@ import { chunksById, type StoreSubject } from '../../src/connectors/stores/store
 import { queriesLike, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 
-/** The number of documents is large enough that their ids do not fit on one page. */
+/** There are so many documents that one page cannot list all their ids. */
 const shape = { count: 1100, dimensions: 16, topics: 10 };
 
 /** A value with special characters, which the store must not interpret. */

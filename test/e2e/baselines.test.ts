@@ -1,6 +1,6 @@
 /**
- * Tests comparison with a pinned baseline, outdated judgments, and `recalld doctor`, with the RAG service of the demo
- * and its real store.
+ * Tests the comparison with a pinned baseline, outdated judgments, and `recalld doctor`, with the RAG service of the
+ * demo and its real store.
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';

@@ -53,7 +53,7 @@ const goodAnswer: Responder = (request, response) => {
   said(JSON.stringify({ answerable: true, question }))(request, response);
 };
 
-/** Generates a query that finds its source only some of the time. */
+/** Responds like an unreliable chat model: well at some times, and with an error or an unusable query at others. */
 function moody(): Responder {
   let calls = 0;
   const moods: Responder[] = [

@@ -343,7 +343,7 @@ describe('ingest', () => {
         encoding: 'utf8',
         timeout: 30_000,
       });
-      // Skipped on a machine without the interpreter.
+      // The check is skipped on a machine without the interpreter.
       if (ran.error !== undefined) return;
       expect(ran).toMatchObject({ status: 0, stderr: '' });
       const [stored] = await query<{ queries: number; documents: number; joined: number }>(

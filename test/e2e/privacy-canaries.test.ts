@@ -1,4 +1,6 @@
-/** Which personal data recalld stores: sends a canary in every field, and searches everything that was written. */
+/**
+ * Tests which personal data recalld stores: sends a canary in every field, and searches everything that recalld wrote.
+ */
 import path from 'node:path';
 import { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';

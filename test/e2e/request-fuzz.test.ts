@@ -21,7 +21,7 @@ afterAll(async () => {
 interface Target {
   readonly daemon: Daemon;
   readonly routes: readonly { readonly method: string; readonly url: string }[];
-  /** Clients by their scopes; null is a client without a key. */
+  /** API keys of the clients; null for a client without a key. */
   readonly keys: readonly (string | null)[];
 }
 

@@ -36,8 +36,8 @@ const ABSENT =
   /recalld_(evaluation_requests|live_(isolation|ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|episode_(hit|judged)|rewrite_(gain|judged)|query_(context|main_language)|golden_(union_recall|all_found|forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal)|normal_range|silenced)|recalld_index_(?!info)/;
 
 /**
- * True for queries that return data only at times: values above 0, states that apply, and thresholds of checks that the
- * config may not contain.
+ * True for queries that may return no data, because they select values above 0, states that apply, or thresholds of
+ * checks that the config may lack.
  */
 const isOccasional = (text: string): boolean => /(> 0|== 1)$/.test(text) || text.includes('(above|below)');
 

@@ -1,6 +1,6 @@
 /**
- * The shared part of stand-ins for stores that cannot run on this machine: vectors that are compared by brute force.
- * Each stand-in serves its store's documented API on top of this, so that adapters receive responses in the real form.
+ * Code shared by the stand-ins for stores that cannot run on this machine; it compares vectors by brute force. Each
+ * stand-in adds its store's documented API, so that adapters receive responses in the real form.
  */
 
 import type { VectorMetric } from '../../src/connectors/stores/vector-store.ts';

@@ -1,4 +1,4 @@
-/** A database after long use. It fills itself, because sending all rows would take minutes. */
+/** A database after long use. The database generates its rows, because sending all rows would take minutes. */
 import type { ClientBase, Pool } from 'pg';
 
 export interface LargeHistory {

@@ -2,7 +2,7 @@
  * A real Prometheus on loopback that scrapes a daemon each second.
  *
  *   const prometheus = await startPrometheus(daemon.url, rules, afterAll);
- *   await prometheus.query('up');          // the series that it answers now
+ *   await prometheus.query('up');          // the series that it returns now
  *
  * Users need not have Prometheus; a test file says so with `describe.skipIf(missing('prometheus'))`.
  */

@@ -274,7 +274,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await call(daemon.url, '/actions/annotate', { ...told, ...aClient() }, large)).status).toBe(413);
       const json = { ...told, ...aClient(), 'content-type': 'application/json' };
       expect((await call(daemon.url, '/actions/annotate', json, note)).status).toBe(415);
-      // The public address according to the proxy's headers.
+      // The proxy's headers state the public address.
       const public_ = { 'x-forwarded-host': 'recalld.example', ...aClient() };
       const { text: key } = await aKey('read');
       const from = (origin: string) => call(daemon.url, '/sign-in', { ...public_, origin }, { key });

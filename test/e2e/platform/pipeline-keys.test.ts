@@ -12,7 +12,7 @@ let world: PipelineWorld;
 let url: string;
 /** API keys: one per scope for the pipeline zebra, and one for all pipelines. */
 let keys: Readonly<Record<ApiScope | 'all', string>>;
-/** Cookies of console sessions: of an administrator and a reader of zebra, and of an administrator of all pipelines. */
+/** Console session cookies for an administrator and a reader of zebra, and for an administrator of all pipelines. */
 let cookies: Readonly<Record<'admin' | 'read' | 'all', string>>;
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ function leaks(text: string): string[] {
   return [...others, ...ids].flatMap((pattern) => pattern.exec(text)?.[0] ?? []);
 }
 
-/** Replaces the requested ids by X, and keeps only the error message of a page, so that responses can be compared. */
+/** Replaces the requested ids with X, and keeps only the error message of a page, so that responses can be compared. */
 function withoutNames({ status, text }: Answer, planted: Planted): Answer {
   const ids = Object.values(planted).toSorted((a, b) => b.length - a.length);
   const problem = /<p class="callout"[^>]*>([^<]*)/.exec(text)?.[1] ?? text;
@@ -118,7 +118,7 @@ function pathsAbout(access: RouteAccess, one: Planted): string[] {
 }
 
 const reads = routeAccess.filter(({ route }) => route.startsWith('GET '));
-/** Routes that contain the name of a pipeline, or data of it. */
+/** Routes about one pipeline: its name or an id of its data is in the request. */
 const specific = reads.filter(
   ({ route, pipelines }) => pipelines === 'named' || pipelines === 'id' || / \S*:/.test(route),
 );
@@ -270,7 +270,7 @@ const changes: Readonly<Record<string, Change>> = {
   'POST /runs/:run/queries/:query': [() => ({})],
 };
 
-/** Routes that write and are tested elsewhere, or have no data of a pipeline. */
+/** Write routes that other tests cover, or that concern no pipeline. */
 const elsewhere = new Set(['POST /sign-in', 'POST /sign-out', 'POST /v1/mcp', 'POST /v1/traces', 'POST /v1/logs']);
 
 async function send(route: string, one: Planted, body: object): Promise<Answer> {

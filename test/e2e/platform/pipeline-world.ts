@@ -4,7 +4,7 @@ import { documents, startFaultServer } from '../../support/fault-server.ts';
 import { anInstallation, type Installation, type InstalledDaemon } from '../../support/installation.ts';
 import type { AtEnd } from '../../support/recalld.ts';
 
-/** Names and ids of what belongs to one pipeline. */
+/** Names and ids of one pipeline's data. */
 export interface Planted {
   readonly name: string;
   readonly set: string;

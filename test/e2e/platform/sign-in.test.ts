@@ -1,4 +1,4 @@
-/** Sign-in to the console at a real OpenID Connect provider, and by headers of a proxy. */
+/** Sign-in to the console through a real OpenID Connect provider, and through the headers of a proxy. */
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -64,7 +64,7 @@ pipelines:
     database = await aDatabase(folder, atEnd);
   });
 
-  /** Signs in as `user`, and returns recalld's response to the browser that returns from the provider. */
+  /** Signs in as `user`, and returns recalld's response after the provider has redirected the browser back. */
   const signIn = async (user: string, browser = aBrowser(), next = '/checks') => {
     const start = `${daemon.url}/sign-in/provider?next=${encodeURIComponent(next)}`;
     const back = await browser.signInAtProvider(start, user, callback);

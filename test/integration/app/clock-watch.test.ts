@@ -1,4 +1,4 @@
-/** A wrong clock with a real database: it starts no run, and no tick counts as missed. */
+/** While the clock is wrong, no run starts, and no tick counts as missed, with a real database. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';

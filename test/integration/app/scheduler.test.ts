@@ -31,7 +31,9 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
   const logger = new MemoryLogger();
   const replicas: { readonly schedule: MemorySchedule; readonly ticks: Ticks }[] = [];
   let ids = 0;
-  /** A stopping scheduler waits until its ticks are stored. It ticks again on request. */
+  /**
+   * Stops the schedulers, because a stopping scheduler waits until its ticks are stored. Tests can still trigger ticks.
+   */
   const stored = async (...of: readonly Ticks[]): Promise<void> => {
     await clock.advance(0);
     await Promise.all(of.map((ticks) => ticks.stop()));

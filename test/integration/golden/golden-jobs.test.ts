@@ -26,7 +26,7 @@ const database = useDatabase();
 const GOLDEN = 'run-golden-set';
 const RECOVER = 'recover-golden-runs';
 
-// Other runs would be recovered too.
+// Deletes the runs of earlier tests, because the job would recover them too.
 beforeEach(async () => {
   await database.pool.query('truncate golden_runs cascade');
 });

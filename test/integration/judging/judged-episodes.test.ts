@@ -21,7 +21,7 @@ const DEPTH = 3;
 const [NEED, FIRST, SECOND] = ['what the user asked', 'rewritten', 'follow-up'];
 const documentsOf = (text: string) => Array.from({ length: DEPTH }, (_, at) => documentOf(text, at + 1));
 
-/** Episodes of two retrievals, each in a session of its own. */
+/** Episodes of two retrievals, each in a separate session. */
 function episodes(count: number, parts: Partial<LiveSample> = {}): LiveSample[] {
   return Array.from({ length: count }, (_, i) =>
     [FIRST, SECOND].flatMap((text, step) =>

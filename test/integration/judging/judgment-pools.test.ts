@@ -62,7 +62,7 @@ const searchesPool = (share = 1): Partial<JudgingPlan> => ({ store, pooling: { s
 const asked = (count: number) => world.samples(count, { text: QUESTION, embedding: near });
 const later = (minutes: number) => world.clock.set(new Date(world.clock.now().getTime() + minutes * 60_000));
 
-/** Linear gains, log2 discount. */
+/** DCG with linear gains and a log2 discount. */
 const dcg = (grades: readonly number[]) => grades.reduce((sum, grade, at) => sum + grade / Math.log2(at + 2), 0);
 const grades = [1, 2, 3].map((rank) => documentOf(QUESTION, rank).quality);
 const ideal = (of: readonly number[]) => dcg(of.toSorted((a, b) => b - a).slice(0, grades.length));
@@ -79,7 +79,7 @@ it('measures the nDCG lost to better documents of the store', async () => {
   expect(found?.details).toMatchObject({ k: 3, searched: SEARCHED, graded: found?.n });
   expect(found?.ciLow).toBeLessThan(trueGap);
   expect(found?.ciHigh).toBeGreaterThan(trueGap);
-  // Three returned documents and three better ones, once each; the other grades were cached.
+  // The judge grades three returned documents, three better documents and one other document, once each.
   expect(world.judge.requests.length).toBe(3 + BETTER + SEARCHED - (3 + 1 + BETTER));
   expect((await world.latest('live_ndcg_uncorrected'))?.newest?.value).toBeCloseTo(dcg(grades) / ideal(grades), 12);
 });

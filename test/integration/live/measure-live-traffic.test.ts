@@ -20,7 +20,7 @@ import { hours } from '../../support/measurements.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
-/** Random replications, to count how often bounds cover the truth. */
+/** Number of random replications, in which the test counts how often the bounds contain the true values. */
 const WORLDS = 20;
 const SESSIONS = 150;
 const BASELINE_SESSIONS = 400;

@@ -87,7 +87,7 @@ describe('the gauges of feedback', () => {
       explicit: 15 / 148,
       implicit: 1,
     });
-    // Newcombe, Statistics in Medicine 17, 1998, table I, method 3.
+    // The bounds are from Newcombe, Statistics in Medicine 17, 1998, table I, method 3.
     expect(valuesOf(samples, 'recalld_feedback_positive_ratio_ci_low')['explicit']).toBeCloseTo(0.0624, 4);
     expect(valuesOf(samples, 'recalld_feedback_positive_ratio_ci_high')['explicit']).toBeCloseTo(0.1605, 4);
   });

@@ -20,7 +20,7 @@ interface CourseResult {
 /** Published by the course: values at 5, with Elasticsearch 8.4. */
 export const published = { hitRate: 0.7395720769397017, mrr: 0.6032418413658963 };
 
-/** Folder with the files of the course, which have no licence and are therefore not in this repository. */
+/** Folder with the files of the course, which have no license and are therefore not in this repository. */
 export const courseVariable = 'RECALLD_TEST_COURSE';
 export const courseFiles = { documents: 'documents-with-ids.json', queries: 'ground-truth-data.csv' };
 

@@ -37,7 +37,7 @@ export function describeSearchEngineRetriever(
     await service.stop();
   });
 
-  /** The ids that a retriever returns for `reset password`, with the stages before them. */
+  /** Returns the retriever's results for `reset password`, with the results of earlier stages. */
   const retrieve = async (changes: Partial<RetrieverInput<'opensearch'>>, k = 5) => {
     const config = { url: running.url, retries: 0, index: index.name ?? '', id: 'doc_id', ...changes };
     const retriever = openRetriever({ kind, ...config }, { embedder });

@@ -135,7 +135,7 @@ export const combinations: readonly Combination[] = [
     tracing: 'openinference',
     packages: ['openai-agents', 'openinference-instrumentation-openai-agents'],
     extras: otel,
-    // OpenInference sets the session on its own spans only.
+    // OpenInference sets the session only on spans that it creates.
     missing: ['session'],
     switchedOn:
       'a [span of your own](../how-to/opentelemetry.md#searches-that-are-tools) around the search, because the search is a tool',

@@ -104,7 +104,7 @@ const record = fc
   .map((entries) => (): unknown => Object.fromEntries(entries.map(([name, make]) => [name, make()])));
 
 /**
- * Creates unusual values, alone or in fields that the client reads. The property creates them, because fast-check
- * inspects generated values, which some of them do not support.
+ * Creates unusual values, alone or in fields that the client reads. The property itself creates the values, because
+ * fast-check inspects generated values, and some of these values cannot be inspected.
  */
 export const junk: fc.Arbitrary<() => unknown> = fc.oneof(value, record);

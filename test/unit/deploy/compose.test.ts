@@ -327,7 +327,7 @@ describe('Prometheus and Alertmanager', () => {
   });
 
   it.skipIf(missing('promtool'))('gives promtool nothing to complain of', () => {
-    // Paths in the container.
+    // Copies the files that Prometheus reads in its container.
     for (const { from, to } of mounts.filter(
       ({ service, to: place }) => service === 'prometheus' && place.startsWith('/etc/'),
     ))

@@ -45,7 +45,7 @@ function hostOf(url: string): string | null {
   }
 }
 
-/** The relative path is the same from the compiled file and from the source. */
+/** The relative path is the same for the compiled file and for the source file. */
 const root = path.join(import.meta.dirname, '../../../../src/report/console/assets');
 
 export async function addAssets(app: FastifyInstance): Promise<void> {

@@ -34,7 +34,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     alert: 'RecalldJudgeDisagrees',
     labels: docs,
     breaching: agreement(0.31, 0.65, 40),
-    // Equally low, but with too few sessions.
+    // The agreement is equally low, but there are too few sessions.
     healthy: agreement(0.31, 0.65, 39),
     minutes: 240,
     says: 'The agreement (weighted kappa) between the judge of docs and people is 0.48 (95 % CI 0.31-0.65, n = 40 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',
@@ -42,7 +42,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
   {
     alert: 'RecalldJudgeDisagrees',
     labels: docs,
-    // So low that few sessions are enough.
+    // The agreement is so low that few sessions are enough.
     breaching: agreement(0.1, 0.38, 12),
     healthy: agreement(0.42, 0.9, 60),
     minutes: 240,

@@ -12,7 +12,7 @@ export const growing =
   (minute) =>
     perMinute * minute;
 
-/** No value before this minute, then the value. */
+/** Has no value before this minute, and the given value afterwards. */
 export const from =
   (start: number, value: number): ValueAt =>
   (minute) =>

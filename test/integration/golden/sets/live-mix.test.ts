@@ -61,7 +61,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
   const name = `docs ${(pipelines += 1)}`;
   const run = aRun({ pipeline: name, settings: aRunSettings() });
   await runs.create(run);
-  // Right for every query about paying, wrong for all others.
+  // The results are right for every query about paying, and wrong for all others.
   await runs.saveAnswers(
     run.id,
     queries.map(({ id }) => anAnswer({ queryId: id, documents: [{ id: 'pay', score: 1 }] })),

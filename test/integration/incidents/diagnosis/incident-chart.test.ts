@@ -105,7 +105,7 @@ describe('the link to the chart of an incident', () => {
     const found = await app.inject(chartPath(id, 'secret'));
     expect(found.statusCode).toBe(200);
     expect(found.headers['content-type']).toBe('image/png');
-    // The width in the header of a PNG, large enough to be legible at half its size.
+    // The width in the PNG header is large enough that the chart is legible at half size.
     expect(found.rawPayload.readUInt32BE(16)).toBeGreaterThan(1000);
     for (const guess of [chartPath(id, 'another secret'), chartPath('999999', 'secret'), `/charts/${id}.png`])
       expect((await app.inject(guess)).statusCode).not.toBe(200);

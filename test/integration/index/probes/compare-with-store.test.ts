@@ -23,7 +23,7 @@ const embedder: Embedder = {
   }),
 };
 
-/** Query n finds the documents n0 to n39; those with its number are the nearest. */
+/** A search for query n returns the documents `n-0`, `n-1`, and so on, nearest first. */
 const nearby: VectorStore = scriptedStore({
   nearest: ({ vector, k }) =>
     ok(neighbours(...Array.from({ length: k }, (_, rank) => [`${vector[0]}-${rank}`, 1 - rank / 100] as const))),

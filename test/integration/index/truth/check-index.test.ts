@@ -146,7 +146,7 @@ it('measures the share of vectors of another model over a day, and reports none 
   );
   for (let hour = 0; hour < 5; hour += 1) await world.round(HOUR_MS);
   const mixed = await world.value('index_other_model_ratio');
-  // Twenty chunks per hour, and a hundred more in the hour with a finding.
+  // The daemon checks twenty chunks per hour, and a hundred more in the hour with a finding.
   expect(mixed?.n).toBeGreaterThan(100);
   expect(mixed?.ciLow).toBeLessThan(0.2);
   expect(mixed?.ciHigh).toBeGreaterThan(0.2);

@@ -1,4 +1,4 @@
-/** A small server that replaces recalld: decodes with the adapter under test and records requests. */
+/** A small server in place of recalld, which decodes requests with the adapter under test and records them. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';

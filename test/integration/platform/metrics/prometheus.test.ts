@@ -320,7 +320,7 @@ describe('with a database that goes down', () => {
       storedSeries(before).map((key) => [key, series(before).get(key)]),
     );
     expect([first, second].map((text) => series(text).get('recalld_snapshot_age_seconds'))).toEqual(['30', '60']);
-    // Each scrape starts a new read, which fails at some time.
+    // Each scrape starts a new read, which fails later.
     const failures = (text: string) => Number(series(text).get('recalld_snapshot_errors_total'));
     expect(failures(first)).toBeGreaterThanOrEqual(1);
     expect(failures(second)).toBeGreaterThan(failures(first));

@@ -142,7 +142,7 @@ describe('the expected false breaches', () => {
         let [state, found]: [SteadyVerdict | null, number] = [null, 0];
         for (const [index, verdict] of shown.entries()) {
           const next = steadyVerdict(state, { verdict, isClear }, new Date(index), confirm);
-          // A failure before and after a gap is one page.
+          // Failures before and after a gap count as one page.
           if (next.verdict === 'critical' && state?.lastKnown !== 'critical') found++;
           state = next;
         }

@@ -18,7 +18,7 @@ interface Evaluation {
   readonly result: EvaluatedCheck;
 }
 
-/** An evaluation every hour, from noon on; a dot is an hour without one. */
+/** An evaluation every hour, from noon on; a dot is an hour without an evaluation. */
 function hourly(verdicts: readonly (Verdict | '.')[]): Evaluation[] {
   return verdicts.flatMap((verdict, index) => {
     if (verdict === '.') return [];

@@ -25,7 +25,7 @@ const question = { text: 'a secret question', candidates, k: 2 };
 interface Kind {
   readonly name: string;
   readonly create: (timeoutMs?: number) => Reranker;
-  /** Responds with these scores by index, in this order. */
+  /** Responds with these pairs of index and score, in this order. */
   readonly scores: (...pairs: readonly (readonly [unknown, unknown])[]) => Responder;
 }
 
@@ -34,13 +34,13 @@ const kinds: Kind[] = [
   {
     name: 'Text Embeddings Inference',
     create: (timeoutMs) => openReranker({ kind: 'tei', ...service(timeoutMs) }),
-    // The format of https://huggingface.github.io/text-embeddings-inference.
+    // Follows the format of https://huggingface.github.io/text-embeddings-inference.
     scores: (...pairs) => json(pairs.map(([index, score]) => ({ index, score }))),
   },
   {
     name: 'Cohere',
     create: (timeoutMs) => openReranker({ kind: 'cohere', ...service(timeoutMs), model: 'rerank-v3.5' }),
-    // The format of https://docs.cohere.com/reference/rerank.
+    // Follows the format of https://docs.cohere.com/reference/rerank.
     scores: (...pairs) =>
       json({
         id: '07734bd2-2473-4f07-94e1-0d9f0e6843cf',

@@ -96,7 +96,9 @@ const scoresOf = (queries: Rows, store: Rows): number[] =>
   );
 
 /**
- * Surprises of ten rows in each half, each minus the mean of the five most similar baseline queries in the other half.
+ * Naive reference: blocks of ten baseline rows alternate between two halves. From each surprise, the mean surprise of
+ * the five most similar baseline queries in the other half is subtracted; current queries are compared with both
+ * halves.
  */
 function likeDensity(reference: Rows, current: Rows, baseline: readonly number[], scores: readonly number[]): number {
   const surprise = (score: number): number => {

@@ -178,7 +178,7 @@ describe('crossFitRanks', () => {
   it('compares each hour of the day with the same hour of the day before and after', () => {
     const at = (hour: number, score: number) => ({ score, region: 0, occurredAt: after(hour / 24) });
     const [night] = crossFitRanks([at(3, 0.5), at(27, 0.6), at(15, 0.1), at(39, 0.2)], 1) ?? [];
-    // 0.2 and 0.6 are in blocks of the other parity; 0.1 is not.
+    // The first score is compared with 0.2 and 0.6, which are in blocks of the other parity, but not with 0.1.
     expect(night).toEqual({ first: 2, last: 2, of: 3 });
   });
 

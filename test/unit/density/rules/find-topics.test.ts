@@ -50,7 +50,7 @@ describe('the search for uncovered topics', () => {
     const found = findTopics(live.queries, live.vectors, baseline, 1);
     if (found.kind !== 'topics') throw new Error('There was enough to look.');
     const lost = found.topics.find(({ cause }) => cause === 'lost_content');
-    // One in six rows of the baseline is about the topic; the sampled ones are five rows apart.
+    // One in six rows of the baseline is about the topic; the sampled rows are five rows apart.
     const topics = lost?.baselineRows.map((row) => COVERED[(5 * row) % COVERED.length]) ?? [];
     expect(topics.filter((topic) => topic === 0).length / topics.length).toBeGreaterThan(0.9);
   });

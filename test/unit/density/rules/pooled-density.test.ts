@@ -79,7 +79,7 @@ describe('coverage over windows', () => {
 
 const HOUR = 3_600_000;
 
-/** A window whose sessions have these mean surprises, the first `inRegion7` of them in region 7. */
+/** A window whose sessions have these mean surprises; the first `inRegion7` sessions are in region 7. */
 function aWindow(hour: number, surprises: readonly number[], inRegion7 = 0): WindowTotals {
   const regions = surprises.map((_, i) => (i < inRegion7 ? 7 : 2));
   const sessions = surprises.map((_, i) => i);

@@ -11,7 +11,7 @@ const scores = baselineScores(
 );
 const same = (n: number): ScorePair[] =>
   Array.from({ length: n }, (_, i) => ({ before: (i + 1) / n, now: (i + 1) / n }));
-/** The first queries no longer find any chunk. */
+/** The last `dropped` queries no longer find any chunk. */
 const lost = (n: number, dropped: number): ScorePair[] =>
   same(n).map((pair, i) => (i < n - dropped ? pair : { ...pair, now: -1 }));
 

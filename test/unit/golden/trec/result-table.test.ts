@@ -14,7 +14,7 @@ const RANK_OF = new Map([
   [1.5, 3],
 ]);
 
-/** Each row in a block of its own. */
+/** A table in which each row is in a separate block. */
 function tableOf(rows: readonly Row[]): ResultTable {
   const table = new ResultTable();
   for (const [query, id, score] of rows) {

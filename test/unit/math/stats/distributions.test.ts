@@ -54,7 +54,7 @@ describe('t distribution', () => {
 
   it('with very many degrees of freedom is the normal distribution', () => {
     const z = normalQuantile(0.975);
-    // The Cornish-Fisher expansion, whose next term is of the order df^-2.
+    // The expected value is from the Cornish-Fisher expansion, whose next term is of the order df^-2.
     expect(studentTQuantile(0.975, 1e6)).toBeCloseTo(z + (z ** 3 + z) / 4e6, 9);
   });
 

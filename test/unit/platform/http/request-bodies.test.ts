@@ -102,7 +102,7 @@ async function send(
   };
 }
 
-/** Releases waiting requests until all of these have a response. */
+/** Releases waiting requests until all sent requests have a response. */
 async function answered<T>(sent: Promise<T>): Promise<T> {
   const timer = setInterval(() => {
     for (const go of waiting.splice(0)) go();

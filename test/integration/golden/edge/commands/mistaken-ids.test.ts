@@ -1,4 +1,6 @@
-/** Mistakes of new users, with a real retriever and a real database: each is reported where they see it. */
+/**
+ * Mistakes of new users, with a real retriever and a real database: each mistake is reported where the user sees it.
+ */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -96,7 +96,7 @@ describe('the database role of Grafana', () => {
     await database.pool.query('drop role recalld_grafana');
   });
 
-  /** Runs as that role, in a transaction that is rolled back. */
+  /** Runs SQL as Grafana's role, in a transaction that is rolled back. */
   async function asGrafana(sql: string): Promise<void> {
     const client = await database.pool.connect();
     try {

@@ -92,7 +92,7 @@ export interface Opener {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   /** All output on stderr so far, which would contain stack traces. */
   stderr(): string;
-  /** Sends a signal like a terminal, to the whole process group. */
+  /** Sends a signal to the whole process group, as a terminal does. */
   signalGroup(name: NodeJS.Signals): void;
   kill(name: NodeJS.Signals): void;
 }
@@ -103,7 +103,7 @@ export interface OpenerOptions {
   readonly uid?: number;
   readonly gid?: number;
   readonly cwd?: string;
-  /** Command line before that of node. */
+  /** Words that precede `node` in the command line. */
   readonly prefix?: readonly string[];
 }
 

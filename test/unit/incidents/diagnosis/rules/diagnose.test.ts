@@ -215,7 +215,7 @@ describe('a diagnosis', () => {
         answers: { ...fallen, kept: 0.7, keptOfThere: 0.97, vanished: 60, rarer: { documents: 50, gone: 50 } },
       },
     ],
-    // The service always returned ids of its own.
+    // The service has always returned ids that the store does not contain.
     [
       'filter',
       {

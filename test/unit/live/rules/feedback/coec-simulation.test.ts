@@ -52,8 +52,8 @@ const BASELINES = 15;
 const WINDOWS = 20;
 
 /**
- * Simulates windows, with a new baseline for every twenty. Returns the mean of COEC, the coverage of its intervals, and
- * the mean raw CTR.
+ * Simulates windows, with a new baseline for every twenty windows. Returns the mean of COEC, the coverage of its
+ * intervals, and the mean raw CTR.
  */
 function simulate(seed: number, base: Traffic, window: Traffic) {
   const uniform = uniforms(seed);

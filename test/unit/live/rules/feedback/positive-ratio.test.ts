@@ -1,4 +1,4 @@
-/** Thumbs up, each the only feedback on its query. */
+/** Positive ratings, each of which is the only feedback on its query. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type OpinionTally, positiveRatio, positiveRatios } from '../../../../../src/live/rules/feedback/sentiment.ts';
