@@ -151,7 +151,7 @@ export function refuseJudgeWithoutModel(
   },
   context: z.core.$RefinementCtx,
 ): void {
-  // A misspelt key in `llm` must not be reported twice.
+  // A misspelled key in `llm` must not be reported twice.
   if (context.issues.length > 0) return;
   for (const [index, { judged }] of config.pipelines.entries()) {
     if (judged?.judge.kind !== 'llm') continue;

@@ -66,7 +66,8 @@ const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
 /**
- * Maximum number of failed and empty queries per round. Such queries need no grades, because their scores are always 0.
+ * Maximum number of failed and empty queries per round. These queries need no grades, because their scores are always
+ * 0.
  */
 const KNOWN_PER_ROUND = 200;
 /**

@@ -35,7 +35,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly WatchedPi
         /** Pause after which a retrieval with the same episode id starts a new episode. */
         episodeIdleMs: durationMs(episodes.idle),
         /**
-         * Number of shadows that search for live queries; the documents that they return for selected queries are
+         * Number of shadows to which live queries are sent; the documents that they return for selected queries are
          * graded too.
          */
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,

@@ -1,4 +1,4 @@
-/** Catalogue entries of the gauges that the measure table defines. */
+/** Catalog entries for the gauges that the measure table defines. */
 import { boundedGauges, type MetricDefinition, type StoredGauge, storedGauge } from '../platform/metrics/definition.ts';
 import type { MeasureGauge } from './rules/measure-row.ts';
 import { measureTable } from './rules/measure-table.ts';

@@ -191,8 +191,8 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Deletes due notifications about closed incidents, except the last message, because all others are no longer
-     * correct.
+     * Deletes due notifications about closed incidents, except the last message, because the other messages are no
+     * longer correct.
      */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(

@@ -161,7 +161,7 @@ export function createDocumentsTable(pool: Pool) {
     async draw(pipeline: string, among: Expectation, n: number): Promise<readonly ExpectedDocument[]> {
       const documents = await after(pipeline, { place: randomPlace(Math.random()), id: '' }, among, n);
       if (documents.length === n) return documents;
-      // The random order is circular.
+      // After the last document, the random order continues with the first.
       const more = await after(pipeline, FIRST_PLACE, among, n - documents.length);
       return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },

@@ -64,7 +64,7 @@ export interface ReturnedWindow {
   readonly since: Date;
   /** Number of top results considered per query. */
   readonly k: number;
-  /** Maximum number of live queries, newest first. */
+  /** Maximum number of live queries; if there are more, only the newest are used. */
   readonly limit: number;
 }
 

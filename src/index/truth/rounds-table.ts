@@ -57,8 +57,8 @@ export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { re
 /** Result of a step of a round, stored atomically. */
 export interface Step {
   /**
-   * Checked documents, grouped by kind of finding. `uncounted`: the documents were not selected at random and are
-   * therefore not counted in the share.
+   * Checked documents, grouped by kind of finding. If `uncounted` is set, the documents were not selected at random and
+   * therefore do not count in the share.
    */
   readonly checked?: readonly {
     readonly kind: FindingKind;

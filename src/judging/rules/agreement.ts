@@ -12,7 +12,7 @@ import { MAX_GRADE } from './judged-scores.ts';
 export interface GradedPair {
   /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
-  /** Inverse of the probability that both graders grade it; may be scaled by any positive factor. */
+  /** Inverse of the probability that both graders grade the document; may be scaled by any positive factor. */
   readonly weight: number;
   /** Grades from 0 to 3. */
   readonly first: number;

@@ -6,7 +6,7 @@ export interface FlaggedGrades {
   readonly flagged: number;
 }
 
-/** Period that the console page and the command cover. */
+/** Period over which the console page and the command count flagged grades. */
 export const FLAGGED_MS = 7 * DAY_MS;
 
 export function flaggedSentence(pipeline: string, { graded, flagged }: FlaggedGrades): string {

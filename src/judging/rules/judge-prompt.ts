@@ -81,7 +81,10 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** Returns everything that is the same in all prompts. A judge with any change in it counts as a different judge. */
+/**
+ * Returns everything that is the same in all prompts. If any of this changes, recalld treats the judge as a different
+ * judge.
+ */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }

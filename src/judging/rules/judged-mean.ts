@@ -115,8 +115,8 @@ const NO_SPREAD = 1e-9;
 const NO_SKEW = 1e-6;
 
 /**
- * Returns the 95 % confidence interval of a mean of scores in [0, 1], which cluster at one end. On each side, uses the
- * outermost of these bounds:
+ * Returns the 95 % confidence interval of a mean of scores in [0, 1] that may cluster at one end. On each side, uses
+ * the outermost of these bounds:
  *
  * - `studentBounds`;
  * - Hall's interval for skewed data (On the removal of skewness by transformation, 1992), which inverts T + g T^2 / 3 +
@@ -190,7 +190,8 @@ function checkProbability(probability: number): void {
 }
 
 /**
- * The sums of each session, and the products of these sums, added up over sessions. The estimate needs no other data.
+ * The sums of the sessions, and the products of these sums, added up over all sessions. The estimate needs no other
+ * data.
  */
 interface Moments {
   readonly total: Float64Array;

@@ -30,7 +30,7 @@ export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> =
    * there is no such step.
    */
   readonly repeats: number | null;
-  /** Distinct documents that no earlier step returned, best first. For the first step: all documents. */
+  /** Distinct documents that no earlier step returned, best first. For the first step, these are all its documents. */
   readonly newDocumentIds: readonly string[];
 };
 

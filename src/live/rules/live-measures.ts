@@ -112,7 +112,7 @@ export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): Live
     : outcome;
 }
 
-/** Returns all queries, and the queries of each bounded segment. Smaller segments are merged into `other`. */
+/** Returns all queries, and the queries of each bounded segment. Segments beyond `max` are merged into `other`. */
 export function liveSegments<Query extends { readonly tags: SampledQuery['tags'] }>(
   queries: readonly Query[],
   keys: readonly string[],
@@ -134,7 +134,7 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
  *
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson).
  * - `zero_results_ratio`, `error_ratio`: queries without results, and queries that failed or timed out, each as a share
- *   of all queries. Weights are calibrated by the counted arrivals. The bounds reflect the variation between sessions
+ *   of all queries. Weights are calibrated to the counted arrivals. The bounds reflect the variation between sessions
  *   even if every query was sampled.
  * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones.
  * - `results_per_answer`: mean number of documents, over queries with results.

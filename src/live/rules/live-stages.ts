@@ -59,7 +59,10 @@ export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
 
-/** Limits the measured stages to those with the most samples, because services choose stage names freely. */
+/**
+ * Maximum number of measured stages, those with the most samples. It is limited because services choose stage names
+ * freely.
+ */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
 export const MIN_TIMED = 20;
@@ -137,9 +140,9 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile. Its bounds are the quantiles at both ends of a confidence interval for the share of queries
- * whose values do not exceed the percentile (Woodruff, Confidence intervals for medians and other position measures,
- * JASA 1952).
+ * Weighted 95th percentile. The bounds of the percentile are the quantiles at both ends of a confidence interval for
+ * the share of queries whose values do not exceed the percentile (Woodruff, Confidence intervals for medians and other
+ * position measures, JASA 1952).
  */
 export function percentile95(
   queries: readonly (CalibratedMember & { readonly value: number })[],

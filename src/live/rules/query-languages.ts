@@ -4,8 +4,8 @@ import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
 /**
- * Minimum number of letters for detection. It is low, because most queries are short and only changes in the share
- * matter.
+ * Minimum number of letters for detection. The minimum is low, because most queries are short and only changes in the
+ * share matter.
  */
 const MIN_LETTERS = 20;
 /** Minimum number of texts with a detected language. */

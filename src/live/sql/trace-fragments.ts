@@ -149,9 +149,7 @@ export interface BufferedFragment
   readonly receivedAt: Date;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /**
-   * Value of `sessionHash` in those queries of this trace that have no session; null if this fragment has no session.
-   */
+  /** The `sessionHash` of queries of this trace that have no session; null if this fragment has no session. */
   readonly traceHash: string | null;
   /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;

@@ -27,7 +27,8 @@ export class ColumnScanner {
    */
   count = 0;
   /**
-   * 1 for separators and line endings, by byte. The table ends at the space, because no separator has a higher code.
+   * 1 for separators and line endings, by byte. The table ends at the space character, because no separator has a
+   * higher code.
    */
   private readonly separates: Uint8Array;
 

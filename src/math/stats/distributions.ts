@@ -1,7 +1,7 @@
 /** Distribution functions, quantiles, bisection, and sums of numbers that are stored as logarithms. */
 /**
- * The regularized incomplete beta function I_x(a, b) for a, b > 0. Relative error about 1e-13, growing with the larger
- * parameter to 1e-11 at 10^6.
+ * The regularized incomplete beta function I_x(a, b) for a, b > 0. The relative error is about 1e-13 and grows with the
+ * larger parameter, to 1e-11 at 10^6.
  *
  * Uses the continued fraction DLMF 8.17.22, evaluated with Lentz's method. The symmetry I_x(a, b) = 1 - I_(1-x)(b, a)
  * keeps x on the side where the fraction converges fast.
@@ -177,14 +177,15 @@ export function chiSquareQuantile(p: number, df: number): number {
 }
 
 /**
- * P(T <= t), with a relative error below 1e-11 for df up to 10^6, even in the lower tail. Abramowitz and Stegun 26.7.1.
+ * P(T <= t), with a relative error below 1e-11 for df up to 10^6, even in the lower tail. Source: Abramowitz and Stegun
+ * 26.7.1.
  */
 export function studentTCdf(t: number, df: number): number {
   return t > 0 ? 1 - studentTUpperTail(t, df) : studentTUpperTail(-t, df);
 }
 
 /**
- * The t with P(T <= t) = p, relative error below 1e-11 for df up to 10^6.
+ * The t with P(T <= t) = p, with a relative error below 1e-11 for df up to 10^6.
  *
  * @param p in [0, 1]; 0 and 1 return the infinities
  */

@@ -86,7 +86,7 @@ const NEGLIGIBLE = 45;
 /**
  * P(T > t) of the noncentral t distribution, T = (Z + noncentrality) / S with S^2 = chi^2(df) / df, to about 1e-12.
  *
- * P(T > t) is the mean of Phi(noncentrality - t S) over S (Owen 1965). This mean is integrated over x = ln S by the
+ * P(T > t) is the mean of Phi(noncentrality - t S) over S (Owen 1965). The mean is integrated over x = ln S by the
  * trapezoidal rule, which converges exponentially because the integrand decays on both sides (Trefethen and Weideman
  * 2014).
  */

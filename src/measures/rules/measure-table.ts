@@ -1,6 +1,6 @@
 /**
  * The table of all measures stored over time: name, direction, interval, gauge. Sentences, thresholds, the metric
- * catalogue, the export and the pages are derived from this table. A new measure needs a row here and the code that
+ * catalog, the export and the pages are derived from this table. A new measure needs a row here and the code that
  * measures it. Golden scores are not in the table; their keys are those of `math/ir`.
  */
 import { capitalized } from '../../core/format.ts';

@@ -79,8 +79,8 @@ export interface AuditFilter {
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
     /**
-     * Returns entries, newest first. For a caller that is limited to certain pipelines, includes entries about golden
-     * sets that only those pipelines use, although such entries name no pipeline.
+     * Returns entries, newest first. A caller that is limited to certain pipelines also gets entries about golden sets
+     * that only those pipelines use, although these entries name no pipeline.
      */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(

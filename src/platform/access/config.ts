@@ -16,7 +16,7 @@ const rolesSchema = z
     'Groups that grant a role. A user with several roles gets the highest one; recalld rejects a user without a role.',
   );
 
-/** Scopes of a user; the same as those of an API key. */
+/** Scopes of a user, which are the same as those of an API key. */
 export type Roles = z.infer<typeof rolesSchema>;
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);

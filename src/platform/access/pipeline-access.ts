@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Context } from '../../core/context.ts';
 
-/** Every route and every MCP tool declares one of these. */
+/** Kinds of access; every route and every MCP tool declares one of them. */
 export const pipelineAccess = {
   named: "Allowed only for the key's pipelines. Any other name gets the response for an unknown pipeline.",
   id: "Allowed only for ids in the key's pipelines. Any other id gets the response for an unknown id.",

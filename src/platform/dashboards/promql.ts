@@ -1,6 +1,6 @@
 /**
  * PromQL for panels, and dashboard links. Every expression filters by the chosen job, instances, pipelines and golden
- * sets. The compiler checks metric and label names against the catalogue.
+ * sets. The compiler checks metric and label names against the metric catalog.
  */
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
@@ -144,7 +144,7 @@ export function orNone(expression: string, label: string): string {
   return `${expression} or on () label_replace(vector(0), "${label}", "none", "", "")`;
 }
 
-/** A process metric outside the catalogue, such as a Node.js metric. */
+/** A process metric outside the metric catalog, such as a Node.js metric. */
 export function processMetric(name: string): string {
   return `max by (instance) (${name}{${ofTarget}})`;
 }

@@ -6,7 +6,7 @@
 import type { Unit } from '../../../core/format.ts';
 
 /**
- * States of each sign. The first state means that nothing has changed since before the alert; `healthyStates` lists the
+ * States of each sign. The first state indicates no change since before the alert; `healthyStates` lists the
  * exceptions.
  */
 export const signStates = {
@@ -53,13 +53,13 @@ export const signStates = {
   text_length: ['as_before', 'fell', 'rose'],
   /** Results and texts that occur more than once in a result list. */
   repeats: ['as_before', 'rose'],
-  /** Queries that get the results of a different query. */
+  /** Whether any query gets the results of a different query. */
   foreign_lists: ['none', 'some'],
   /** Whether one document is new in the results of many queries. */
   common_document: ['as_before', 'rose'],
   /** The failing measure, over queries that succeeded in both runs and whose judged documents exist. */
   score: ['steady', 'unsure', 'fell'],
-  /** Share of a query's earlier documents that are still returned for it. */
+  /** Share of a query's earlier documents that are still returned for this query. */
   results: ['intact', 'disturbed', 'scrambled'],
   /**
    * Whether earlier documents are still returned for the same queries. Ignores documents that are no longer returned
@@ -67,13 +67,13 @@ export const signStates = {
    */
   surviving_documents: ['stay', 'move'],
   order: ['as_before', 'changed'],
-  /** Documents that are returned for at most half as many queries as before: whether any query still gets them. */
+  /** Whether any query still gets the documents that are returned for at most half as many queries as before. */
   rarer_documents: ['gone', 'fewer'],
   /** Whether all queries together still retrieve the same documents. */
   documents: ['same', 'vanished', 'replaced'],
   /** Whether each old document was replaced by one new document. */
   renamed: ['one_to_one', 'not'],
-  /** Distinct documents in all result lists together. */
+  /** Number of distinct documents across all result lists. */
   variety: ['as_before', 'collapsed'],
   /** Whether consecutive bad runs returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
@@ -135,8 +135,8 @@ export const signStates = {
 export type SignName = keyof typeof signStates;
 
 /**
- * States which mean that nothing has changed since before the alert. A sign that is not listed here has only one such
- * state, the first.
+ * States that indicate no change since before the alert. A sign that is not listed here has only one such state, the
+ * first.
  */
 const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   episode_calls: ['as_before', 'fell'],

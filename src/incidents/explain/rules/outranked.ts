@@ -1,6 +1,6 @@
 /**
- * Classifies the documents that outrank another one: copies, other versions, hub documents, or documents in another
- * language.
+ * Classifies the documents that outrank a given document: copies, other versions, hub documents, or documents in
+ * another language.
  */
 
 import { percentage } from '../../../core/format.ts';

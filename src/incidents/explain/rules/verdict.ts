@@ -94,7 +94,10 @@ export interface Explanation {
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/** Minimum share of retriever results that must be in the store to conclude that both use the same data. */
+/**
+ * Minimum share of retriever results that must be in the store to conclude that the retriever and the store use the
+ * same data.
+ */
 const SHARED = 0.5;
 
 interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
@@ -279,9 +282,9 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 }
 
 /**
- * Returns true if the vector of the document may be missing or wrong: the store does not return the document, and the
- * retriever returns it only near the end of a short result list, or not at all. An index that scans only a few of its
- * lists may return a document whose vector is wrong.
+ * Returns true if the vector of the document may be missing or wrong. In that case, the store does not return the
+ * document, and the retriever returns it only near the end of a short result list, or not at all. An index that scans
+ * only a few of its lists may return a document whose vector is wrong.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
@@ -386,7 +389,10 @@ function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/** Returns ids that begin with `id`, or that `id` begins with: a chunk id begins with the id of its document. */
+/**
+ * Returns the ids that begin with `id`, and those with which `id` begins, because a chunk id begins with the id of its
+ * document.
+ */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));

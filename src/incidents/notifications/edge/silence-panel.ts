@@ -1,4 +1,4 @@
-/** Silences on pages: a note that a silence is active, a form to add a silence, and a list. */
+/** Shows silences on pages: a note that a silence is active, a form to add a silence, and a list. */
 import { minute } from '../../../core/format.ts';
 import type { Content, ContentNode, Form, Table } from '../../../report/model/content.ts';
 import { styledParagraph, table, time } from '../../../report/model/show.ts';

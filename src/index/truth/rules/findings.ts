@@ -42,8 +42,8 @@ export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
 }
 
 /**
- * True if at least half of the missing documents were never in the store: they have not been indexed yet, rather than
- * lost.
+ * True if at least half of the missing documents were never in the store: these are not lost, but have not been indexed
+ * yet.
  */
 export function isMostlyNew({ known, neverArrived }: Pick<WrongShare, 'known' | 'neverArrived'>): boolean {
   return known > 0 && neverArrived >= known / 2;

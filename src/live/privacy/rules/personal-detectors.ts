@@ -161,7 +161,7 @@ export const phone: Detector = {
   find: (text) => (hasDigits(text, MIN_PHONE_DIGITS) ? findByRules(text, phoneRules) : []),
 };
 
-/** True if a text starts with a date with a full year, such as 01.02.2024 or 2024-01-02. */
+/** True if a text starts with a date that has a four-digit year, such as 01.02.2024 or 2024-01-02. */
 function isDate(value: string): boolean {
   return /^\d{1,2}[ ./-]\d{1,2}[ ./-](?:19|20)\d\d(?!\d)|^(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}(?!\d)/.test(value);
 }
@@ -177,9 +177,9 @@ const cardScheme = /^(?:[2-6]|8[12]|9792)/;
 const digitRun = /\d+(?:[ -]\d+)*/g;
 
 /**
- * Detects card numbers of 13 to 19 digits that satisfy the Luhn formula (ISO/IEC 7812-1), without separators or in
- * groups separated by single spaces or dashes. A card number consists of whole groups, and other groups may precede or
- * follow it.
+ * Detects card numbers of 13 to 19 digits without separators, or in groups separated by single spaces or dashes. A card
+ * number must satisfy the Luhn formula (ISO/IEC 7812-1). A card number consists of whole groups, and other groups may
+ * precede or follow it.
  */
 export const card: Detector = {
   kind: 'card',
@@ -244,8 +244,8 @@ const ibanStart = /(?<![\p{L}\p{N}_])[A-Z]{2}\d{2}(?=[ -]?[A-Z0-9])/giu;
 const letterOrDigit = /^[\p{L}\p{N}_]$/u;
 
 /**
- * Detects IBANs that have the length defined for their country and leave the remainder 1 modulo 97 (ISO 13616, ISO
- * 7064), without separators or in groups separated by single spaces or dashes.
+ * Detects IBANs without separators, or in groups separated by single spaces or dashes. An IBAN must have the length
+ * defined for its country and leave the remainder 1 modulo 97 (ISO 13616, ISO 7064).
  */
 export const iban: Detector = {
   kind: 'iban',

@@ -27,14 +27,15 @@ export function kindGroupOf(kind: OpinionKind): KindGroup {
 }
 
 /**
- * The feedback that a measure uses. Explicit ratings are rare and come from very satisfied or dissatisfied users;
- * implicit feedback comes from all users but is a weaker signal. In a measure that combines the two, clicks dominate.
+ * Which feedback a measure uses: all, only explicit, or only implicit feedback. Explicit ratings are rare and come from
+ * very satisfied or dissatisfied users; implicit feedback comes from all users but is a weaker signal. In a measure
+ * that combines both kinds, clicks dominate.
  */
 export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
 
 export type FeedbackBasis = (typeof feedbackBases)[number];
 
-/** Returns the kinds of feedback that a basis includes, in the order in which the HTTP contract lists them. */
+/** Returns the kinds of feedback that a basis includes, in the order of the HTTP contract. */
 export function kindsOf(basis: FeedbackBasis): readonly OpinionKind[] {
   const opinionKinds = feedbackKinds.filter((kind) => kind !== 'citation');
   if (basis === 'all') return opinionKinds;

@@ -166,9 +166,9 @@ function readAnnotatedDocument(metadata: Attributes | null) {
 
 /**
  * Returns the idempotency key of an annotation with an identifier: a later annotation with the same target, name and
- * identifier replaces the earlier annotation. Returns null without an identifier; the key is then derived from the
- * content. Identifiers are often user names, so only a keyed hash of the key is stored. Also returns null for a
- * citation, so that the citations of several documents do not replace each other.
+ * identifier replaces the earlier annotation. Returns null for an annotation without an identifier; its key is then
+ * derived from the content. Identifiers are often user names, so only a keyed hash of the key is stored. Also returns
+ * null for a citation, so that the citations of several documents do not replace each other.
  */
 function annotationFeedbackId(annotation: Annotation, queryId: string): string | null {
   const { scope, name, identifier } = annotation;

@@ -38,7 +38,10 @@ const inputs = [
   'tool.parameters',
 ];
 
-/** Names of the query in a JSON input. `query_str`, `query_bundle` and `str_or_query_bundle` are from LlamaIndex. */
+/**
+ * Names of the field that contains the query in a JSON input. `query_str`, `query_bundle` and `str_or_query_bundle` are
+ * from LlamaIndex.
+ */
 const queryNames = [
   'query',
   'query_str',

@@ -212,7 +212,9 @@ function rerankStage({ latencyMs, results }: RerankFragment, answered: readonly 
   return liveStage({ name: RERANK, isSide: false, latencyMs }, ids, answered);
 }
 
-/** Finds a reranker that does not change the order: inside the retriever span, or with unknown output. */
+/**
+ * Finds a reranker that does not change the order, because it is inside the retriever span or its output is unknown.
+ */
 function findStage(
   query: Completable,
   reranks: readonly RerankFragment[],

@@ -13,7 +13,7 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 /** Maximum time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
 /**
- * Time after a sign-in at the provider for which recalld redirects the browser there without showing the sign-in page.
+ * For this long after a sign-in at the provider, recalld redirects the browser there without showing the sign-in page.
  */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
