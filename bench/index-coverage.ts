@@ -72,7 +72,7 @@ export interface IndexCoverageResult {
 const SEED = 20_261_126;
 const DAYS = 1000;
 const DOCUMENTS = 10_000;
-/** Days on which the same store is probed. */
+/** Number of days for which the same store is probed. */
 const DAYS_OF_STORE = 100;
 const SHARES = [0, 0.001, 0.005, 0.02, 0.1] as const;
 const ROUNDS = 24;

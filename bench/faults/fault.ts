@@ -70,7 +70,7 @@ export interface Condition {
   readonly volume?: number;
   /** Probability that a user who rates an answer rates it positively. */
   readonly opinion?: (likes: (found: boolean) => number) => (found: boolean) => number;
-  /** A new version of the golden set. */
+  /** Returns a new version of the golden set. */
   readonly golden?: (lines: readonly GoldenLine[]) => readonly GoldenLine[];
   /** Deployments that are annotated at the onset. */
   readonly deployments?: readonly {
@@ -106,7 +106,7 @@ export function bySize<Value>(size: Size, small: Value, medium: Value, large: Va
   return { small, medium, large }[size];
 }
 
-/** A random number near the value of its size, so that worlds differ. */
+/** Returns a random number near `value`, so that worlds differ. */
 export function around(random: RandomNumbers, value: number): number {
   return value * (0.8 + 0.4 * random.uniform());
 }

@@ -47,7 +47,7 @@ export interface Evaluation {
 
 export interface MessageRecord extends SentMessage {
   readonly phase: 'fault' | 'recovery';
-  /** Hours since the onset. */
+  /** Minutes since the onset of the fault. */
   readonly minutes: number;
 }
 

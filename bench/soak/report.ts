@@ -33,7 +33,10 @@ export interface SoakResult {
   };
   readonly latency: readonly LatencyRow[];
   readonly memory: readonly MemoryRow[];
-  /** Responses that told a client to retry, and requests without a response, by status; 0 means no response. */
+  /**
+   * Number of responses that told a client to retry, and of requests without a response, by status; 0 means no
+   * response.
+   */
   readonly refusals: Readonly<Record<string, number>>;
 }
 

@@ -39,7 +39,7 @@ export function writeTrecFiles(folder: string, size: number) {
         .join(''),
     );
   writeRun(results, (place) => (100 - place) / 7);
-  // Swaps neighbors.
+  // Swaps each pair of adjacent ranks.
   writeRun(candidate, (place) => (100 - (place ^ 1)) / 7);
   return { qrels, results, candidate, metrics: METRICS };
 }
