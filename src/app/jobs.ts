@@ -176,7 +176,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
       if (!(await clockWatch.isRight()) || plannedAt > clock.now()) return;
       try {
         await attempt();
-        if (waitMs > FIRST_WAIT_MS) logger.info('a missed scheduled start was run late', fields);
+        if (waitMs > FIRST_WAIT_MS) logger.info('a scheduled start succeeded after retries', fields);
         return;
       } catch (error) {
         const reason = messageOf(error);

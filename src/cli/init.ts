@@ -238,7 +238,7 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
   const sent = body === null ? url : JSON.stringify(body);
   return [
     `Request: ${method} with ${sent}${Object.keys(headers).length === 0 ? '' : ' and your headers'}.`,
-    `${ids.length}${ids.length === 100 ? ' or more' : ''} ${ids.length === 1 ? 'result is' : 'results are'} in ${list === '@' ? 'the top level of the response' : list}; ${called}, ${score === null ? 'no scores' : `scores in ${score}`}.`,
+    `${ids.length}${ids.length === 100 ? ' or more' : ''} ${ids.length === 1 ? 'result is' : 'results are'} ${list === '@' ? 'at the top level of the response' : `in ${list}`}; ${called}, ${score === null ? 'no scores' : `scores in ${score}`}.`,
     ...(isUnique
       ? []
       : [

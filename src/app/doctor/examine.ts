@@ -88,7 +88,7 @@ async function examineGoldenSets(
     if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
     if (depth !== null) report({ service, status: 'warning', ms: null, message: depth });
     if (ids !== null || depth !== null || empty > 0) continue;
-    const message = `The retriever returns as many documents as requested, and their ids match ${set}.`;
+    const message = `The retriever returns as many documents as requested, and their ids match the document ids in ${set}.`;
     report({ service, status: 'ok', ms: null, message });
   }
 }

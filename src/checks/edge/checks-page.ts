@@ -133,7 +133,7 @@ function changesByCheck(data: ChecksPageData): Content {
     .map(({ name, own, failures, ms }) => {
       const shown = changeTable(own, data);
       if (check !== null) return shown;
-      const failed = failures === 0 ? 'no failure' : `${plural(failures, 'failure')}, ${duration(ms / 1000)} in all`;
+      const failed = failures === 0 ? 'no failure' : `${plural(failures, 'failure')}, ${duration(ms / 1000)} in total`;
       return more(`${name}: ${failed}`, shown);
     });
 }
