@@ -119,7 +119,7 @@ export const mcpTools: readonly Tool[] = [
   }),
   aTool({
     name: 'explain_run',
-    does: 'Explains why the relevant documents that a golden run missed were not returned: a verdict for each, and totals. Sends about five requests per query to the retriever, subject to the concurrency and rate limits that also apply to golden runs.',
+    does: 'Explains why the relevant documents that a golden run missed were not returned: a verdict for each, and totals. Sends about five requests per query to the retriever and the store, subject to the concurrency and rate limits that also apply to golden runs.',
     pipelines: 'id',
     input: z.strictObject({
       run_id: z.string(),

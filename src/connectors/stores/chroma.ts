@@ -203,7 +203,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     // As in a filter, an id that looks like a number may be stored as a number.
     const alternatives = [ids, ids.flatMap(numberIn)].filter((values) => values.length > 0);
     const conditions = alternatives.map((values) => ({ [key]: { $in: values } }));
-    return getPage({ ...page, where: oneOrJoined('$or', conditions) }, 'look-up of ids', attempt);
+    return getPage({ ...page, where: oneOrJoined('$or', conditions) }, 'lookup of ids', attempt);
   };
 
   /**
@@ -212,7 +212,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
    */
   const get = async (ids: readonly string[], include: readonly string[], attempt: Attempt): Promise<Stored[]> => {
     const records: Stored[] = [];
-    const purpose = include.length === 0 ? 'check of ids' : 'sample';
+    const purpose = include.length === 0 ? 'lookup of ids' : 'sample';
     const most = include.length === 0 ? IDS_PER_REQUEST : VECTORS_PER_REQUEST;
     for (let start = 0; start < ids.length; ) {
       const some = ids.slice(start, start + Math.min(most, maxPerRequest));
@@ -279,7 +279,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     },
 
     async list(from, attempt) {
-      const { records, next } = await pageAt(from, metadata, 'list of ids', attempt);
+      const { records, next } = await pageAt(from, metadata, 'listing of ids', attempt);
       return { ids: records.flatMap(({ id }) => id ?? []), next };
     },
 

@@ -162,7 +162,7 @@ export function createLanceDbStore(
           .where(equals(shape, idColumn, wanted))
           .select([idColumn])
           .limit(limit);
-        return idsIn(await rowsOf(query, 'look-up of ids', attempt));
+        return idsIn(await rowsOf(query, 'lookup of ids', attempt));
       });
     },
 
@@ -172,7 +172,7 @@ export function createLanceDbStore(
       const end = Math.min(first + IDS_PER_CALL, await countRows(table, attempt));
       if (end <= first) return { ids: [], next: null };
       const places = Array.from({ length: end - first }, (_, place) => first + place);
-      const rows = await rowsOf(table.takeOffsets(places).select([idColumn]), 'list of ids', attempt);
+      const rows = await rowsOf(table.takeOffsets(places).select([idColumn]), 'listing of ids', attempt);
       return { ids: idsIn(rows), next: String(end) };
     },
 
@@ -188,7 +188,7 @@ export function createLanceDbStore(
           .where(equals(shape, idColumn, some))
           .select(columns)
           .limit(remaining);
-        chunks.push(...toChunks((await rowsOf(query, 'look-up of chunks', attempt)).map(entryOf)));
+        chunks.push(...toChunks((await rowsOf(query, 'lookup of chunks', attempt)).map(entryOf)));
       }
       return chunks;
     },

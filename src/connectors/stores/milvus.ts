@@ -170,7 +170,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
       const { types } = await shapes.current(attempt);
       return knownIds(ids, IDS_PER_CALL, WINDOW, async (wanted, limit) => {
         const filter = anyOf(types, idField, wanted);
-        const rows = filter === null ? [] : await query(filter, limit, [idField], 'check of ids', attempt);
+        const rows = filter === null ? [] : await query(filter, limit, [idField], 'lookup of ids', attempt);
         return rows.flatMap((row) => textOf(row[idField]) ?? []);
       });
     },
@@ -186,7 +186,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
       const filter = anyOf(types, idField, ids);
       if (filter === null) return [];
       const outputFields = [idField, content, version].filter((name) => name !== undefined);
-      const rows = await query(filter, MAX_CHUNKS, outputFields, 'look-up of chunks', attempt);
+      const rows = await query(filter, MAX_CHUNKS, outputFields, 'lookup of chunks', attempt);
       return toChunks(rows.map(entryOf));
     },
   });

@@ -172,18 +172,18 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
 
     async existing(ids, attempt) {
       const possible = ids.filter((id) => id !== '');
-      const purpose = 'check of ids';
+      const purpose = 'lookup of ids';
       if (idKey === undefined) return new Set(idsIn(await fetched(possible, purpose, attempt)));
       return knownIds(possible, PAGE, PAGE, async (wanted) => idsIn(await withIds(idKey, wanted, purpose, attempt)));
     },
 
     async list(from, attempt) {
-      if (idKey === undefined) return pageOfKeys(from, 'list of ids', attempt);
+      if (idKey === undefined) return pageOfKeys(from, 'listing of ids', attempt);
       throw unsupported('Pinecone can list vector ids, but not the values of a metadata key.');
     },
 
     async chunks(ids, attempt) {
-      const purpose = 'look-up of chunks';
+      const purpose = 'lookup of chunks';
       if (idKey === undefined) return toChunks(await fetched(ids.slice(0, MAX_CHUNKS), purpose, attempt));
       const entries: Entry[] = [];
       for (const portion of inPortions(ids, DOCUMENTS_PER_CALL)) {

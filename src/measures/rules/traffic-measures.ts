@@ -98,7 +98,7 @@ export const trafficMeasures = {
   main_language_ratio: {
     title: 'Usual language',
     subject: 'the share of live queries in the usual language',
-    note: 'Share of the sampled query texts (up to 300) that are in the usual language. Only texts in the usual language or in the most frequent other language are counted. The usual language is the most frequent language at the first measurement.',
+    note: 'Share of the sampled query texts (up to 300) that are in the usual language. Only texts in the usual language or in the most frequent other language are counted. The usual language is the most frequent language at the first measurement. After 14 days, recalld may replace it if less than half of the texts are in it.',
     scale: 'share',
     every: 'live',
     gauge: boundedGauge(

@@ -80,10 +80,10 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
     sample: (request, signal) => scan('sample', (query, table) => sampleRows(query, table, request), signal),
     describe: (signal) => scan('metadata request', describeTable, signal),
     existing: (ids, signal) =>
-      call('look-up of ids', (query, table) => existingIds(query, table, ids), config.timeout_ms, signal),
-    list: (from, signal) => call('list of ids', (query, table) => listIds(query, table, from), scanMs, signal),
+      call('lookup of ids', (query, table) => existingIds(query, table, ids), config.timeout_ms, signal),
+    list: (from, signal) => call('listing of ids', (query, table) => listIds(query, table, from), scanMs, signal),
     chunks: (ids, signal) =>
-      call('look-up of chunks', (query, table) => chunksOf(query, table, ids), config.timeout_ms, signal),
+      call('lookup of chunks', (query, table) => chunksOf(query, table, ids), config.timeout_ms, signal),
     close: () => session.close(),
   };
 }

@@ -152,7 +152,7 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
         return knownIds(ids, 100, IDS_PER_CALL, async (wanted, limit) => {
           const filter = await withIds(idKey, wanted, attempt);
           const body = { filter, limit, with_payload: pathsOf(idKey), with_vector: false };
-          const page = await post('/scroll', body, 'check of ids', attempt);
+          const page = await post('/scroll', body, 'lookup of ids', attempt);
           return listOf(at(page, 'points')).flatMap((point) => entryOf(point).id ?? []);
         });
       }
@@ -160,7 +160,7 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
       const possible = ids.filter((id) => pointId(id).length > 0);
       for (const portion of inPortions(possible, IDS_PER_CALL)) {
         const body = { ids: portion.flatMap(pointId), with_payload: false, with_vector: false };
-        const points = listOf(await post('', body, 'check of ids', attempt));
+        const points = listOf(await post('', body, 'lookup of ids', attempt));
         const found = new Set(points.map((point) => canonicalId(textOf(at(point, 'id')) ?? '')));
         for (const id of portion) if (found.has(canonicalId(id))) known.add(id);
       }
@@ -168,13 +168,13 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
     },
 
     async list(from, attempt) {
-      const { points, next } = await scroll(from, pathsOf(idKey), 'list of ids', attempt);
+      const { points, next } = await scroll(from, pathsOf(idKey), 'listing of ids', attempt);
       return { ids: points.flatMap((point) => entryOf(point).id ?? []), next };
     },
 
     async chunks(ids, attempt) {
       const shown = { with_payload: pathsOf(idKey, content, version), with_vector: false };
-      const purpose = 'look-up of chunks';
+      const purpose = 'lookup of chunks';
       if (idKey === undefined) {
         const body = { ids: ids.flatMap(pointId).slice(0, MAX_CHUNKS), ...shown };
         const asked = new Map(ids.map((id) => [canonicalId(id), id]));

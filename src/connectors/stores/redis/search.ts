@@ -190,7 +190,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
       const possible = ids.filter((id) => id !== '');
       if (possible.length === 0) return new Set<string>();
       const info = await shapes.current(attempt);
-      const purpose = 'check of ids';
+      const purpose = 'lookup of ids';
       if (idField !== undefined) {
         const field = tagOf(info, idField);
         return knownIds(possible, VALUES_PER_CALL, IDS_PER_CALL, async (wanted, limit) => {
@@ -213,7 +213,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
 
     async list(from, attempt) {
       const info = await shapes.current(attempt);
-      const { rows, next } = await pageOfKeys(from, 'list of ids', attempt);
+      const { rows, next } = await pageOfKeys(from, 'listing of ids', attempt);
       return { ids: rows.flatMap((row) => entryOf(row, info).id ?? []), next };
     },
 
@@ -230,7 +230,7 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
       for (const wanted of inPortions(ids, VALUES_PER_CALL)) {
         const rest = ['LIMIT', 0, MAX_CHUNKS - chunks.length];
         if (chunks.length < MAX_CHUNKS) {
-          const rows = await rowsOf(anyOfQuery(field, wanted), fields, rest, 'look-up of chunks', attempt);
+          const rows = await rowsOf(anyOfQuery(field, wanted), fields, rest, 'lookup of chunks', attempt);
           chunks.push(...toChunks(rows.map((row) => entryOf(row, info))));
         }
       }

@@ -67,7 +67,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
 
   const attributesOf = async (ids: readonly string[], attempt: Attempt): Promise<unknown[]> => {
     const commands = ids.map((id) => command('VGETATTR', [id]));
-    const attributes = await redis.send(commands, 'look-up of texts', attempt);
+    const attributes = await redis.send(commands, 'lookup of texts', attempt);
     return attributes.map((reply) => parsed(replyText(reply)));
   };
 
@@ -114,7 +114,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
     const known = new Set<string>();
     for (const portion of inPortions(ids, IDS_PER_CALL)) {
       const commands = portion.map((id) => command('VISMEMBER', [id]));
-      const replies = await redis.send(commands, 'check of ids', attempt);
+      const replies = await redis.send(commands, 'lookup of ids', attempt);
       for (const [place, id] of portion.entries()) if (replyNumber(replies[place]) === 1) known.add(id);
     }
     return known;
@@ -174,7 +174,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
 
     async list(from, attempt) {
       const last = from === null ? null : Buffer.from(from, 'base64');
-      const { ids, next } = await pageAfter(last, 'list of ids', attempt);
+      const { ids, next } = await pageAfter(last, 'listing of ids', attempt);
       return { ids, next: next?.toString('base64') ?? null };
     },
 

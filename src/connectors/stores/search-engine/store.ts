@@ -265,12 +265,12 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
       return knownIds(possible, IDS_PER_CALL, IDS_PER_CALL * indexes + 1, async (wanted) => {
         if (idField === '_id') {
           const body = { size: wanted.length * indexes, query: { ids: { values: wanted } }, _source: false };
-          return (await hits(body, 'check of ids', attempt)).flatMap((hit) => entryOf(hit).id ?? []);
+          return (await hits(body, 'lookup of ids', attempt)).flatMap((hit) => entryOf(hit).id ?? []);
         }
         const field = exactField(idField);
         const aggs = { ids: { terms: { field, include: wanted, size: wanted.length } } };
         const body = { size: 0, query: { terms: { [field]: wanted } }, aggs };
-        const answer = await search(body, 'check of ids', attempt);
+        const answer = await search(body, 'lookup of ids', attempt);
         const buckets = listOf(at(answer, 'aggregations', 'ids', 'buckets'));
         return buckets.flatMap((bucket) => textOf(at(bucket, 'key')) ?? []);
       });
@@ -285,7 +285,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
       const after = from === null ? {} : { after: { id: from } };
       const aggs = { ids: { composite: { size: IDS_PER_CALL, sources, ...after } } };
       const body = { size: 0, query: { exists: { field: embedding } }, aggs };
-      const answer = at(await search(body, 'list of ids', attempt), 'aggregations', 'ids');
+      const answer = at(await search(body, 'listing of ids', attempt), 'aggregations', 'ids');
       const ids = listOf(at(answer, 'buckets')).flatMap((bucket) => textOf(at(bucket, 'key', 'id')) ?? []);
       return { ids, next: textOf(at(answer, 'after_key', 'id')) };
     },
@@ -295,7 +295,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
       const query = idField === '_id' ? { ids: { values: ids } } : { terms: { [exactField(idField)]: ids } };
       const returning = dialect.returning(embedding, sourcesOf(content, version), false);
       const body = { size: Math.min(window, MAX_CHUNKS), query, ...returning };
-      return toChunks((await hits(body, 'look-up of chunks', attempt)).map(entryOf));
+      return toChunks((await hits(body, 'lookup of chunks', attempt)).map(entryOf));
     },
   });
 }

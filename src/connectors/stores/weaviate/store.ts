@@ -193,7 +193,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
           shape === null || idProperty === undefined
             ? whereIds(wanted.map((id) => id.toLowerCase()))
             : whereAnyOf(shape, idProperty, wanted);
-        const found = await objects([`limit: ${limit}`, where], named(idProperty), ['id'], 'check of ids', attempt);
+        const found = await objects([`limit: ${limit}`, where], named(idProperty), ['id'], 'lookup of ids', attempt);
         const there = found.flatMap((object) => entryOf(object).id ?? []);
         // Weaviate returns UUIDs in lower case, regardless of their form in the request.
         return shape === null ? wanted.filter((id) => there.includes(id.toLowerCase())) : there;
@@ -201,7 +201,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
     },
 
     async list(from, attempt) {
-      const { page, next } = await pageAfter(from, named(idProperty), 'list of ids', attempt);
+      const { page, next } = await pageAfter(from, named(idProperty), 'listing of ids', attempt);
       return { ids: page.flatMap((object) => entryOf(object).id ?? []), next };
     },
 
@@ -212,7 +212,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
       const where =
         idProperty === undefined ? whereIds(uuids) : whereAnyOf(await shapes.current(attempt), idProperty, ids);
       const properties = named(idProperty, content, version);
-      const found = await objects([`limit: ${MAX_CHUNKS}`, where], properties, ['id'], 'look-up of chunks', attempt);
+      const found = await objects([`limit: ${MAX_CHUNKS}`, where], properties, ['id'], 'lookup of chunks', attempt);
       const chunks = toChunks(found.map(entryOf));
       return idProperty === undefined
         ? chunks.map((chunk) => ({ ...chunk, id: lower.get(chunk.id) ?? chunk.id }))

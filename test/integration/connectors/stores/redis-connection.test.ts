@@ -55,7 +55,7 @@ describeWithRedis('a connection to Redis', () => {
     expect(await vectorSet(url).existing(['a'], never)).toMatchObject({
       kind: 'failed',
       code: 'connection_refused',
-      message: `Redis check of ids failed: ${url} refused the connection; check that the service is running and the port is correct.`,
+      message: `Redis lookup of ids failed: ${url} refused the connection; check that the service is running and the port is correct.`,
     });
   });
 
