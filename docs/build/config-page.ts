@@ -29,7 +29,7 @@ export function configPage(): Page {
       'recalld reads one YAML file: `recalld.yaml` in the working folder, or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment applied, and `recalld config schema` prints its JSON Schema for editors.',
       rules,
       '## Example',
-      'This example contains every key, with one kind of retriever, store and model. Most keys have defaults, and the section Keys describes each key.',
+      'This example contains every key, with one kind of retriever, store and model. Most keys have defaults. The section *Keys* describes all keys.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
       'Each key is listed with its type, its default, its meaning, and the environment variable that sets it.',

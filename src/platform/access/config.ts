@@ -58,7 +58,7 @@ export const oidcSchema = z
       .max(1440)
       .default(60)
       .describe(
-        'Duration of a session, in minutes. At its end, the browser signs in again, usually without a prompt, so a user who left a group loses access within this time.',
+        'Duration of a session, in minutes. When the session ends, the browser signs in again, usually without a prompt, so a user who left a group loses access within this time.',
       ),
     tls: tlsSchema,
     proxy: proxySchema,
