@@ -138,7 +138,7 @@ const reportSchema = z.object({
         z.object({
           day: z.iso.date(),
           negative: z.int().describe('Number of sessions with negative feedback.'),
-          sessions: z.int().describe('Number of these sessions that belong to the topic.'),
+          sessions: z.int().describe('Number of sessions with negative feedback that belong to the topic.'),
         }),
       ),
       liked_documents: z.array(z.string()),

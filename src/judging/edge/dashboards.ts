@@ -150,7 +150,7 @@ function work(): Builder<Panel>[] {
       queries: [{ expr: increaseBy(['reason'], 'recalld_judge_failures_total'), legend: '{{reason}}' }],
     }),
     graph({
-      title: 'Unaffordable queries and flagged documents',
+      title: 'Queries over budget and flagged documents',
       description: 'Queries that the daily budget left ungraded, and documents whose text addresses the judge.',
       unit: 'short',
       min: 0,

@@ -55,7 +55,7 @@ function glance(): Builder<Panel>[] {
     }),
     stat({
       title: 'Age of last start',
-      description: 'Time since the latest run of any status started.',
+      description: 'Time since the latest run started, whatever its status.',
       unit: 's',
       decimals: 0,
       width: 3,

@@ -77,7 +77,7 @@ export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, reado
         section(
           'trends',
           'Over time',
-          { lead: 'Numbered lines are deployments.' },
+          { lead: 'Numbered lines show deployments.' },
           group(
             'charts',
             charted.map((measure, index) =>
