@@ -194,9 +194,10 @@ const MAX_WEIGHT = 16;
  * estimate the means of all traffic, and each session is an independent vote.
  *
  * The common probability is the smallest probability of any group that is not skipped. Groups with tiny probabilities
- * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if they would weigh
- * more than 16 times as much as the rest. Otherwise a short burst of traffic that was sampled at a tiny rate would
- * cause most data of the hours around it to be discarded. Skipped groups are underweighted.
+ * are skipped if together they make up at most 5 % of all traffic (Horvitz-Thompson estimate), or if their sessions
+ * would weigh more than 16 times as much as those of the group with the highest probability. Otherwise a short burst of
+ * traffic that was sampled at a tiny rate would cause most data of the hours around it to be discarded. Skipped groups
+ * are underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until they fit
  * @returns null if there are no groups

@@ -53,8 +53,8 @@ const MAX_CLUSTERS = 50;
 /**
  * Orders all rows so that, for any n, the first n rows represent each cluster roughly in proportion to its size. Within
  * a cluster of m rows, the row at index i of a random order gets the key (i + u) / m, with one u per cluster, uniform
- * in [0, 1); the rows are sorted by these keys (systematic sampling, Madow 1949). The clusters, about sqrt(rows / 2) of
- * them, come from spherical k-means. The same seed yields the same order.
+ * in [0, 1); the rows are sorted by these keys (systematic sampling, Madow 1949). The clusters (about sqrt(rows / 2),
+ * but at most 50) come from spherical k-means. The same seed yields the same order.
  */
 export function stratifiedOrder(rows: Matrix, seed: number): number[] {
   if (rows.rows === 0) return [];

@@ -246,7 +246,8 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
 
 /**
  * Returns `tabs` if every line contains a tab and the first line has at most four columns. Otherwise, returns the only
- * separator that splits the first line into the columns of a judgment, or `blanks` if no separator does.
+ * separator that splits the first line into the columns of a judgment, or `blanks` if no separator does; throws if
+ * several do.
  */
 function separatorOf(lines: readonly SourceLine[], first: SourceLine): LineSeparator {
   const tabs = first.text.split('\t').length;

@@ -82,8 +82,8 @@ const MAX_PAIRS = 100;
 
 /**
  * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Excludes ticks at
- * which the new version failed a stale-labels check that the old version passed, because the new version must not take
- * over while it fails such a check.
+ * which the new version failed the stale-labels checks with a verdict other than that of the old version, because the
+ * new version must not take over with worse labels.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,

@@ -38,7 +38,7 @@ export async function promoteLiveQueries(
   };
 }
 
-/** Returns ids of live queries in topics without a golden query; empty if the live mix is unknown. */
+/** Returns ids of the most typical live queries in topics without a golden query; empty if the live mix is unknown. */
 async function uncoveredQueries(
   { db }: Context,
   pipeline: WatchedPipeline,

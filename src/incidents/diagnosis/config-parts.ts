@@ -1,8 +1,9 @@
 /**
  * Cleans up after pipelines, golden sets and checks that were removed from the config. Once a minute, each scheduler
  * records the items (pipelines, golden sets and checks) of its config. If no scheduler has recorded an item for five
- * minutes, the item counts as removed and its incident is closed. During a rolling deployment, two configs are active,
- * and the schedulers of one config do not close or reopen incidents of the other.
+ * minutes, the item counts as removed: its check states and latest measurements are deleted, and the incident of a
+ * removed pipeline is closed. During a rolling deployment, two configs are active, and the schedulers of one config do
+ * not close or reopen incidents of the other.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';

@@ -170,7 +170,7 @@ function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now:
   return alerts;
 }
 
-/** Formats the most frequent error, such as ` (connection refused)`. */
+/** Formats the code of the first error, such as ` (connection refused)`. */
 function errorIn(failure: RunFailure | null): string {
   return failure === null ? '' : ` (${failure.code.replace(/^http_/, 'HTTP ').replaceAll('_', ' ')})`;
 }

@@ -85,7 +85,7 @@ const MIN_TIMED = 30;
 
 /**
  * Reads the latency that the service reports. This latency excludes delays in recalld. Compares the latency since the
- * onset with the latency on the day before the onset.
+ * onset with the latency on the day before `good`.
  */
 async function observeLatency(
   windows: LiveWindows,

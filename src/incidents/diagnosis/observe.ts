@@ -35,7 +35,10 @@ import type { Samples } from './rules/samples.ts';
 import type { SignName } from './rules/signs.ts';
 
 const MOSTLY_FAILED = 0.5;
-/** Returns whether recalld starts and completes the golden runs of a pipeline; null if no golden set has a schedule. */
+/**
+ * Returns whether recalld starts and completes the golden runs of a pipeline, and whether it has enough processor time;
+ * null if no run is overdue and no run has ended.
+ */
 export function observeOwnWork(
   { latest, intervalSeconds }: Pick<AlertFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
@@ -101,7 +104,7 @@ const unsampled: ReadonlySet<string> = new Set<SignName>([
   'index_arrivals',
 ]);
 
-/** Returns when each sign of a pipeline was last measured, and the sample size. */
+/** Returns the start of the period of each sign's latest measurement, and the sample size. */
 export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
   const samples = Object.entries(measuresOf).flatMap(([name, measures]) => {
     const newest = measures.flatMap((measure) => {
@@ -141,7 +144,7 @@ export async function observeRecall(around: Around): Promise<ObservedRecall | nu
 
 /**
  * Returns how far the results agree with the store; null if this measure has no value for the run, or no value before
- * the onset.
+ * the incident.
  */
 export async function observeAgreement(around: Around, runId: string | null): Promise<ObservedAgreement | null> {
   const { newest, earlier } = await ofRun(around, 'store_agreement', runId);
@@ -156,7 +159,7 @@ export async function observeAgreement(around: Around, runId: string | null): Pr
   };
 }
 
-/** Returns a share that compareWithStore measured for a golden run, and its last value before the onset. */
+/** Returns a share that compareWithStore measured for a golden run, and its last value before the incident. */
 export async function observeShareOfRun(
   around: Around,
   measure: 'missed_foreign_ratio' | 'returned_absent_ratio',
@@ -166,7 +169,7 @@ export async function observeShareOfRun(
   return newest && { ...estimateOf(newest), before: earlier.at(-1)?.value ?? null };
 }
 
-/** Returns the value for a golden run, and the values for the day before the onset, oldest first. */
+/** Returns the value for a golden run, and the values of the day before `good`, oldest first. */
 async function ofRun({ measurements, latest, pipeline, good }: Around, measure: string, runId: string | null) {
   const newest = valueOf(latest, measure);
   if (newest === null || runId === null || newest.details['run_id'] !== runId) return { newest: null, earlier: [] };

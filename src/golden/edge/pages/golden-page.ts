@@ -74,7 +74,7 @@ export async function readGoldenPage(
       trends,
       /** A page of the runs within the time range, oldest first. */
       runs: runs.slice(-MAX_RUNS),
-      /** Value of the URL parameter that shows the previous page; null on the first page. */
+      /** Value of the URL parameter that shows the next older page; null if there are no older runs. */
       older: runs.length > MAX_RUNS ? (runs.at(-MAX_RUNS)?.startedAt.toISOString() ?? null) : null,
       deployments,
       /** Incident of the pipeline at the end of the time range; null if there is none. */

@@ -51,7 +51,7 @@ export function changedAnswers(
   return {
     /** Queries that succeeded in both runs, including those with empty results. */
     answered: both.length,
-    /** Score change of queries whose judged documents still exist. */
+    /** Score change of queries without a superseded judged document. */
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
     /**
      * Mean share of a query's earlier documents that are still returned for it, over queries with results in both runs.

@@ -43,7 +43,8 @@ export interface Observations {
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
   /**
-   * How far results agree with the store; null if this measure has no value for the run, or no value before the onset.
+   * How far results agree with the store; null if this measure has no value for the run, or no value before the
+   * incident.
    */
   readonly storeAgreement: ObservedAgreement | null;
   /** Share of missed documents whose stored vector does not match their text. */
@@ -100,7 +101,7 @@ export interface ObservedRecall extends EstimatedValue {
 export interface ObservedAgreement {
   readonly before: number;
   readonly now: number;
-  /** Largest minus smallest value on the day before the onset. */
+  /** Largest minus smallest value on the day before the incident. */
   readonly spread: number;
   /** Share of returned documents that are among a much larger number of nearest documents in the store. */
   readonly deep: { readonly before: number; readonly now: number };
