@@ -39,7 +39,7 @@ type Answers = (nearest: readonly string[]) => readonly string[];
 
 interface Service {
   readonly name: string;
-  /** Nearest documents in the store, nearest first. */
+  /** Documents in the store, nearest first. */
   readonly held: Answers;
   /** Documents in the store that the service retrieves, best first. */
   readonly shown: Answers;

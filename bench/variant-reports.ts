@@ -25,7 +25,7 @@ interface VariantWorld {
   readonly sessions: number;
   /** Sampling rate; queries with negative feedback are always stored. */
   readonly rate: number;
-  /** Share of queries with a click, and positive share of ratings. */
+  /** Share of queries with a click, and share of ratings that are positive. */
   readonly clicks: number;
   readonly positive: number;
 }
@@ -116,7 +116,7 @@ function playDay(
     const mood = 2 * random.uniform();
     const size = 1 + random.below(MAX_QUERIES);
     const isGraded = cluster < GRADED * rate;
-    // A query that is neither sampled nor rated is not stored.
+    // A query that is not sampled is stored only if it has negative feedback.
     for (let query = 0; query < size; query++) {
       const replacesLast = random.uniform() < SAID;
       const isGood = random.uniform() < 1 - Math.min(1, (1 - positive + loss) * mood);

@@ -251,7 +251,7 @@ export interface Stream {
   /** Number of alerts that started to fire without a fault. */
   readonly falsePages: number;
   readonly days: number;
-  /** Outcomes by the name of the fault. */
+  /** Outcomes, keyed by the name of the fault. */
   readonly called: Readonly<Record<string, Called>>;
 }
 

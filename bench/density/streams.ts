@@ -1,4 +1,4 @@
-/** One monitored pipeline: its baseline, 90 days without a change, and the same pipeline with a change. */
+/** Simulates one monitored pipeline: its baseline, 90 days without a change, and the same pipeline with a change. */
 
 import type { AlertLevel } from '../../src/density/rules/alert.ts';
 import { embeddingCanary } from '../../src/density/rules/measurement-change.ts';

@@ -27,7 +27,7 @@ export interface Corpus {
 
 const DIMENSIONS = 256;
 
-/** 240 passages of 48 articles, and 1,190 questions with one relevant passage each. */
+/** Returns the demo's corpus: 240 passages of 48 articles, and 1,190 questions with one relevant passage each. */
 export async function demoCorpus(): Promise<Corpus> {
   const [documents, questions] = await Promise.all([readDemoDocuments(), readDemoQuestions()]);
   const fitted = fitInverseDocumentFrequencies(documents.map(({ text }) => text));
@@ -60,7 +60,7 @@ interface Draw {
   readonly mostRight: number;
 }
 
-/** 15 to 60 topics with 6 to 25 documents each; one to three documents are relevant to a query. */
+/** Returns a corpus of 15 to 60 topics with 6 to 25 documents each; one to three documents are relevant to a query. */
 export function evenCorpus(random: RandomNumbers): Corpus {
   return drawCorpus(random, {
     dimensions: 24 + random.below(40),
@@ -75,8 +75,8 @@ export function evenCorpus(random: RandomNumbers): Corpus {
 }
 
 /**
- * 12 to 40 topics, most of them small and some with up to 90 documents, some of which are near-duplicates; one to five
- * documents are relevant to a query.
+ * Returns a corpus of 12 to 40 topics, most of them small and some with up to 90 documents. Some documents are
+ * near-duplicates, and one to five documents are relevant to a query.
  */
 export function unevenCorpus(random: RandomNumbers): Corpus {
   return drawCorpus(random, {

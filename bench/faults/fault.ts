@@ -50,7 +50,7 @@ export interface Since {
 
 /** Effects of a fault; missing fields have no effect. */
 export interface Condition {
-  /** Rows in the store, given its previous rows. */
+  /** Returns the rows in the store, given its previous rows. */
   readonly rows?: (rows: readonly Row[], since: Since) => readonly Row[];
   /** True if `rows` changes with time. */
   readonly goesOn?: boolean;
@@ -68,7 +68,7 @@ export interface Condition {
   readonly traffic?: (draw: () => LiveAsk) => () => LiveAsk;
   /** Factor by which the number of live queries changes. */
   readonly volume?: number;
-  /** Probability that a user who rates an answer rates it positively. */
+  /** Changes the probability that a user who rates an answer rates it positively. */
   readonly opinion?: (likes: (found: boolean) => number) => (found: boolean) => number;
   /** Returns a new version of the golden set. */
   readonly golden?: (lines: readonly GoldenLine[]) => readonly GoldenLine[];

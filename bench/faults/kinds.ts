@@ -5,7 +5,11 @@ import type { FaultKind } from './fault.ts';
 
 const folder = path.join(import.meta.dirname, 'kinds');
 
-/** The kinds by name. @throws Error for a file that does not export a kind with the file's name */
+/**
+ * Returns the kinds of faults, keyed by name.
+ *
+ * @throws Error for a file that does not export a kind with the file's name
+ */
 export async function readKinds(): Promise<ReadonlyMap<string, FaultKind>> {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith('.ts'))

@@ -132,7 +132,7 @@ function toHit({ row, score }: Scored): Hit {
   return { id: row.id, score, text: row.text };
 }
 
-/** The healthy search of a shape over these rows; the index of words is built once. */
+/** Creates the healthy search of a shape over these rows; the index of words is built once. */
 export function createSearch({ retriever }: Shape, rows: readonly Row[], embed: VectorOf): Search {
   let words: LexicalIndex | null = null;
   const lexical = (text: string): Float64Array => {

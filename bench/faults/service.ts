@@ -133,7 +133,7 @@ function replyOf(search: Search): Call {
 }
 
 /**
- * nDCG@10 with binary grades; a document counts once.
+ * nDCG@10 with binary grades; each document counts only once.
  *
  * @param shown the relevant document that each result shows
  * @param relevant number of relevant documents

@@ -16,7 +16,9 @@ export interface ServiceStore {
 }
 
 export interface Stores {
-  /** The store of a shape; always the same store, so that its address in the config does not change. */
+  /**
+   * Returns the store of a shape, which is always the same store, so that its address in the config does not change.
+   */
   open(shape: Shape): Promise<ServiceStore>;
   stop(): Promise<void>;
 }

@@ -106,7 +106,7 @@ function allNamed({ incidents }: Evaluation): Cause[] {
   return incidents.flatMap(({ cause, also }) => [cause, ...also.map((one) => one.cause)]);
 }
 
-/** Without harmless changes. */
+/** Returns the faults of a world, without harmless changes. */
 function faultsOf({ faults }: WorldRecord): WorldRecord['faults'] {
   return faults.filter(({ causes }) => causes.length > 0);
 }

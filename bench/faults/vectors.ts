@@ -38,7 +38,10 @@ const files = { 'use-lite': ['use-lite'], minilm: ['minilm-en', 'minilm-de', 'mi
 
 const opened = new Map<EncoderName, VectorOf>();
 
-/** The vectors of an encoder, by text; a text without a recorded vector throws UnrecordedTextError. */
+/**
+ * Returns a function from texts to the vectors of an encoder; it throws UnrecordedTextError for a text without a
+ * recorded vector.
+ */
 export function readVectors(encoder: EncoderName): VectorOf {
   const known = opened.get(encoder);
   if (known !== undefined) return known;

@@ -221,7 +221,7 @@ interface Arrived {
   readonly feedback: Feedback[];
 }
 
-/** Users who send queries; some rate the answers. */
+/** Simulates users who send queries; some rate the answers. */
 function createTraffic({ material, service, random, nextId }: TrafficSettings): (from: Date, until: Date) => Arrived {
   let session = '';
   return (from, until) => {

@@ -46,7 +46,7 @@ export function isStill({ restless, flips, shared, replicas, rebuild }: NoiseLev
   return restless + flips + shared === 0 && replicas === 'none' && rebuild === null;
 }
 
-/** The index of a retriever on each day. */
+/** Simulates the index of a retriever, which may change every night. */
 function startNights(first: Retriever, { rebuild }: NoiseLevel, random: RandomNumbers) {
   let original = first;
   const night = (from: Retriever): Retriever => (rebuild === null ? from : rebuilt(from, rebuild, random));

@@ -179,7 +179,7 @@ export async function runCommand(
   return { code, ms: performance.now() - startedAt, peakMb, stderr };
 }
 
-/** 0 without /proc. */
+/** Peak resident memory of a process in MB; 0 if the system has no /proc. */
 function residentPeakMb(pid: number | undefined): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;

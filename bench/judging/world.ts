@@ -48,7 +48,9 @@ const QUERIES = 3;
 
 const TWO_GRADES = 2.2;
 
-/** Human grade of a document: lower at later ranks, and correlated within a query and, less, within a session. */
+/**
+ * Human grade of a document: lower at later ranks, and correlated within a query and, more weakly, within a session.
+ */
 function latent(random: RandomNumbers, session: number, query: number, rank: number): number {
   return 2 - 0.25 * rank + 0.5 * session + 0.6 * query + 0.8 * random.normal();
 }

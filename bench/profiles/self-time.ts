@@ -64,7 +64,10 @@ export function topOf(what: string, profiles: readonly Profiler.Profile[]): Prof
   return { what, top };
 }
 
-/** The function and its file, relative to the folder of the program, or with the name of the package. */
+/**
+ * Returns the name of a function and its file; the path is relative to the program's folder, or starts with the package
+ * name.
+ */
 function placeOf({ functionName, url }: CallFrame): string {
   const name = functionName === '' ? 'a function without a name' : functionName;
   const file = /(?:dist|src|node_modules)\/(?!.*node_modules\/)(.+?)(?:\.[jt]s)?$/.exec(url)?.[1] ?? url;

@@ -6,7 +6,7 @@ import { figure, type MeasureRow } from './row.ts';
 /** Pattern of the line that starts a chapter, and the number of chapters. */
 const CHAPTER = /^\d+ of \d+ {2}(.+)$/;
 
-/** Duration of each part of `recalld demo`, or of one of its faults. */
+/** Measures the duration of each part of `recalld demo`, or of one of its faults. */
 export const demo: MeasureRow = async (quick) => {
   const steps = await withFolder((folder) => timesOf(folder, quick ? ['--fault', 'slow'] : []));
   const whole = steps.reduce((sum, { ms }) => sum + ms, 0);

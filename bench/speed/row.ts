@@ -62,14 +62,14 @@ export async function alternate<Name extends string>(
   return results;
 }
 
-/** Duration of the work in milliseconds. */
+/** Runs the work and returns its duration in milliseconds. */
 export async function timed(work: () => unknown): Promise<number> {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
 }
 
-/** The quantile of the values at this share. */
+/** Returns the quantile of the values at `share`, from 0 to 1. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;

@@ -1,4 +1,4 @@
-/** The fit: estimates from evaluations. The same evaluations give the same estimates. */
+/** Fits the estimates to recorded evaluations. The same evaluations give the same estimates. */
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import { descend } from './descend.ts';
 import { lossOf } from './loss.ts';

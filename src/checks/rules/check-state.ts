@@ -268,7 +268,7 @@ const NO_BREACH: Breach = { before: null, breachedSince: null, outageUntil: null
 
 /** The parts of an evaluation's outcome that affect a breach. */
 export interface Evaluation {
-  /** After confirmation. */
+  /** The verdict after confirmation. */
   readonly verdict: Verdict;
   /** True if the measurement itself is beyond the threshold. */
   readonly isBeyond: boolean;

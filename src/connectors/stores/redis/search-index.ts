@@ -140,7 +140,7 @@ function fieldOf(attribute: readonly Reply[]) {
   return {
     /** Name of the field in a hash, or path in a JSON document. */
     identifier,
-    /** Name in queries. */
+    /** Name of the field in queries. */
     attribute: replyText(valueAfter(attribute, 'attribute')) ?? identifier,
     /** TAG, TEXT, NUMERIC, VECTOR, ... */
     type: typeOf(attribute),
