@@ -106,7 +106,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
       const holds = `select count(*)::integer as count from golden_run_batches
                     where not done and lease_until > clock_timestamp() and lease_holder like $1`;
       await waitFor(async () => (await countOf(holds, `%-${member.daemon.pid}-%`)) > 0, PATIENCE);
-      // Its database is frozen, so the process cannot release its leases.
+      // The gate blocks the database, so the process cannot release its leases.
       member.gates[0]?.hold();
       const { code, stderr } = await member.stop();
       expect(code).toBe(3);

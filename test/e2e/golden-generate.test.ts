@@ -34,7 +34,7 @@ const said = (content: string, reason = 'stop', message: object = {}) =>
     usage: { prompt_tokens: 500, completion_tokens: 20 },
   });
 
-/** The source of a request. */
+/** Returns the source text in a request. */
 function sourceOf({ body }: ReceivedRequest): string {
   const { messages } = JSON.parse(body) as { messages: { content: string }[] };
   const data = messages[1]?.content.split('\n').at(-1) ?? '{}';

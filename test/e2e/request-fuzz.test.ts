@@ -67,7 +67,7 @@ const encodings = [null, 'identity', 'gzip', 'GZIP', 'deflate', 'br', 'zstd', 'g
 const item = JSON.stringify({ id: 'q1', pipeline: 'docs', text: 'hello', results: [{ id: 'd1' }] });
 const chunked = { 'transfer-encoding': 'chunked' };
 
-/** Bodies, with the headers for them. */
+/** Bodies with their headers. */
 const bodies: readonly (readonly [string | Uint8Array, Readonly<Record<string, string>>?])[] = [
   ['x'],
   [''],
@@ -119,7 +119,7 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
   const wanted = pick(manners, choice.manners);
   const waits = wanted === 'reads' || wanted === 'goes when answered';
   return {
-    // Usually the content type that the route accepts.
+    // Three of four choices are the route's own method.
     method: pick([method, method, method, pick(methods, choice.method)], choice.method),
     path: url.replaceAll(/:\w+/g, pick(['x', '1', '%00', '..%2f'], choice.method)).replace('*', 'x'),
     headers: {

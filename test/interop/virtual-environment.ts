@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Outside the repository, because the paths of programs appear in the stack traces of their spans. */
+/** This folder is outside the repository, because the paths of programs appear in the stack traces of their spans. */
 export const workshop = path.join(tmpdir(), 'recalld-interop');
 
 /** Returns the interpreter. Callers with the same distributions share an environment; the first one installs them. */

@@ -69,7 +69,7 @@ export function readDashboards(settings: Partial<DashboardSettings> = {}): reado
 }
 
 export interface Asked {
-  /** Dashboard and panel, for messages. */
+  /** Titles of the dashboard and the panel, for use in messages. */
   readonly where: string;
   readonly text: string;
 }

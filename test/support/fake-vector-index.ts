@@ -91,7 +91,7 @@ export interface FakeRequest {
   readonly method: string;
   /** Path without the query string, decoded. */
   readonly path: string;
-  /** JSON, or the text for another type. */
+  /** Parsed JSON; the text if the body is not JSON. */
   readonly body: Body;
   readonly url: URL;
 }
@@ -118,7 +118,10 @@ export function fakeApi(
   };
 }
 
-/** Detected by content: clients have their own content types, and the Milvus client sends none for JSON. */
+/**
+ * Parses a body as JSON if possible, because content types differ between clients, and the Milvus client sends none for
+ * JSON.
+ */
 function jsonOrText(text: string): Body {
   try {
     return JSON.parse(text);

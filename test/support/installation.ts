@@ -36,7 +36,7 @@ export interface InstalledDaemon extends Daemon {
   readonly apiKey: string;
   /** Fetches a path of the daemon, with a key that has every scope unless the headers have another key. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
-  /** The same for the JSON API, checked against its contract. */
+  /** Calls the JSON API with the same key, and checks each response against the contract. */
   readonly call: CallApi;
   /** Sends one JSON document. Returns the status and body of the response. */
   readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>;

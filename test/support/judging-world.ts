@@ -148,7 +148,7 @@ export class JudgingWorld {
     await Promise.all([this.judge.close(), this.#service.close(), this.plan.retriever.close?.()]);
   }
 
-  /** Runs the round that begins, and stores the traffic of the hour after it. */
+  /** Runs the current round, and stores the traffic of the hour that follows. */
   async hourOf(samples: readonly LiveSample[]): Promise<void> {
     await this.round();
     const traffic = createLiveTraffic(this.#pool, 'test');

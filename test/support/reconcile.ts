@@ -5,9 +5,9 @@ import type { LiveLoad } from './live-load.ts';
 export interface Reconciled {
   readonly accepted: number;
   readonly stored: number;
-  /** Accepted but missing. */
+  /** Number of items that were accepted but are missing. */
   readonly lost: number;
-  /** Stored more than once. */
+  /** Number of items that are stored more than once. */
   readonly duplicated: number;
 }
 

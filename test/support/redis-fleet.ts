@@ -1,4 +1,4 @@
-/** Several Redis servers for one test that belong together: a cluster, or a master with a replica and a sentinel. */
+/** A group of Redis servers for one test: a cluster, or a master with a replica and a sentinel. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -172,7 +172,7 @@ it('a worse variant is a regression by user feedback, weighted by inverse sampli
     'difference next traffic positive_feedback': (feedback?.candidate ?? 0) - (feedback?.baseline ?? 0),
   });
   expect(gauges['difference_ci_high next traffic positive_feedback']).toBeLessThan(0);
-  // The verdict remains; current values are unknown.
+  // The verdict remains, but the current values are unknown.
   const late = await world.gauges(9);
   expect(late).toMatchObject({ 'verdict next traffic positive_feedback regression': 1 });
   expect(late).not.toHaveProperty('difference next traffic positive_feedback');

@@ -16,7 +16,7 @@ const tables = [
   'judge_panel_pairs',
 ];
 
-/** A judged live query with all its derived data, whose own row is deleted. */
+/** Stores all data derived from a judged live query whose row is deleted. */
 async function made(pipeline: string, id: string, receivedAt: string): Promise<void> {
   const { pool } = database;
   const values = [pipeline, id, receivedAt];

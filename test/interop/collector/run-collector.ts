@@ -41,7 +41,7 @@ async function overHttp(address: string, { path: target, contentType, contentEnc
     method: 'POST',
     headers: {
       'content-type': contentType,
-      // A Collector refuses the name `identity`.
+      // A Collector refuses the encoding name `identity`.
       ...(contentEncoding === 'identity' ? {} : { 'content-encoding': contentEncoding }),
     },
     body: Uint8Array.from(Buffer.from(body, 'base64')),

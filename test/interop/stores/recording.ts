@@ -14,7 +14,7 @@ import { forward } from '../../support/outage.ts';
 export interface Exchange {
   /** Method and target. */
   readonly request: string;
-  /** Body of the request; a long one as its SHA-256. */
+  /** Body of the request; for a long body, its SHA-256. */
   readonly body: string;
   readonly status: number;
   readonly type: string;

@@ -181,7 +181,7 @@ const reasons: Readonly<Record<string, string>> = {
   ELOOP: 'its path has a loop of symbolic links',
   EINVAL: 'the system cannot make the database user the owner of the files in it',
   EIO: 'its disk reports errors',
-  // PostgreSQL's name for ENOSPC.
+  // The SQLSTATE that PostgreSQL reports for ENOSPC.
   '53100': 'its disk is full',
 };
 

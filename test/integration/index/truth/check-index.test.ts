@@ -16,7 +16,7 @@ beforeEach(async () => {
   world.fill(3000);
 });
 
-/** Ids at every n-th place. */
+/** The id of every `step`-th document. */
 const every = (step: number): Set<string> =>
   new Set(Array.from({ length: 3000 / step }, (_, place) => `doc-${place * step}`));
 

@@ -39,7 +39,7 @@ function matches(selector: Tree, labels: Tree): boolean {
   return Object.entries(selector).every(([key, value]) => labels[key] === value);
 }
 
-/** @param render with the rules and dashboards of `stubFiles` */
+/** @param render renders the chart with the rules and dashboards of `stubFiles` */
 export function describeChart(render: (values: Tree) => readonly Tree[], version: string): void {
   describe.each(cases)('the chart %s', (_, values) => {
     const objects = render(values);

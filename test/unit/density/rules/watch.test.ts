@@ -93,7 +93,7 @@ function aWindow(sessions: number, y: number): WatchObservation {
   };
 }
 
-/** What a step stores besides the state, in order. */
+/** Names of everything that a step stores in addition to the state, in order. */
 const stored = ({ state: _state, events = [], ...rest }: WatchStep): string[] => [
   ...Object.keys(rest),
   ...events.map((event) => ('raised' in event ? `raised ${event.level}` : 'event')),

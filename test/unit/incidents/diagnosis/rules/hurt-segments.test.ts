@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { hurtSegments } from '../../../../../src/incidents/diagnosis/rules/hurt-groups.ts';
 
-/** Three queries of each of these topics, whose scores dropped by these amounts. */
+/** Score losses of three queries per topic; `byTopic` contains the loss per query of each topic. */
 const lossesOf = (byTopic: Readonly<Record<string, number>>) =>
   Object.entries(byTopic).flatMap(([topic, loss]) =>
     [0, 1, 2].map((place) => ({
