@@ -23,7 +23,7 @@ export interface EpisodeGrading {
 
 export function createJudgedEpisodes(pool: Pool) {
   return {
-    /** Leases the next episode; another worker may take it when the lease ends. Null if none is waiting. */
+    /** Leases the next episode; null if none is waiting. Another worker may take the episode when the lease ends. */
     claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<{ readonly id: string } | null> =>
       queryRow(
         pool,
@@ -66,7 +66,7 @@ export function createJudgedEpisodes(pool: Pool) {
 
     release: releaseIn(pool, 'judged_episodes'),
 
-    /** Finishes an episode. Sets its state to `graded`, or to `ungraded` if `scores` is null. */
+    /** Finishes an episode. Sets the state of the episode to `graded`, or to `ungraded` if `scores` is null. */
     async close(pipeline: string, id: string, scores: EpisodeScores | null, by: EpisodeGrading): Promise<void> {
       await pool.query(
         `update judged_episodes

@@ -17,7 +17,10 @@ export interface SampledQuery {
   readonly id: string;
   readonly receivedOn: string;
   readonly receivedAt: Date;
-  /** Random number of the query's session. It decides whether the session is sampled, and it identifies the cluster. */
+  /**
+   * Random number of the query's session. This number decides whether the session is sampled, and identifies the
+   * cluster.
+   */
   readonly cluster: number;
   readonly sessionHash: string;
   readonly outcome: QueryOutcome;

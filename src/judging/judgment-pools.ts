@@ -25,7 +25,7 @@ export interface ShownDocument {
   readonly grade: number | null;
 }
 
-/** Everything that determines pool scores, except the query. */
+/** The settings that determine the pool score of a query. */
 export interface PoolKind {
   readonly fingerprint: string;
   readonly k: number;

@@ -95,7 +95,7 @@ export async function measureJudged(context: Context, plan: JudgingPlan, current
   }
   if (judge !== null && plan.episodeShare > 0) {
     const graded = await db.judging.episodes.graded(at, { fingerprint: judge, k: depth });
-    // Most pipelines have no episodes, so a pipeline without episodes has no gap.
+    // Most pipelines have no episodes, so no gap is recorded for a pipeline without episodes.
     const measured = Object.keys(graded.states).length === 0 ? [] : judgedEpisodeMeasures(graded.episodes, plan);
     outcomes.push(...measured.map((outcome) => framed(outcome, graded.states)));
   }

@@ -133,7 +133,7 @@ export function createReviewQueue(pool: Pool) {
       return {
         /** Number of queries that were selected for human grading and have a readable document. */
         drawn,
-        /** Number of these queries with no document left for this person to grade. */
+        /** Number of selected queries with no document left for this person to grade. */
         graded: drawn - open,
         /** Number of queries that people graded in the last 24 hours. */
         lately,

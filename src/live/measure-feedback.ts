@@ -138,8 +138,8 @@ async function measureDrop(
 }
 
 /**
- * Returns the stored baseline of a pipeline. If it is too old, learns a new one; null while there are too few opinions.
- * If the service is younger than two windows, the first half of its history is the baseline.
+ * Returns the stored baseline of a pipeline. If this baseline is too old, learns a new one; returns null while there
+ * are too few opinions. If the service is younger than two windows, the first half of its history is the baseline.
  */
 async function currentBaseline(
   { db, clock }: Context,

@@ -24,7 +24,7 @@ declare module '../core/context.ts' {
     readonly otlp: OtlpEndpoint | null;
     /** Event loop delays of this process; null for a command, which uses latencies that other processes measured. */
     readonly ownLag: LagHistory | null;
-    /** Name of this process among all processes that share the database. */
+    /** Name of this process, unique among all processes that share the database. */
     readonly holder: string;
     /** Key for hashing user ids. */
     readonly hashKey: string;

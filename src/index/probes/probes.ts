@@ -135,7 +135,10 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
 
 const BATCH = 500;
 
-/** Looks up documents in the store; `unknown` if it does not respond. Rejects only with the reason of `signal`. */
+/**
+ * Looks up documents in the store; returns `unknown` if no store is configured, or if the store does not respond.
+ * Rejects only with the reason of `signal`.
+ */
 export async function existingDocuments(
   ids: readonly string[],
   store: VectorStore | null,

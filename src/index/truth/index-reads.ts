@@ -39,7 +39,7 @@ export async function readHubs(
     documents: found.documents,
     /** Hub documents; null if too few queries returned documents. */
     hubs,
-    /** Chunks that are never retrieved. If they are unknown, this is null, and `why` states the reason. */
+    /** Chunks that are never retrieved. If the dead chunks are unknown, this is null, and `why` states the reason. */
     dead,
     why,
   };
@@ -69,7 +69,8 @@ export interface ReturnedWindow {
 }
 
 /**
- * Number of documents to read, starting with the most retrieved ones. All others are too rarely retrieved to be hubs.
+ * Number of documents to read, starting with the most retrieved ones. All other documents are too rarely retrieved to
+ * be hubs.
  */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;

@@ -1,4 +1,4 @@
-/** Judging status for the page, the command and its JSON. */
+/** Judging status for the page, and for the command and its JSON output. */
 import type { Context } from '../../core/context.ts';
 import { dollars, minute } from '../../core/format.ts';
 import { DAY_MS } from '../../core/time.ts';

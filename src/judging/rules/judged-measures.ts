@@ -269,8 +269,8 @@ function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDoc
 }
 
 /**
- * Computes nDCG of the shown documents against two ideal rankings. One contains only the shown documents, and the other
- * also contains the pooled documents.
+ * Computes nDCG of the shown documents against two ideal rankings. One ideal ranking contains only the shown documents,
+ * and the other also contains the pooled documents.
  *
  * @param shown grades, best document first
  * @param pooled grades of documents that are not among `shown`

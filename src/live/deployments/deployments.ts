@@ -49,7 +49,7 @@ export function createDeployments(pool: Pool, scope: Scope = null) {
     },
 
     /**
-     * Records the fingerprint of a component. If it differs from the stored fingerprint, records and returns a
+     * Records the fingerprint of a component. If the fingerprint differs from the stored one, records and returns a
      * deployment. If several replicas detect the same change, only one records it. The first fingerprint does not count
      * as a deployment.
      */

@@ -59,7 +59,7 @@ function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }
 
-/** The paging alert on live queries. While it fires, warnings on live queries are redundant. */
+/** The paging alert on live queries. While this alert fires, warnings on live queries are redundant. */
 const page = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
 
 const traffic: readonly AlertRule[] = [

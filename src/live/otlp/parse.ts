@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
 
-/** Limits of an OTLP request, except its size in bytes. */
+/** Limits on an OTLP request, except on its size in bytes. */
 export interface OtlpLimits {
   /** Spans or log records. */
   readonly maxItems: number;

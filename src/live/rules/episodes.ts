@@ -14,7 +14,7 @@ export interface EpisodeRetrieval {
   readonly text: string | null;
   /** Original user query before the agent rewrote it; null if unknown or not stored. */
   readonly originalText: string | null;
-  /** Best first; empty if the retrieval found nothing or failed. */
+  /** Retrieved documents, best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
   readonly outcome: QueryOutcome;
   /** Milliseconds since 1970. */

@@ -34,7 +34,7 @@ const month: Field = {
   max: 12,
   names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
 };
-/** Sunday is 0 and 7. */
+/** Both 0 and 7 mean Sunday. */
 const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] };
 
 /** `*`, a value or a range; `*` and ranges can have a step. */

@@ -6,7 +6,7 @@ export interface Matrix {
   readonly data: Float32Array;
 }
 
-/** Creates a matrix from rows. @throws RangeError if the rows differ in length */
+/** @throws RangeError if the rows differ in length */
 export function matrixOf(rows: readonly ArrayLike<number>[]): Matrix {
   const columns = rows[0]?.length ?? 0;
   const data = new Float32Array(rows.length * columns);

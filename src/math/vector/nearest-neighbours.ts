@@ -2,7 +2,6 @@
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, type Matrix, rowProduct } from './matrix.ts';
 
-/** A neighbor and its similarity. */
 export interface RankedSimilarity {
   readonly id: string;
   /** Cosine similarity, -1 to 1. */

@@ -1,4 +1,4 @@
-/** Config of sign-in to the console: an OpenID Connect provider, or a proxy that authenticates users. */
+/** Config for signing in to the console: an OpenID Connect provider, or a proxy that authenticates users. */
 import { z } from 'zod';
 import { proxySchema, textSchema, timeoutSchema, tlsSchema } from '../config/connection.ts';
 

@@ -18,10 +18,10 @@ export const signStates = {
   /** 95th percentile of the live latency that the service reports. */
   live_latency: ['steady', 'rose'],
   live_results: ['as_before', 'fell'],
-  /** Positive user feedback, or clicks if there is no feedback, compared with before. */
+  /** Change in positive user feedback or, if there is no feedback, in clicks. */
   feedback: ['as_before', 'fell'],
   top_query: ['as_before', 'rose'],
-  /** Share of live queries in the usual language, compared with before. */
+  /** Change in the share of live queries in the usual language. */
   language: ['as_before', 'changed'],
   /** Mean number of characters per live query. */
   query_length: ['as_before', 'fell', 'rose'],
@@ -111,7 +111,7 @@ export const signStates = {
   missed_vectors: ['own', 'foreign'],
   /** Whether the store has the documents that the run returned. */
   returned_documents: ['stored', 'absent'],
-  /** Documents in the store compared with the manifest, if one is configured. */
+  /** Whether documents in the manifest, if one is configured, are missing from the store. */
   index_documents: ['whole', 'missing'],
   /** Whether stored documents are returned for their own text. */
   index_retrieval: ['found', 'not_found'],

@@ -194,7 +194,7 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
 
 /**
  * Explains why a document is ranked below k. The explanation is the documents above it or, if they are unremarkable,
- * its own low score.
+ * its own score.
  */
 function placed(
   ranking: readonly RankedDocument[],

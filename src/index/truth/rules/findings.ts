@@ -30,7 +30,7 @@ export interface WrongShare {
   readonly n: number;
   /** Number of documents for which this finding is stored. */
   readonly known: number;
-  /** Estimated number of these that are missing because they are new and were never in the store. */
+  /** Estimated number of these documents that are missing because they are new and were never in the store. */
   readonly neverArrived: number;
 }
 
@@ -75,7 +75,7 @@ export interface ArrivalLag {
   readonly atLeast: number;
   /** Configured `late_after`, in seconds. */
   readonly allowed: number;
-  /** Number of changes; of these, the number still waiting, and the number overdue. */
+  /** Number of changes, and how many of them are still waiting or overdue. */
   readonly n: number;
   readonly waiting: number;
   readonly overdue: number;

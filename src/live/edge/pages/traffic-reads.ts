@@ -78,7 +78,7 @@ export async function readDensityPage(
     trends,
     /** Incident that was open at the end of the range; null if there was none. */
     diagnosis: diagnosis ?? null,
-    /** Live queries in the range compared with the baseline; null if neither has queries. */
+    /** Distributions of the live queries in the range and of the baseline queries; null if there are neither. */
     distributions: distributions(baseline, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,

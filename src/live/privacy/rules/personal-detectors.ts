@@ -16,7 +16,7 @@ const topLevel = /^(?:xn--[0-9a-z-]{1,59}|[\p{L}\p{M}]{2,63})/iu;
 
 /**
  * Detects addresses `local@domain.tld` with letters of any script, and quoted local parts. The domain must contain a
- * dot, because `a@b` is common in code. Examines each at sign once, with at most 64 characters before and 255 after it.
+ * dot, because `a@b` is common in code. Examines each `@` once, with at most 64 characters before and 255 after it.
  */
 export const email: Detector = {
   kind: 'email',

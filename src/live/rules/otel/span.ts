@@ -2,10 +2,7 @@
 import { parseBoundedJson, parseExactJson } from '../../../core/text/json.ts';
 import { parseLooseJson } from '../../../core/text/loose-json.ts';
 
-/**
- * The value of an attribute. Integers that exceed double precision are represented as strings of digits, and bytes as
- * base64 strings.
- */
+/** Integers that exceed double precision are represented as strings of digits, and bytes as base64 strings. */
 export type AttributeValue = string | number | boolean | null | readonly AttributeValue[] | Attributes;
 
 export interface Attributes {

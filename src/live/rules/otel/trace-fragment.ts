@@ -92,9 +92,9 @@ export interface Completable
  *   other stage. Stages that the service reported are not replaced.
  * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
  * - **Episode**: if nothing but the trace identifies the episode of a query, a span that was running when the query
- *   started becomes the episode. In order of preference, this is the shortest agent, the shortest workflow, or the
- *   longest chain. If two spans of the same kind arrive in separate exports, the first to arrive becomes the episode,
- *   because an inner agent ends before an outer one.
+ *   started becomes the episode. The shortest agent is preferred, then the shortest workflow, then the longest chain.
+ *   If two spans of the same kind arrive in separate exports, the first to arrive becomes the episode, because an inner
+ *   agent ends before an outer one.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end times of their
  * spans. Idempotent.
@@ -256,8 +256,8 @@ function withEpisode<Query extends Completable>(query: Query, fragments: readonl
 const byScope: readonly EpisodeScope[] = ['agent', 'workflow', 'chain'];
 
 /**
- * Returns a span that was running when the query started. In order of preference, this is the shortest agent, the
- * shortest workflow, or the longest chain.
+ * Returns a span that was running when the query started. Prefers the shortest agent, then the shortest workflow, then
+ * the longest chain.
  */
 function runningEpisode(
   { occurredAt }: Completable,

@@ -20,8 +20,9 @@ import type { LiveQuery } from '../live-query.ts';
 // - After closing, all samples of the minute have the closing level. A higher level selects a subset of the samples of
 //   a lower level, so closing never adds samples. Closing again after a late report can only delete further samples.
 // - After a burst or a cold start, more samples than the budget are stored until the minute closes: at most budget * (1
-//   + halvings / 2) in expectation. A closed minute has at most the budget in expectation. Only the expected number is
-//   capped: a session is sampled as a whole, so a session with thousands of queries per minute can exceed the budget.
+//   + halvings / 2) in expectation. In expectation, a closed minute has at most as many samples as the budget allows.
+//   Only the expected number is capped: a session is sampled as a whole, so a session with thousands of queries per
+//   minute can exceed the budget.
 // - A query that is sent again in a later minute has two chances to be sampled if the level of that minute is lower.
 //   The store must keep the larger probability and move the sample to the minute with that probability; closing that
 //   minute then accounts for both chances.

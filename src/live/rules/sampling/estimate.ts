@@ -26,7 +26,7 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
  * within a session are similar, because the true variance is then smaller.
  *
  * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946). The
- * number is small if a few heavy clusters dominate the variance.
+ * degrees of freedom are low if a few heavy clusters dominate the variance.
  *
  * @param members sampled queries in any order
  * @param values one value for each member
