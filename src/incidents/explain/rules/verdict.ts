@@ -94,10 +94,7 @@ export interface Explanation {
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/**
- * Minimum share of retriever results that must be in the store to conclude that the retriever and the store use the
- * same data.
- */
+/** Share of the retriever's results that must be in the store to conclude that both use the same data. */
 const SHARED = 0.5;
 
 interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
@@ -193,8 +190,7 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
 }
 
 /**
- * Explains why a document is ranked below k. The explanation is the documents above it or, if they are unremarkable,
- * its own score.
+ * Explains why a document is ranked below k: by the documents above it or, if they are unremarkable, by its own score.
  */
 function placed(
   ranking: readonly RankedDocument[],
@@ -390,8 +386,7 @@ function begins(whole: string, part: string): boolean {
 }
 
 /**
- * Returns the ids that begin with `id`, and those with which `id` begins, because a chunk id begins with the id of its
- * document.
+ * Returns the ids that have `id` as a prefix, and those that are a prefix of `id`, as a document id is of a chunk id.
  */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
