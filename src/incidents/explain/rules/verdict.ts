@@ -189,9 +189,7 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
   return placed(deeper.documents, document, question, `When asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
-/**
- * Explains why a document is ranked below k: by the documents above it or, if they are unremarkable, by its own score.
- */
+/** Explains a rank below k by the documents above it or, if they are unremarkable, by the document's own score. */
 function placed(
   ranking: readonly RankedDocument[],
   document: SeenDocument,
@@ -385,9 +383,7 @@ function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/**
- * Returns the ids that have `id` as a prefix, and those that are a prefix of `id`, as a document id is of a chunk id.
- */
+/** Returns the ids that have `id` as a prefix or are a prefix of `id`, as a document id is of a chunk id. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));
