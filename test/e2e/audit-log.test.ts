@@ -250,7 +250,7 @@ const changing: Readonly<Record<string, readonly [act: string, change: () => Pro
   ],
 };
 
-/** Routes that need no audit entry, because they change nothing that a person decides, with the reason for each. */
+/** Routes that need no audit entry, each with the reason why it changes nothing that a person decides. */
 const unwritten: Readonly<Record<string, string>> = {
   'POST /v1/queries': 'traffic of the service',
   'POST /v1/feedback': 'traffic of the service',

@@ -14,7 +14,7 @@ const unreachable = 'storage: {url: "postgres://u:s3cret@127.0.0.1:9/x"}';
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
 
-/** The installation that is shared by all test cases that do not change it. */
+/** Installation shared by the test cases that do not change it. */
 let installed: Installation;
 
 beforeAll(async () => {

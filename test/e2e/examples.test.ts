@@ -247,7 +247,10 @@ interface Action {
   };
 }
 
-/** Runs the step of the composite action like a runner: inputs come from the environment, and outputs go to files. */
+/**
+ * Runs the step of the composite action as a GitHub runner does: inputs come from the environment, and outputs go to
+ * files.
+ */
 async function runAction(folder: string, given: Readonly<Record<string, string>>) {
   const home = path.join(root, 'examples/gate');
   const action = parse(readFileSync(path.join(home, 'action.yml'), 'utf8')) as Action;

@@ -1,4 +1,4 @@
-/** From one process to a fleet: the data is moved, only the config changes, and roles are added and removed. */
+/** One process becomes a fleet: the data is moved, only the config changes, and roles are added and removed. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';

@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const QUESTIONS = Array.from({ length: 8 }, (_, n) => `question ${n + 1}\n`).join('');
 
-/** Returns three other documents for each query. */
+/** Returns three documents, which differ from query to query. */
 function answerTo({ body }: ReceivedRequest): { id: string; score: number }[] {
   const { query } = JSON.parse(body) as { query: string };
   return [0.9, 0.8, 0.7].map((score) => ({ id: `${query}: ${score}`, score }));

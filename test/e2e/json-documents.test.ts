@@ -1,6 +1,6 @@
 /**
- * `--json` prints exactly one document on stdout, with the keys of docs/reference/commands.md, for every command with
- * this option.
+ * `--json` prints exactly one document on stdout, with the keys that docs/reference/commands.md lists, for every
+ * command with this option.
  */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

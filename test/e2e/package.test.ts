@@ -40,7 +40,7 @@ describe('the package that npm would publish', () => {
     folder = await aFolder({}, (clean) => {
       remove = clean;
     });
-    // The scripts that npm runs before packing, except for the build, which the tests have already made.
+    // The scripts that npm runs before packing, except for the build script, which has already run for the tests.
     await run('npm', ['run', '--silent', 'prepack'], { cwd: repository });
     const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
       cwd: repository,

@@ -1,4 +1,6 @@
-/** Six processes under load that run a golden set every few seconds, and queries of their state for tests. */
+/**
+ * Six processes under load, which run a golden set every few seconds, and functions with which tests query their state.
+ */
 import { type ClientBase, Pool } from 'pg';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jobCatalogue } from '../../src/app/jobs.ts';

@@ -13,7 +13,7 @@ const MAX_PAINT_MS = 300;
 const SLOWDOWN = 6;
 const LOADS = 3;
 
-/** A user at the status page whose clicks are counted. */
+/** A user who starts at the status page, and whose clicks are counted. */
 async function aVisitor(browser: ReturnType<typeof useBrowser>, url: string) {
   const { page } = await browser.page(new URL(url).host);
   await page.goto(url);

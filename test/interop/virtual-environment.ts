@@ -32,7 +32,7 @@ async function installedUv(): Promise<string> {
   const program = path.join(folder, 'bin/uv');
   if (existsSync(program)) return program;
   await mkdir(workshop, { recursive: true });
-  // Several test files install it at the same time, and none may run one that is incomplete.
+  // Several test files install uv at the same time, and none may run an incomplete installation.
   const staged = await mkdtemp(`${folder}-`);
   await run('python3', ['-m', 'venv', staged]);
   await run(path.join(staged, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', 'uv']);

@@ -34,7 +34,7 @@ export function apiOf(url: string): CallApi {
   };
 }
 
-/** The items on all pages, `limit` at a time. */
+/** Returns the items on all pages, requesting `limit` items at a time. */
 export async function allPages(call: CallApi, path: string, limit: number): Promise<readonly unknown[]> {
   const items: unknown[] = [];
   let cursor: string | null = null;

@@ -90,7 +90,7 @@ export async function clippedParts(page: Page): Promise<string[]> {
       (element) => isClipped(element) && hides(element),
     );
     const whole = isClipped(document.documentElement) ? ['the page'] : [];
-    // Texts of charts reach into the margins of their figure, and not beyond.
+    // Texts of charts may extend into the margins of their figure, but not beyond.
     const labels = [...document.querySelectorAll('figure svg text')].filter((label) => {
       const figure = label.closest('figure')?.getBoundingClientRect();
       const { left, right, width } = label.getBoundingClientRect();

@@ -39,7 +39,7 @@ export async function bundleProgram(dist: string, into: string): Promise<void> {
   });
 }
 
-/** Every module finds the files beside its original location, including threads. */
+/** Every module, even in a thread, finds the files beside its original location. */
 const ownPlaces: Plugin = {
   name: 'own places',
   setup(bundler) {

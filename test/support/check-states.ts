@@ -1,4 +1,4 @@
-/** Check states from stored data, as an evaluation leaves them and as they are read later. */
+/** Check states from stored data: as they are after an evaluation, and as they are read later. */
 
 import { type CheckStore, type StoredCheckStatus, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
 import { evaluateAll, type StoredFacts } from '../../src/checks/evaluate-checks.ts';
@@ -8,7 +8,7 @@ import { contextOf } from './context.ts';
 
 type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<Context, 'densityPlans'>>;
 
-/** The states that an evaluation at that time leaves, for hourly sets without a rotation by default. */
+/** The states after an evaluation at that time; by default, for hourly sets without a rotation. */
 export function evaluated(
   { pipelines, densityPlans = [] }: Watched,
   facts: Partial<StoredFacts>,

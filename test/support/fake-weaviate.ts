@@ -1,4 +1,7 @@
-/** A stand-in for Weaviate's schema over REST and its GraphQL, in the forms shown on docs.weaviate.io. */
+/**
+ * A stand-in for Weaviate's REST interface for schemas and its GraphQL interface, in the forms shown on
+ * docs.weaviate.io.
+ */
 
 import { type FieldNode, Kind, type OperationDefinitionNode, parse, valueFromASTUntyped } from 'graphql';
 import {

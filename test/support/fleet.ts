@@ -19,7 +19,7 @@ export interface FleetSettings {
   /** Further keys for `server` and `storage`, in YAML's flow style. */
   readonly server?: string;
   readonly storage?: string;
-  /** The rest of the config, from `pipelines:`. */
+  /** The rest of the config, from `pipelines:` on. */
   readonly pipelines: string;
   readonly atEnd: (clean: () => Promise<void>) => void;
 }

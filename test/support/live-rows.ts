@@ -10,7 +10,7 @@ export function aLiveSample(parts: Partial<LiveSample> = {}): LiveSample {
   return aSample({ id: 'q1', traceId: null, results: documents('d1', 'd2'), unitHash: 0.25, ...parts });
 }
 
-/** Samples `q0`, `q1`, ... two hours before noon, in separate sessions, with draws spread evenly below 1/2. */
+/** Samples `q0`, `q1`, ... two hours before noon, in separate sessions, with random numbers spread evenly below 1/2. */
 export function liveSamples(count: number, parts: (index: number) => Partial<LiveSample> = () => ({})): LiveSample[] {
   return Array.from({ length: count }, (_, index) =>
     aLiveSample({ id: `q${index}`, occurredAt: hours(-2), unitHash: (0.5 * (index + 0.5)) / count, ...parts(index) }),

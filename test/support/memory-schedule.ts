@@ -1,4 +1,4 @@
-/** A schedule that ticks on a test's request. */
+/** A schedule that ticks only when a test triggers it. */
 
 import type { Cron } from '../../src/math/schedule/occurrences.ts';
 import type { Schedule } from '../../src/platform/queue/node-cron.ts';

@@ -1,7 +1,7 @@
 /** Programs that some tests need and users do not. */
 import { spawnSync } from 'node:child_process';
 
-/** True if a program is not installed. On CI that is an error, because CI installs it. */
+/** True if a program is not installed. On CI, a missing program is an error, because CI installs the program. */
 export function missing(
   program: 'promtool' | 'jsonnet' | 'amtool' | 'prometheus' | 'prometheus-alertmanager' | 'redis-server' | 'pgbouncer',
 ): boolean {

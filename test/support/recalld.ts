@@ -41,7 +41,7 @@ export function runAsBuilt(): void {
   });
 }
 
-/** Registers a cleanup for the end of a test; a file that shares a daemon between its tests has its own. */
+/** Registers a cleanup for the end of a test; a file that shares a daemon between its tests passes another function. */
 export type AtEnd = (clean: () => Promise<void>) => void;
 
 /**
@@ -80,8 +80,8 @@ export interface Finished {
 
 /**
  * Runs a command to completion in this process, because starting a process takes longer than most commands. Commands
- * that run until they are stopped get a process; `spawnRecalld` is for tests about the process, its signals and its
- * end.
+ * that run until they are stopped get a separate process; `spawnRecalld` is for tests about the process, its signals
+ * and its end.
  */
 export async function runRecalld(
   args: readonly string[],

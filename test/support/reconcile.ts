@@ -1,4 +1,4 @@
-/** Compares what was promised with what PostgreSQL holds, id by id. */
+/** Compares the accepted data with the data in PostgreSQL, id by id. */
 import type { ClientBase } from 'pg';
 import type { LiveLoad } from './live-load.ts';
 

@@ -19,7 +19,7 @@ export interface RedisProcess {
   freeze(): void;
 }
 
-/** How a test talks directly to a server. */
+/** Credentials with which a test connects directly to a server. */
 export interface RedisAccess {
   readonly password?: string;
   readonly tls?: TlsMaterial & { readonly servername: string };

@@ -1,4 +1,4 @@
-/** From a golden run that fires an alert to its cause: over HTTP, in metrics, and on the command line. */
+/** From a golden run that fires an alert to the cause of the alert: over HTTP, in metrics, and on the command line. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { PipelineDiagnosis } from '../../../src/incidents/diagnosis/diagnose-pipeline.ts';
 import type { IncidentJson } from '../../../src/incidents/diagnosis/incident-schema.ts';

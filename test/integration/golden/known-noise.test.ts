@@ -1,5 +1,6 @@
 /**
- * The noise with which runs are evaluated, measured from the reruns of a pinned run and from later index generations.
+ * The noise against which runs are evaluated, measured from the reruns of a pinned run and from later index
+ * generations.
  */
 
 import { expect, it } from 'vitest';

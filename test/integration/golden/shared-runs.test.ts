@@ -125,7 +125,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     await enqueue(first, run);
     await endOf(run.id);
     expect(mostAtOnce()).toBeLessThanOrEqual(3);
-    // Requests of all workers together are a hundredth of a second apart; 150 take at least 1.49 s.
+    // Requests of all workers together are a hundredth of a second apart; so 150 requests take at least 1.49 s.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1400);
   });
 

@@ -1,4 +1,6 @@
-/** Data derived from live queries is deleted with them: by retention, even of removed pipelines, and by erasure. */
+/**
+ * Data derived from live queries is deleted with them: by retention (even if the pipeline was removed) and by erasure.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../src/app/erasure/erase.ts';
 import { pruneLive } from '../../../src/live/sql/prune-live.ts';

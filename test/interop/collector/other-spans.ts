@@ -1,4 +1,6 @@
-/** Spans of a service that recalld does not read: an HTTP request, an SQL query, and a call of a language model. */
+/**
+ * Spans that a service sends and recalld does not read: an HTTP request, an SQL query, and a call to a language model.
+ */
 import type { ExportRequest } from '../tracing/recording.ts';
 
 const text = (key: string, value: string) => ({ key, value: { stringValue: value } });

@@ -21,7 +21,7 @@ export async function pythonVersion(folder: string, name: string): Promise<strin
   return stdout.trim();
 }
 
-/** Returns the folder of the jars that `pom.xml` in the folder `name` names, with their dependencies. */
+/** Returns a folder with the jars that `name`/pom.xml lists, and with their dependencies. */
 export async function javaPackages(name: string): Promise<string> {
   const jars = path.join(workshop, name);
   const pom = path.join(import.meta.dirname, name, 'pom.xml');

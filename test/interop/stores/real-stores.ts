@@ -47,7 +47,7 @@ export interface RealStore {
   readonly abilities: StoreAbilities;
   /** Requirements of the suite that the store did not meet, with the reasons; none by default. */
   readonly unmet?: string;
-  /** Kind of the retriever that queries it directly. */
+  /** Kind of the retriever that queries the store directly. */
   readonly retriever?: 'elasticsearch' | 'opensearch';
   /** True if the suite `collections` also runs for this store; false by default. */
   readonly hasCollections?: true;
@@ -60,7 +60,7 @@ export interface RealStore {
 /** Suites in addition to the contract suite. They test the retriever, collections in several forms, and monitoring. */
 export const otherSuites = ['retriever', 'collections', 'monitoring'] as const;
 
-/** Name of the recording of a suite with a store. */
+/** Name of the recording for a store and a suite. */
 export const recordingName = (store: string, suite: (typeof otherSuites)[number]): string => `${store}-${suite}`;
 
 /** With more vectors, the recordings would have several megabytes. */

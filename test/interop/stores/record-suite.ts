@@ -4,7 +4,7 @@ import type { RealStore, RunningStore } from './real-stores.ts';
 import { type Exchange, startRecorder, writeStoreRecording } from './recording.ts';
 
 /**
- * Call it in a `describe` before the suite. Returns a function that starts the store.
+ * Call this function in a `describe`, before the suite. Returns a function that starts the store.
  *
  * @param name of the recording
  */

@@ -148,7 +148,7 @@ export const combinations: readonly Combination[] = [
     tracing: 'openinference',
     packages: ['agno', 'openinference-instrumentation-agno'],
     extras: ['openai', ...otel],
-    // OpenInference sets the session on its own spans only.
+    // OpenInference sets the session only on spans that it creates.
     missing: ['session'],
     switchedOn:
       'a [span of your own](../how-to/opentelemetry.md#searches-that-are-tools) around the search, because the search is a tool',
@@ -178,7 +178,7 @@ export const combinations: readonly Combination[] = [
     tracing: 'mlflow',
     packages: ['langchain', 'langchain-core', 'mlflow-tracing'],
     extras: [...langchain, ...otel],
-    // MLflow keeps the session in the metadata of its trace, which it does not export.
+    // MLflow stores the session in the trace's metadata, which MLflow does not export.
     missing: ['session'],
     switchedOn:
       '`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` in place of `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf`; with `mlflow-tracing`, also `MLFLOW_TRACKING_URI`',

@@ -4,7 +4,7 @@ import { NOON } from '../../support/builders.ts';
 import { contextOf } from '../../support/context.ts';
 import { hours } from '../../support/measurements.ts';
 
-/** Measures a window with these texts, each from another session. */
+/** Measures a window with these texts, each from a separate session. */
 async function measured(texts: readonly string[], probability = 1) {
   const windows = {
     topQuery: async () => ({ share: 0.02, queries: texts.length, sessions: texts.length }),

@@ -10,7 +10,7 @@ export interface AlertFixture {
   readonly healthy: readonly Signal[];
   /** Replicas that export the violation; both by default. */
   readonly replicas?: readonly string[];
-  /** The description of the firing alert, without the time that it appends. */
+  /** The description of the firing alert, without the time at its end. */
   readonly says: string;
   /** Simulated minutes; an hour unless the rule has a longer range. */
   readonly minutes?: number;

@@ -59,7 +59,7 @@ const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>
   [densityCheck, { kind: 'density_drift', what: 'The coverage of live queries', limit: 'above' }],
 ]);
 
-/** Info and state set of a check; the state is given for each minute. */
+/** Info metric and state metrics of a check; `stateAt` returns the state in each minute. */
 export function checkStates(check: NamedCheck, stateAt: (minute: number) => string): Signal[] {
   const { kind = '', what = '', limit = '' } = words.get(check) ?? {};
   return [

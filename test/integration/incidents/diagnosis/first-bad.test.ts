@@ -76,7 +76,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     logger,
   });
   const past: { id: string; answers: readonly QueryAnswer[] }[] = [];
-  /** A run at an hour, compared with the first one as the daemon compares runs. @returns its id */
+  /** A run at the given hour, compared with the first run as the daemon would compare them. @returns its id */
   const ran = async (hour: number, ids: (index: number) => readonly string[], latencyMs = 20): Promise<string> => {
     const { id } = aRun();
     clock.set(hours(hour));

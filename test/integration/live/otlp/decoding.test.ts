@@ -1,4 +1,4 @@
-/** Bodies that exporters in languages other than JavaScript send, by the OTLP specification. */
+/** Bodies from exporters in languages other than JavaScript, according to the OTLP specification. */
 import { describe, expect, it } from 'vitest';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
 import { contentOf, defaultOtlpLimits, encodeFailure, encodeSuccess } from '../../../../src/live/otlp/parse.ts';

@@ -229,7 +229,7 @@ describe('a scrape', () => {
     }
     expect(reads).toBe(2);
     for (const answer of waiting) answer([scored(0.75)]);
-    // The current read ends; it began 15 seconds ago.
+    // The current read, which began 15 seconds ago, ends.
     const shown = series(await exporter.freshScrape());
     expect(shown.get(ndcgSeries)).toBe('0.75');
     expect(shown.get('recalld_snapshot_age_seconds')).toBe('15');

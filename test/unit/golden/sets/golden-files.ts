@@ -41,7 +41,7 @@ export function readFiles(
   return withFiles(files, (folder) => read(join(folder, name), options));
 }
 
-/** The error that refuses the files; paths in its message are relative to their folder. */
+/** The error with which the files are refused; paths in its message are relative to their folder. */
 export function refusal(
   files: Files,
   name: string,

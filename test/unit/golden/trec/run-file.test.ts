@@ -221,7 +221,7 @@ describe('readRunInBatches', () => {
 });
 
 describe('a run file with lines in several forms', () => {
-  /** Separators between the columns of a line; the first is far more common than each other one. */
+  /** Separators between the columns of a line; the first is far more common than each of the others. */
   const anySpelling = fc.oneof(
     { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
     fc.constantFrom(

@@ -52,7 +52,7 @@ async function aPrivacy(responder: Responder | null, privacy: object = {}, timeo
   return { personalData, outcomes, entries, clock };
 }
 
-/** Detects every `Ada`, with offsets in code points like Python. */
+/** Detects every `Ada`, with offsets in code points, as Python counts them. */
 const findsAda: Responder = (request, response) => {
   const { text } = JSON.parse(request.body) as { text: string };
   const characters = Array.from(text);

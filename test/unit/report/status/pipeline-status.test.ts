@@ -36,7 +36,7 @@ function aCheck(verdict: Verdict): CheckResult {
   };
 }
 
-/** A run that ended at noon with this verdict of its check. */
+/** A run that ended at noon, and whose check has this verdict. */
 function endedWith(verdict: Verdict, parts: Partial<LatestRun> = {}): LatestRun {
   const ended = aLatestRun().ended;
   if (ended === null) throw new Error('the builder makes a run that ended');

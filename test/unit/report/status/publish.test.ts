@@ -92,7 +92,7 @@ function aCheck(parts: Partial<CheckResult> = {}): CheckResult {
   };
 }
 
-/** A run that ended at noon with a check of this verdict. */
+/** A run that ended at noon, and whose check has this verdict. */
 function aJudgedRun(verdict: CheckResult['verdict'], parts: Partial<LatestRun> = {}): LatestRun {
   const outcomes = { ok: 40, empty: 0, error: 0, timeout: 0 };
   return aLatestRun({

@@ -77,7 +77,7 @@ function simulate(seed: number, base: Traffic, window: Traffic) {
   return { mean: values.reduce((sum, value) => sum + value, 0) / n, coverage: covered / n, raw: raw / n };
 }
 
-/** Satisfied users are sampled, the others always selected. */
+/** Queries of satisfied users are sampled; those of dissatisfied users are always selected. */
 const keep = (isContent: boolean): number => (isContent ? 0.25 : 1);
 const fewShown = (): number => 3;
 const anyShown = (uniform: () => number): number => 1 + Math.floor(uniform() * 10);

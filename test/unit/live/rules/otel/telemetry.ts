@@ -22,7 +22,7 @@ const origin = {
   scope: { name: 'test', version: '1' },
 };
 
-/** The moment at which every span starts; it takes 250 ms. */
+/** The time at which every span starts; each span takes 250 ms. */
 export const startMs = Date.UTC(2026, 8, 1, 12);
 const startNano = BigInt(startMs) * 1_000_000n;
 
