@@ -61,7 +61,7 @@ function textOf(content: Content, now: Date): string {
     .trim();
 }
 
-/** Escapes Markdown formatting, but not backticks, because texts of recalld mark code with them. */
+/** Escapes Markdown formatting, but not backticks, because recalld's texts mark code with backticks. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\*_[\]<>|#]/g, String.raw`\$&`);
 }

@@ -1,6 +1,6 @@
 /**
- * Limits on connections that have not sent a valid key yet, limits on pipelined requests, and an orderly shutdown:
- * in-flight requests complete, and new requests are refused so that clients retry on another replica.
+ * Limits connections that have not sent a valid key yet, limits pipelined requests, and provides an orderly shutdown.
+ * During shutdown, in-flight requests complete, and new requests are refused so that clients retry on another replica.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';

@@ -150,7 +150,7 @@ export function parseRequest<Schema extends z.ZodType>(
 
 const cursorMeaning = '`next_cursor` from the previous page.';
 
-/** The page size `limit`, up to `maximum`; `usual` by default. */
+/** The page size `limit`: at most `maximum`, and `usual` by default. */
 export function limitField(maximum: number, usual = 50) {
   return z.coerce.number().int().min(1).max(maximum).default(usual).describe(`Page size, up to ${maximum}.`);
 }

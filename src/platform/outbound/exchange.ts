@@ -183,7 +183,7 @@ export interface Exchange {
 }
 
 /**
- * Common servers close an idle connection after 5 s. This limit is shorter, so that requests rarely use a closed
+ * Many servers close an idle connection after 5 s. This limit is shorter, so that requests rarely use a closed
  * connection.
  */
 const IDLE_CONNECTION_MS = 4000;

@@ -38,7 +38,7 @@ function parseRetryAfterMs(retryAfter: string | null, now: number): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
-/** Maximum wait before the first retry; it doubles with each retry. */
+/** Maximum wait before the first retry; the maximum doubles with each retry. */
 const BACKOFF_MS = 200;
 
 const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;

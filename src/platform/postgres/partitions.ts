@@ -6,7 +6,7 @@ import { inTransaction, lockInTransaction } from './transaction.ts';
 const daily = ['live_queries', 'feedback', 'query_coverage'] as const;
 
 const DAYS_AHEAD = 3;
-/** Rows for live queries may be written up to a day after the queries. */
+/** The row for a live query may be written up to a day after the query. */
 const DAYS_BEHIND = 1;
 
 /** Creates partitions for yesterday, today and the next few days. Only one replica of recalld does this at a time. */

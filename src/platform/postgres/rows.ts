@@ -7,7 +7,7 @@ type Database = Pool | PoolClient;
 
 /**
  * Returns a statement's rows, with `received_at` as `receivedAt`. `Row` is a domain type, so that the columns need no
- * interface of their own.
+ * separate interface.
  */
 export async function queryRows<Row extends object>(
   db: Database,

@@ -119,8 +119,8 @@ const KEEP_ALIVE_MS = 10_000;
 const POOL_SIZE = 5;
 
 /**
- * The connection that all queues and workers in a process share. BullMQ would open a connection for each of them, and a
- * listening session for each worker, although all workers listen to the same channel.
+ * The connection that all queues and workers in a process share. By default, BullMQ opens a connection for each queue
+ * and worker, and a listening session for each worker, although all workers listen to the same channel.
  */
 class SharedConnection extends PostgresConnection {
   /**

@@ -1,4 +1,4 @@
-/** The job queue on BullMQ 6, identical on PostgreSQL and Redis. Each job name has one BullMQ queue. */
+/** The job queue on BullMQ 6, which behaves identically on PostgreSQL and Redis. Each job name has one BullMQ queue. */
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';

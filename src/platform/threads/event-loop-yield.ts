@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /**
  * @param limit maximum amount of work per turn of the event loop, in any unit
  * @returns a function that returns null if the current turn has room for the given amount of work; otherwise, it
- * returns a promise that resolves in the first turn with room. An amount of work above `limit` gets a turn of its own.
+ * returns a promise that resolves in the first turn with room. An amount of work above `limit` gets a separate turn.
  */
 export function createEventLoopYield(limit: number): (amount: number) => Promise<void> | null {
   let room = limit;

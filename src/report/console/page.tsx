@@ -14,7 +14,7 @@ export interface Visitor {
   } | null;
   /** User whom an identity provider or a proxy signed in; null for other visitors. */
   readonly user: { readonly id: string; readonly name: string } | null;
-  /** False if a proxy, and not recalld, signs users in and out. */
+  /** False if a proxy, instead of recalld, signs users in and out. */
   readonly canSignOut: boolean;
   /** True if the user has the `admin` scope. */
   readonly canAct: boolean;

@@ -129,7 +129,10 @@ const noChecksWithData: Reason = {
   sentence: 'No check has enough data yet, so the quality of this pipeline is unknown.',
 };
 
-/** Returns true for alerts that no other reason covers. The reasons from checks and golden runs cover their alerts. */
+/**
+ * Returns true for alerts that no other reason covers. The reasons from checks and golden runs cover the alerts about
+ * these checks and runs.
+ */
 function isNotCovered({ name, goldenSet }: Alert, checks: readonly CheckState[]): boolean {
   return goldenSet === null && !checks.some((check) => check.name === name);
 }

@@ -4,7 +4,7 @@ import { shownFrom, type TrendChart, type TrendMark, type TrendSeries } from '..
 import { Plot, percent, Stretched } from './plot.tsx';
 import { markNumbers, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
 
-/** A series of at most this many points has large dots, because the line between them is barely visible. */
+/** A series of at most this many points has large dots, because the line between so few points is barely visible. */
 const FEW_DOTS = 3;
 /** With more points than this, only the last point gets a dot. */
 const maxDots = { full: 60, small: FEW_DOTS } as const;
