@@ -148,6 +148,7 @@ export function observationsOf({ firing, golden, live, hasStore, isLost, failing
     storeAgreement: null,
     missedVectors: null,
     returnedAbsent: null,
+    liveReplay: null,
     canary: null,
     index: [],
     arrivals: null,

@@ -123,6 +123,7 @@ function lookAt(
     storeAgreement: null,
     missedVectors: null,
     returnedAbsent: null,
+    liveReplay: null,
     canary,
     deployments: deploymentsOf(shape, broken),
     ...coverage,

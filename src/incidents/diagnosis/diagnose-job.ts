@@ -1,13 +1,14 @@
-/** The job that updates incidents. When an incident opens, the job also probes the store, embedder and index. */
+/** The job that updates incidents. When an incident opens, the job also probes the store, embedder and index, and
+ * replays live queries. */
 
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
-import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from '../../index/probes/probe-connectors.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import { attemptEach, forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
-import { PATIENCE_MS, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
+import { PATIENCE_MS, type Probes, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
+import { replayLiveQueries } from './replay-live-queries.ts';
 
 /**
  * Probes the store, embedder and index now. Does not wait for a slow probe, because the scheduled probe job repeats it.
@@ -49,10 +50,16 @@ export const diagnoseAlertsJob = defineJob({
     const asked = pipelines.filter(({ name }) => only === undefined || name === only);
     const due = await pipelinesToDiagnose(context, asked);
     if (due.length === 0) return;
-    const probe = (pipeline: WatchedPipeline, until: AbortSignal): Promise<readonly unknown[]> =>
-      probeParts(context, pipeline, until);
+    const probes: Probes = {
+      parts: (pipeline, until) => probeParts(context, pipeline, until),
+      replay: (pipeline, openedAt, until) =>
+        replayLiveQueries(context, pipeline, openedAt, until).then(
+          () => [],
+          (error: unknown) => [error],
+        ),
+    };
     await attemptEach(
-      [() => forEachPipeline(due, signal, (one) => updateIncident(context, one, probe, signal)), () => hooks.notify()],
+      [() => forEachPipeline(due, signal, (one) => updateIncident(context, one, probes, signal)), () => hooks.notify()],
       signal,
     );
   },

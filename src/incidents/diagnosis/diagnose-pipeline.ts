@@ -37,16 +37,22 @@ import {
   observeTopics,
 } from './observe.ts';
 import { observeLevel } from './observe-level.ts';
-import { observeJudge, observeLive, observeRelevance } from './observe-live.ts';
+import { observeJudge, observeLive, observeRelevance, observeReplay } from './observe-live.ts';
 import { starvedAlerts } from './own-machine.ts';
 import { findReferenceRun, latestEnded, observeRun, type ReferenceRuns } from './reference-run.ts';
+import { isReplayDue } from './replay-live-queries.ts';
 import { diagnose } from './rules/diagnose.ts';
 import { summarizeFiring } from './rules/firing.ts';
 import { type Alert, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
 
-/** Probes the store, embedder and index of a pipeline now, ahead of schedule. Never rejects; returns the errors. */
-type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
+/** Measurements that a diagnosis takes itself. They never reject; they return the errors. */
+export interface Probes {
+  /** Probes the store, embedder and index of a pipeline now, ahead of schedule. */
+  readonly parts: (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
+  /** Replays live queries from before the incident opened, and from now. */
+  readonly replay: (pipeline: WatchedPipeline, openedAt: Date, signal: AbortSignal) => Promise<readonly unknown[]>;
+}
 
 const MAX_DEPLOYMENTS = 50;
 /** Maximum time that a diagnosis waits for probes. */
@@ -72,14 +78,14 @@ export async function pipelinesToDiagnose(
  * Updates the incident of a pipeline: opens it when an alert fires, adds diagnoses while alerts fire, and closes it
  * when all alerts are resolved. Idempotent; any replica may run it at any time.
  *
- * @param probeParts runs once per incident, to measure the store, embedder and index when the incident opens
+ * @param probes run when the incident opens; live queries are replayed again while it is open
  * @returns null if no alert fires, or if all firing alerts belong to an incident that is already resolved
  * @throws AggregateError with the errors of failed probes; the incident is diagnosed first, without these probes
  */
 export async function updateIncident(
   context: Context,
   pipeline: WatchedPipeline,
-  probeParts: ProbeParts,
+  probes: Probes,
   signal: AbortSignal,
 ): Promise<RecordOutcome | null> {
   const { clock, db, logger } = context;
@@ -89,7 +95,7 @@ export async function updateIncident(
   const alerts = firingAlerts(pipeline, facts, open, clock.now());
   if (alerts.length === 0) {
     // A probe can detect a change only if another probe ran before the change.
-    const problems = lacksFirstProbe(pipeline, facts) ? await probeParts(pipeline, signal) : [];
+    const problems = lacksFirstProbe(pipeline, facts) ? await probes.parts(pipeline, signal) : [];
     const because = closingReasonOf(open?.timeline ?? [], facts.parts);
     if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.timeline ?? [], facts)))
       logger.info('all alerts are resolved', { pipeline: name, because });
@@ -98,17 +104,22 @@ export async function updateIncident(
   }
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
   // Probes cannot explain an isolation violation, whose notification must not wait for a slow store.
-  const isProbed = open === null && alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
-  const problems = isProbed ? await probeParts(pipeline, signal) : [];
+  const isProbed = alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
+  const isReplayed = isProbed && (open === null || isReplayDue(facts.measurements, clock.now()));
+  const openedAt = open?.openedAt ?? clock.now();
+  const problems = await Promise.all([
+    isProbed && open === null ? probes.parts(pipeline, signal) : [],
+    isReplayed ? probes.replay(pipeline, openedAt, signal) : [],
+  ]);
   const at = clock.now();
-  const seen = open === null ? await readPipelineFacts(context, name) : facts;
+  const seen = isReplayed ? await readPipelineFacts(context, name) : facts;
   const diagnosis = await diagnoseFacts(context, pipeline, alerts, open, seen);
   const stored = await db.incidents.record(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
   if (stored === 'opened' || stored === 'updated') {
     const { cause, confidence, summary } = diagnosis;
     logger.warn('an incident was diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
   }
-  throwAny(problems);
+  throwAny(problems.flat());
   return stored;
 }
 
@@ -246,6 +257,7 @@ async function observe(
   const { sentinels, deployments, ...observed } = await allOf({
     run: run && observeRun(context, run, runs, firing.key, level),
     live: observeLive(db.live.windows, around, now),
+    liveReplay: observeReplay(around),
     relevance: observeRelevance(around),
     store: observeStore(around),
     annRecall: observeRecall(around),

@@ -15,8 +15,9 @@ import type { LatestMeasurement, Measurements } from '../../measures/measurement
 import { watchedValues } from '../../measures/watch-changes.ts';
 import { allOf } from './all-of.ts';
 import { estimateOf, feedbackDrop, freshly, valueOf } from './live-alerts.ts';
+import { LIVE_REPLAY } from './replay-live-queries.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
-import type { ObservedFeedback, ObservedLive, ObservedValue } from './rules/observed-live.ts';
+import type { ObservedFeedback, ObservedLive, ObservedReplay, ObservedValue } from './rules/observed-live.ts';
 
 /**
  * Measurements of a pipeline before and during its alerts: `opened` is the onset of the alerts, and `good` is a time
@@ -145,6 +146,20 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
   const state = dropStates.find((one) => one === newest?.details['state']);
   if (newest === null || state === undefined) return null;
   return { ...estimateOf(newest), state };
+}
+
+/** Twice the time between two replays. */
+const REPLAY_TRUST_SECONDS = 3600;
+
+/** Returns the newest replay of live queries; null if there was none since the onset. */
+export async function observeReplay({ latest, opened }: Around): Promise<ObservedReplay | null> {
+  const newest = valueOf(latest, LIVE_REPLAY);
+  if (newest === null || newest.measuredAt < opened || newest.ageSeconds > REPLAY_TRUST_SECONDS) return null;
+  const { before, before_ci_low: ciLow, before_ci_high: ciHigh, before_n: n } = newest.details;
+  return {
+    now: estimateOf(newest),
+    before: { value: Number(before), ciLow: Number(ciLow), ciHigh: Number(ciHigh), n: Number(n) },
+  };
 }
 
 /** @param deployments deployments in the period in which the judge may have changed */

@@ -19,6 +19,7 @@ import { type AlertFacts, trusted } from './firing-alerts.ts';
 import { estimateOf, valueOf } from './live-alerts.ts';
 import { type Around, valueBefore } from './observe-live.ts';
 import { ownDelays } from './own-machine.ts';
+import { LIVE_REPLAY } from './replay-live-queries.ts';
 import type {
   Observations,
   ObservedAgreement,
@@ -82,6 +83,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   store_agreement: ['store_agreement'],
   missed_vectors: ['missed_foreign_ratio'],
   returned_documents: ['returned_absent_ratio'],
+  live_replay: [LIVE_REPLAY],
   canary: ['embedding_canary_median'],
   density: ['query_density'],
   index_documents: ['index_missing_ratio'],

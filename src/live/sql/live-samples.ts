@@ -33,6 +33,27 @@ export function createLiveSamples(pool: Pool) {
       return rows.map((row) => ({ ...row, embedding: row.embedding && vectorOfBytes(row.embedding) }));
     },
 
+    /** Returns the newest samples that were answered, with or without documents, and have a text; newest first. */
+    newest({
+      pipeline,
+      since,
+      until,
+      limit,
+    }: Selection & { readonly until: Date }): Promise<readonly AnsweredSample[]> {
+      return queryRows<AnsweredSample>(
+        pool,
+        `select text, segments, top_k, received_at,
+                coalesce((select jsonb_agg(one.document ->> 0 order by one.rank)
+                            from jsonb_array_elements(results) with ordinality one (document, rank)), '[]') as document_ids
+           from live_queries
+          where pipeline = $1::text and received_at >= $2::timestamptz and received_at < $3::timestamptz
+            and received_on between ($2::timestamptz at time zone 'utc')::date and ($3::timestamptz at time zone 'utc')::date
+            and text is not null and outcome in ('ok', 'empty')
+          order by received_at desc, id limit $4::integer`,
+        [pipeline, since, until, limit],
+      );
+    },
+
     /**
      * Returns at most `limit` samples that arrived since the given time and have a text, with their feedback and
      * grades. Samples with feedback or grades come first; the order is otherwise random.
@@ -64,6 +85,15 @@ export function createLiveSamples(pool: Pool) {
       return rows.map((row) => ({ ...row, results: row.results.map(([id, score]) => ({ id, score })) }));
     },
   };
+}
+
+/** A sample with its text and the results that the user got; empty if there were none. */
+export interface AnsweredSample {
+  readonly text: string;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly topK: number | null;
+  readonly documentIds: readonly string[];
+  readonly receivedAt: Date;
 }
 
 export interface DrawnSample {

@@ -53,6 +53,12 @@ export const trafficMeasures = {
     ),
     thresholdPolicy: { worse: 'above', unit: 'seconds', minN: 100, confirm: 3, scope: 'traffic' },
   },
+  live_replay_overlap: {
+    title: 'Replayed live queries',
+    subject: 'the overlap of live results with those of a replay',
+    note: 'Mean rank-biased overlap of the results that users got in the last hour with the results of the same queries when replayed. Measured only during incidents.',
+    scale: 'score',
+  },
   results_per_answer: {
     title: 'Results per query',
     subject: 'the mean number of documents per live query',

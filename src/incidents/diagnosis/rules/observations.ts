@@ -19,7 +19,7 @@ import { mean } from '../../../math/stats/descriptive.ts';
 import { type OlderRun, olderAnswers, repeatedAnswers } from './answers-alike.ts';
 import { changedAnswers, type StagedSide, scoreLoss, stageLoss, widestNdcg } from './changed-answers.ts';
 import type { EffectKind } from './effects.ts';
-import type { EstimatedValue, ObservedLive, ObservedShare, ObservedValue } from './observed-live.ts';
+import type { EstimatedValue, ObservedLive, ObservedReplay, ObservedShare, ObservedValue } from './observed-live.ts';
 import type { OwnDelays } from './own-delays.ts';
 import type { Samples } from './samples.ts';
 
@@ -47,6 +47,7 @@ export interface Observations {
    * incident.
    */
   readonly storeAgreement: ObservedAgreement | null;
+  readonly liveReplay: ObservedReplay | null;
   /** Share of missed documents whose stored vector does not match their text. */
   readonly missedVectors: ObservedShare | null;
   /** Share of the returned documents that the store does not have. */

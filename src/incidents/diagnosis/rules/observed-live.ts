@@ -52,3 +52,11 @@ export interface ObservedFeedback extends ObservedValue {
   /** True if change detection found the drop; it finds a drop before the CI of the whole window shows it. */
   readonly isDrop: boolean;
 }
+
+/** Mean rank-biased overlap of the results that users got with the results of the same queries when replayed. */
+export interface ObservedReplay {
+  /** Queries of the last hour. */
+  readonly now: EstimatedValue;
+  /** Queries from before the incident. */
+  readonly before: EstimatedValue;
+}

@@ -84,8 +84,25 @@ type Telling = readonly (readonly [SignName, ...states: string[]])[];
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'medium', Telling>>>>> = {
   // Users also dislike answers to queries that no document covers, so the cause `generator` requires a density
-  // measurement.
-  generator: { high: [['density']] },
+  // measurement. They dislike poor results too, which golden queries do not show if only live queries are affected.
+  generator: {
+    high: [['density']],
+    medium: [
+      ['live_replay', 'as_before'],
+      ['live_relevance', 'as_before'],
+    ],
+  },
+  // Documents also vanish from the results of a golden set because their ranks fell. A filter removes them from the
+  // results of all queries.
+  filter: {
+    medium: [
+      ['rarer_documents', 'gone'],
+      ['answer_length', 'thinned'],
+      ['stage', 'filter'],
+      ['segment', 'several'],
+      ['empty_answers', 'some', 'most'],
+    ],
+  },
   // A truncated query or a faulty cache also scrambles results, but returns the same scrambled results each time.
   random_answers: {
     high: [
@@ -99,14 +116,19 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
   index_parameters: { medium: [['ann_recall', 'fell'], ['index_settings']] },
 };
 
+/** Signs with which the confidence in a cause is low, because they contradict it, however well the others fit. */
+const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
+  // The documents that pass a filter keep their order.
+  filter: [['order', 'changed']],
+};
+
 function isDistinguished(cause: Cause, level: 'high' | 'medium', signs: readonly Sign[]): boolean {
-  const telling = distinguishedBy[cause]?.[level];
-  return (
-    telling === undefined ||
+  const isAny = (telling: Telling): boolean =>
     telling.some(([name, ...states]) =>
       signs.some((sign) => sign.name === name && (states.length === 0 || states.includes(sign.state))),
-    )
-  );
+    );
+  const telling = distinguishedBy[cause]?.[level];
+  return (telling === undefined || isAny(telling)) && !isAny(contradictedBy[cause] ?? []);
 }
 
 /** Terms of the score of a cause: signs and unexplained effects, before weights are applied to them. */

@@ -4,11 +4,11 @@ import { decimal, formatValue, percentage, plural, type Unit } from '../../../co
 import { fewestCalls } from '../../../measures/rules/measure-change.ts';
 import { measureTable } from '../../../measures/rules/measure-table.ts';
 import type { Observations, ObservedRelevance } from './observations.ts';
-import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './observed-live.ts';
+import type { ObservedFeedback, ObservedLive, ObservedReplay, ObservedShare, ObservedValue } from './observed-live.ts';
 import { textLength } from './read-answer-signs.ts';
 import { type Sign, type SignName, sign } from './signs.ts';
 
-export function readLiveSigns({ live, relevance, judge, isolation }: Observations): Sign[] {
+export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }: Observations): Sign[] {
   const { errors, empty, latency, results, repeated, topQuery, mainLanguage, queryLength, feedback } = live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
   // If one query floods the traffic, the mean text length describes mainly the results of that query.
@@ -27,6 +27,7 @@ export function readLiveSigns({ live, relevance, judge, isolation }: Observation
     ...(feedback === null ? [] : readFeedback(feedback)),
     ...readEpisodes(live),
     ...(relevance === null ? [] : [readRelevance(relevance)]),
+    ...(liveReplay === null ? [] : readReplay(liveReplay)),
     ...(judge === null ? [] : [readJudge(judge)]),
     ...(isolation === null ? [] : [readIsolation(isolation)]),
   ];
@@ -97,6 +98,21 @@ function readRelevance(relevance: ObservedRelevance): Sign {
   const fell = state === 'detected' || state === 'confirmed';
   const sentence = `Judged nDCG of live queries is ${decimal(value)} lower than in the preceding weeks (${bounds}), ${saidBy[state]}.`;
   return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
+}
+
+/** Minimum overlap of results that are comparable; below it, the service may add a filter, or other ids, to all calls. */
+const COMPARABLE = 0.5;
+/** Minimum difference between the overlaps of the two samples. */
+const OTHER_RESULTS = 0.1;
+
+function readReplay({ now, before }: ObservedReplay): Sign[] {
+  const sentence = `Replayed now, ${now.n} live queries of the last hour return ${percentage(now.value)} of the results that users got, and ${before.n} queries from before the incident return ${percentage(before.value)} (rank-biased overlap).`;
+  const values = { before: before.value, now: now.value, unit: 'share' } as const;
+  if (Math.max(now.value, before.value) < COMPARABLE) return [];
+  if (Math.abs(now.value - before.value) < OTHER_RESULTS)
+    return Math.min(now.value, before.value) < COMPARABLE ? [] : [sign('live_replay', 'as_before', sentence, values)];
+  if (now.ciHigh < before.ciLow) return [sign('live_replay', 'live_differs', sentence, values)];
+  return now.ciLow > before.ciHigh ? [sign('live_replay', 'all_differ', sentence, values)] : [];
 }
 
 function readJudge(judge: 'same' | 'changed'): Sign {

@@ -26,6 +26,7 @@ export const answersAsBefore: SignWeights = {
   store_agreement: { fell_near: -2, fell_far: -2.5, rose: -2 },
   missed_vectors: { foreign: -3 },
   returned_documents: { absent: -2 },
+  live_replay: { as_before: 0.5, all_differ: -2.5 },
   ...textsAsBefore,
 };
 
@@ -36,5 +37,9 @@ export const documentsAsBefore: SignWeights = {
   returned_documents: { absent: -2.5 },
 };
 
-/** Weights of signs that occur only when the retriever fails. A failing retriever hides other faults. */
-export const answered: SignWeights = { failures: { most: -3 } };
+/** Weights of signs of a fault in the retriever or its index, which live and golden queries share. */
+export const answered: SignWeights = {
+  // A failing retriever hides other faults.
+  failures: { most: -3 },
+  live_replay: { as_before: -0.5, live_differs: -2, all_differ: 0.7 },
+};

@@ -20,6 +20,7 @@ export const trafficAndTextWeights = {
     results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
     density: { steady: 0.5, fell: -1, fell_new_questions: -2, fell_same_questions: -1 },
     own_work: { overdue: -2, failed: -2 },
+    live_replay: { as_before: -3, live_differs: 5, all_differ: -4 },
   },
   uncovered_topic: {
     ...answered,
@@ -38,6 +39,7 @@ export const trafficAndTextWeights = {
     topics: { none: -1.5, new_demand: 3.5 },
     live_relevance: { as_before: -1, fell: 1 },
     judge: { changed: -1 },
+    live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
   },
   unlike_golden: {
     ...answersAsBefore,
@@ -60,6 +62,7 @@ export const trafficAndTextWeights = {
     density: { steady: 0.5, fell: -1.5, fell_new_questions: -2, fell_same_questions: -2 },
     topics: { new_demand: -1 },
     sentinel: { fallen: -1 },
+    live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
   },
   repeated_query: {
     ...answersAsBefore,
@@ -70,6 +73,7 @@ export const trafficAndTextWeights = {
     results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
     store_size: { fell: -2, emptied: -4 },
     canary: { changed: -4 },
+    live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
   },
   other_language: {
     ...answersAsBefore,
@@ -82,6 +86,7 @@ export const trafficAndTextWeights = {
     results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
     store_size: { fell: -2, emptied: -4 },
     canary: { changed: -4 },
+    live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
   },
   truncated_texts: {
     ...answered,
@@ -140,6 +145,7 @@ export const trafficAndTextWeights = {
     store_agreement: { as_before: -1.5, fell_near: 0.3, fell_far: 0.7, rose: -1 },
     missed_vectors: { foreign: -2.5 },
     common_document: { rose: -1 },
+    live_replay: { as_before: -0.5, live_differs: -2, all_differ: 0.7 },
   },
   foreign_answers: {
     ...answered,
@@ -190,5 +196,6 @@ export const trafficAndTextWeights = {
     language: { changed: -3 },
     query_length: { fell: -2.5, rose: -2.5 },
     sentinel: { fallen: -2 },
+    live_replay: { as_before: 1.5, live_differs: -4, all_differ: -3 },
   },
 } as const satisfies Readonly<Partial<Record<NamedCause, SignWeights>>>;

@@ -104,6 +104,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     rarer_documents: { gone: 0.7, fewer: -3 },
     missed_vectors: { own: 0.3, foreign: -3 },
     returned_documents: { absent: -3 },
+    common_document: { rose: -1 },
   },
   index_parameters: {
     ...answered,
@@ -161,6 +162,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     rarer_documents: { gone: 0.5, fewer: -3 },
     missed_vectors: { foreign: -1.5 },
     returned_documents: { absent: -2.5 },
+    common_document: { rose: -1 },
   },
   index_behind: {
     ...answersAsBefore,
@@ -233,11 +235,13 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     ann_recall: { fell: -1.5 },
     surviving_documents: { stay: 0.7, move: -0.5 },
     index_documents: { missing: 1.5 },
-    index_orphans: { some: 1.5, none: -2 },
+    index_orphans: { some: 1.5, none: -0.5 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: 0.3, fell_near: -0.5, rose: -1 },
     missed_vectors: { foreign: -1.5 },
     returned_documents: { stored: -1, absent: 4.5 },
+    // If many documents are missing, the others appear in the results of more queries.
+    common_document: { rose: -1 },
   },
   split_index: {
     ...answered,

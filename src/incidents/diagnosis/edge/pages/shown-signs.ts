@@ -50,6 +50,7 @@ export const shownSigns: Readonly<Record<SignName, readonly [title: string, plac
   rewritten_queries: ['Rewritten queries that look like answers', onPage('traffic', 'episodes', 'Episodes')],
   rewrite_gain: ['Rewrite gain', measures],
   live_relevance: ['Judged live relevance', measures],
+  live_replay: ['Replayed live queries', measures],
   judge: ['Judge model', measures],
   latency: ['Golden latency, p95', onRun('worst', 'Queries of the run')],
   warming: ['Latency during the run', onRun('worst', 'Queries of the run')],

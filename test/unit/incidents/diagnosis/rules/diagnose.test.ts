@@ -91,6 +91,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     storeAgreement: null,
     missedVectors: null,
     returnedAbsent: null,
+    liveReplay: null,
     annRecall: { before: 0.98, value: 0.98, ciLow: 0.97, ciHigh: 0.99, n: 200, k: 10 },
     index: [],
     arrivals: null,

@@ -1,0 +1,137 @@
+/** Replays live queries during an incident, to tell a fault in the retriever from one in the path of live traffic. */
+
+import { openThrottle } from '../../connectors/throttle/throttle.ts';
+import type { Context } from '../../core/context.ts';
+import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { valueNow } from '../../index/probes/probes.ts';
+import type { AnsweredSample } from '../../live/sql/live-samples.ts';
+import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
+import { summarize } from '../../math/stats/descriptive.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
+import { valueOf } from './live-alerts.ts';
+
+export const LIVE_REPLAY = 'live_replay_overlap';
+
+/** Maximum number of replayed queries from before the incident, and from now. */
+const QUERIES = 24;
+const MIN_QUERIES = 8;
+/** An alert may fire hours after the onset of a fault, so the earlier queries are older than this. */
+const BEFORE_MS = 6 * HOUR_MS;
+const MAX_BEFORE_MS = 30 * HOUR_MS;
+const RECENT_MS = HOUR_MS;
+const AGAIN_MS = 30 * MINUTE_MS;
+/** A failing retriever cannot return the results of live queries; the golden run already shows that it fails. */
+const MAX_FAILURES = 3;
+/** Assumed number of documents if the service does not report top_k. */
+const USUAL_K = 10;
+const PATIENCE_MS = 15_000;
+
+/** Returns true if the live queries of an open incident were replayed so long ago that the result may have changed. */
+export function isReplayDue(latest: readonly LatestMeasurement[], now: Date): boolean {
+  const newest = valueOf(latest, LIVE_REPLAY);
+  return newest === null || now.getTime() - newest.measuredAt.getTime() >= AGAIN_MS;
+}
+
+/**
+ * Sends sampled live queries to the retriever, and measures `live_replay_overlap`: the mean rank-biased overlap of the
+ * results that users got in the last hour with the results now. The details contain the same value for queries from
+ * before the incident. If only the recent results differ, live queries take a path that the retriever's own results do
+ * not explain; if only the earlier results differ, the retriever changed for all callers.
+ *
+ * Records nothing if either sample has fewer than 8 queries with a stored text, for example in hash mode, or if the
+ * retriever fails. Rejects with the reason of `signal`, or with a database error.
+ *
+ * @param openedAt start of the incident
+ */
+export async function replayLiveQueries(
+  context: Context,
+  pipeline: WatchedPipeline,
+  openedAt: Date,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, db } = context;
+  const { name } = pipeline;
+  const now = clock.now();
+  const [before, recent] = await Promise.all([
+    db.live.samples.newest({ pipeline: name, ...hoursBefore(openedAt, MAX_BEFORE_MS, BEFORE_MS), limit: QUERIES }),
+    db.live.samples.newest({ pipeline: name, ...hoursBefore(now, RECENT_MS, 0), limit: QUERIES }),
+  ]);
+  if (Math.min(before.length, recent.length) < MIN_QUERIES) return;
+  const overlaps = await replay(context, pipeline, alternating(recent, before), signal);
+  const overlapOf = (samples: readonly AnsweredSample[]): number[] =>
+    samples.flatMap((sample) => overlaps.get(sample) ?? []);
+  const [was, is] = [overlapOf(before), overlapOf(recent)];
+  const oldest = recent.at(-1);
+  if (Math.min(was.length, is.length) < MIN_QUERIES || oldest === undefined) return;
+  const { mean, ...bounds } = summarize(is, 'ndcg');
+  const earlier = summarize(was, 'ndcg');
+  const value = {
+    value: mean,
+    ...bounds,
+    windowStart: oldest.receivedAt,
+    details: {
+      before: earlier.mean,
+      before_ci_low: earlier.ciLow,
+      before_ci_high: earlier.ciHigh,
+      before_n: earlier.n,
+    },
+  };
+  await db.measurements.record([valueNow(name, LIVE_REPLAY, now, value)]);
+}
+
+function hoursBefore(time: Date, fromMs: number, untilMs: number) {
+  return { since: new Date(time.getTime() - fromMs), until: new Date(time.getTime() - untilMs) };
+}
+
+/** Alternates the two samples, so that a replay that ends early has as many queries of each. */
+function alternating(one: readonly AnsweredSample[], other: readonly AnsweredSample[]): AnsweredSample[] {
+  return Array.from({ length: QUERIES }, (_, place) => [one[place] ?? [], other[place] ?? []].flat()).flat();
+}
+
+/** Returns the overlap for each query that the retriever answered in time. */
+async function replay(
+  context: Context,
+  pipeline: WatchedPipeline,
+  samples: readonly AnsweredSample[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<AnsweredSample, number>> {
+  const limits = retrieverLimitsOf(pipeline);
+  const holder = `${context.holder}-replay`;
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const throttle = await openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
+  const overlaps = new Map<AnsweredSample, number>();
+  const remaining = samples.values();
+  let failures = 0;
+  const ask = async (sample: AnsweredSample): Promise<void> => {
+    await throttle.enter(bounded);
+    let latencyMs: number | null = null;
+    try {
+      const k = sample.topK ?? Math.max(sample.documentIds.length, USUAL_K);
+      const answer = await pipeline.retriever.retrieve({ text: sample.text, k, tags: sample.segments }, bounded);
+      if (answer.kind !== 'documents') failures += 1;
+      else {
+        ({ latencyMs } = answer);
+        const found = [...new Set(answer.documents.map(({ id }) => id))];
+        overlaps.set(sample, rankBiasedOverlap([...new Set(sample.documentIds)], found, k));
+      }
+    } finally {
+      throttle.leave(latencyMs, latencyMs === null);
+    }
+  };
+  const lane = async (): Promise<void> => {
+    for (const sample of remaining) {
+      if (failures >= MAX_FAILURES || bounded.aborted) return;
+      await ask(sample);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: limits.concurrency }, lane));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!bounded.aborted) throw error;
+  } finally {
+    await throttle.close();
+  }
+  return overlaps;
+}
