@@ -9,7 +9,8 @@ import {
   type ObservedReference,
 } from '../../src/incidents/diagnosis/rules/observations.ts';
 import type { ObservedShare, ObservedValue } from '../../src/incidents/diagnosis/rules/observed-live.ts';
-import { mean } from '../../src/math/stats/descriptive.ts';
+import { rankBiasedOverlap } from '../../src/math/ir/ranking.ts';
+import { mean, summarize } from '../../src/math/stats/descriptive.ts';
 import { wilsonInterval } from '../../src/math/stats/intervals.ts';
 import { nothingLive } from '../../test/support/nothing-live.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
@@ -98,6 +99,41 @@ export function observeLive(
             of: 'opinions',
             isDrop: false,
           },
+  };
+}
+
+const MOST_REPLAYED = 24;
+const FEWEST_REPLAYED = 8;
+/** Share of the pipelines that store hashes of live texts, which cannot be replayed. */
+const HASHED = 0.25;
+
+/**
+ * Replays the golden queries as if users had asked them in the latest two runs. The results of the older run, which
+ * users saw, differ from those of a replay if the fault changes from call to call.
+ */
+export function observeReplay(
+  { liveQueries, k }: Shape,
+  { liveEmpty = 0, liveResults = 1 }: Broken,
+  runs: { readonly reference: ComparedSide; readonly previous: ComparedSide | null; readonly now: ComparedSide },
+  random: RandomNumbers,
+): Observations['liveReplay'] {
+  const isHashed = random.uniform() < HASHED;
+  const answers = runs.now.answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty');
+  if (isHashed || Math.min(liveQueries, answers.length) < FEWEST_REPLAYED) return null;
+  const overlapWith = (shown: ComparedSide, changed: (ids: string[]) => string[]) => {
+    const lists = new Map(shown.answers.map(({ queryId, documents }) => [queryId, documents.map(({ id }) => id)]));
+    const overlaps = answers.slice(0, MOST_REPLAYED).map(({ queryId, documents }) => {
+      const replayed = documents.map(({ id }) => id);
+      return rankBiasedOverlap(changed(lists.get(queryId) ?? []), replayed, k);
+    });
+    const { mean: value, ciLow, ciHigh, n } = summarize(overlaps, 'ndcg');
+    return { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n };
+  };
+  return {
+    before: overlapWith(runs.reference, (ids) => ids),
+    now: overlapWith(runs.previous ?? runs.now, (ids) =>
+      random.uniform() < liveEmpty ? [] : ids.slice(0, Math.round(liveResults * ids.length)),
+    ),
   };
 }
 

@@ -14,7 +14,7 @@ import { type Chunk, type Corpus, indexOf, type Question, search } from './corpu
 import { observeCoverage } from './coverage.ts';
 import { type Broken, type Call, type Fault, TIMEOUT_MS } from './fault.ts';
 import { drawShape, type Shape, type Worlds } from './shape.ts';
-import { contextsOf, drawTraffic, levelOf, observeLive, type TrafficShape } from './traffic.ts';
+import { contextsOf, drawTraffic, levelOf, observeLive, observeReplay, type TrafficShape } from './traffic.ts';
 
 export interface World {
   readonly shape: Shape;
@@ -123,7 +123,7 @@ function lookAt(
     storeAgreement: null,
     missedVectors: null,
     returnedAbsent: null,
-    liveReplay: null,
+    liveReplay: observeReplay(shape, broken, runs, other),
     canary,
     deployments: deploymentsOf(shape, broken),
     ...coverage,
