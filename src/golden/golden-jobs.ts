@@ -157,7 +157,7 @@ const measureGoldenRepresentativenessJob = defineCronJob({
 
 const deleteGoldenAnswersJob = defineCronJob({
   name: 'delete-golden-answers',
-  does: 'Deletes golden run results that are older than `keep_answers`, except those of baselines, of runs during incidents, and of the first and last run of each day. Scores are kept.',
+  does: 'Deletes golden run results that are older than `keep_answers`, except those of baselines, of runs that incidents refer to, and of the first and last run of each day. Scores are kept.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

@@ -42,9 +42,11 @@ export async function measureQueryMix(
   }
   const length = sampled.length < MIN_QUERIES ? null : meanCount(sampled);
   const known = latest.find(({ measure, segment }) => measure === MAIN_LANGUAGE && segment === ALL_SEGMENT);
-  const details = known?.newest?.details as { readonly language: string; readonly since: string } | undefined;
-  const usual = details === undefined ? null : { language: details.language, since: new Date(details.since) };
-  const language = languageShare(sampled, usual, measuredAt);
+  const details = known?.newest?.details as
+    | { readonly language: string; readonly last_majority_at: string }
+    | undefined;
+  const usual = details && { language: details.language, lastMajorityAt: new Date(details.last_majority_at) };
+  const language = languageShare(sampled, usual ?? null, measuredAt);
   const gap = (measure: string, n: number): MeasurementOutcome => {
     const reason = n === 0 ? 'no_query_texts' : 'too_few_queries';
     return { kind: 'no_data', ...frame, measure, reason, details: {} };
@@ -67,7 +69,7 @@ export async function measureQueryMix(
           ciHigh: language.ciHigh,
           ciMethod: 'wilson',
           n: language.n,
-          details: { language: language.usual.language, since: language.usual.since.toISOString() },
+          details: { language: language.usual.language, last_majority_at: language.usual.lastMajorityAt.toISOString() },
         },
     length === null || length.kind === 'insufficient_data'
       ? gap(QUERY_LENGTH, sampled.length)

@@ -66,7 +66,7 @@ const goldenSchema = z.strictObject({
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'How long recalld retains the results of golden runs. It always retains scores, and the results of baselines, of runs during incidents, and of the first and last run of each day.',
+      'How long recalld retains the results of golden runs. It always retains scores, and the results of baselines, of runs that incidents refer to, and of the first and last run of each day.',
     ),
   rotation_runs: z
     .int()

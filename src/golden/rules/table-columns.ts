@@ -153,7 +153,10 @@ function isCounting(rows: readonly TableRow[], index: number): boolean {
   const values = valuesOf(rows, index);
   const from = Number(values[0]);
   return (
-    rows.length > 1 && values.length === rows.length && from <= 1 && values.every((v, i) => v === String(from + i))
+    rows.length > 1 &&
+    values.length === rows.length &&
+    (from === 0 || from === 1) &&
+    values.every((v, i) => v === String(from + i))
   );
 }
 

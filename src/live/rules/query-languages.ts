@@ -15,7 +15,8 @@ const MAX_MINORITY_MS = 14 * DAY_MS;
 
 export interface UsualLanguage {
   readonly language: string;
-  readonly since: Date;
+  /** Last measurement in which at least half of the texts were in this language. */
+  readonly lastMajorityAt: Date;
 }
 
 /** Returns the language of a text in Latin script, or the script of any other text; null if unknown. */
@@ -30,7 +31,8 @@ export function languageOrScript(text: string): string | null {
  * Returns the weighted share of the usual language among texts in that language and in the most frequent other
  * language, with a 95 % confidence interval (Wilson, over Kish's effective sample size). Texts in all other languages
  * are ignored: errors in the detection of short texts spread over many rare languages, whereas users who change their
- * language mostly change to the same one. The usual language is the most frequent language at the first measurement.
+ * language mostly change to the same one. The usual language is the most frequent language at the first measurement;
+ * after two weeks below one half, the language that is then the most frequent replaces it.
  *
  * @returns null if fewer than 30 texts have a detected language
  */
@@ -51,9 +53,10 @@ export function languageShare(
   }
   const byWeight = [...languages].toSorted(([, a], [, b]) => b.weight - a.weight);
   const shareOf = (language: string): number => (languages.get(language)?.weight ?? 0) / total;
-  const isKept =
-    known !== null && (shareOf(known.language) >= 0.5 || now.getTime() - known.since.getTime() < MAX_MINORITY_MS);
-  const usual = isKept ? known : { language: byWeight[0]?.[0] ?? '', since: now };
+  const isMajority = known !== null && shareOf(known.language) >= 0.5;
+  const isKept = known !== null && (isMajority || now.getTime() - known.lastMajorityAt.getTime() < MAX_MINORITY_MS);
+  const language = isKept ? known.language : (byWeight[0]?.[0] ?? '');
+  const usual = { language, lastMajorityAt: isKept && !isMajority ? known.lastMajorityAt : now };
   const none = { weight: 0, squares: 0, n: 0 };
   const own = languages.get(usual.language) ?? none;
   const [, other] = byWeight.find(([language]) => language !== usual.language) ?? ['', none];

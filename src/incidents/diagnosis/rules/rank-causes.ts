@@ -18,6 +18,8 @@ const MIN_BESIDE = 0.2;
  * `high`.
  */
 const needs = { high: 0.95, medium: 0.7 } as const;
+/** Maximum probability of a cause for which a level's distinguishing signs are missing. */
+const below = { high: 0.94, medium: 0.69 } as const;
 
 /** A sign is shown as evidence against a cause if its weight, in nats, is at most this value. */
 const AGAINST = -1;
@@ -71,7 +73,7 @@ export function rankCauses(
       return { cause, probability, ...(cause === 'unknown' ? differencesOf(signs) : sidesOf(signs, cause, by)) };
     })
     .toSorted((a, b) => b.probability - a.probability);
-  return named(ranked, signs);
+  return named(cappedBy(signs, ranked));
 }
 
 type Telling = readonly (readonly [SignName, ...states: string[]])[];
@@ -116,7 +118,7 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
   index_parameters: { medium: [['ann_recall', 'fell'], ['index_settings']] },
 };
 
-/** Signs with which the confidence in a cause is low, because they contradict it, however well the others fit. */
+/** Signs that contradict a cause, however well the others fit; the confidence in the cause is then low. */
 const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
   // The documents that pass a filter keep their order.
   filter: [['order', 'changed']],
@@ -129,6 +131,22 @@ function isDistinguished(cause: Cause, level: 'high' | 'medium', signs: readonly
     );
   const telling = distinguishedBy[cause]?.[level];
   return (telling === undefined || isAny(telling)) && !isAny(contradictedBy[cause] ?? []);
+}
+
+/**
+ * Limits the probability of the likeliest cause if the signs that distinguish it are missing. The rest is added to the
+ * probability of `unknown`, because a cause outside the list may have the same signs.
+ */
+function cappedBy(signs: readonly Sign[], ranked: readonly RankedCause[]): readonly RankedCause[] {
+  const [first] = ranked;
+  if (first === undefined || first.cause === 'unknown') return ranked;
+  const level = (['medium', 'high'] as const).find((one) => !isDistinguished(first.cause, one, signs));
+  const excess = level === undefined ? 0 : first.probability - below[level];
+  if (excess <= 0) return ranked;
+  const added = (one: RankedCause): number => (one === first ? -excess : one.cause === 'unknown' ? excess : 0);
+  return ranked
+    .map((one) => ({ ...one, probability: one.probability + added(one) }))
+    .toSorted((a, b) => b.probability - a.probability);
 }
 
 /** Terms of the score of a cause: signs and unexplained effects, before weights are applied to them. */
@@ -193,7 +211,7 @@ function sidesOf(signs: readonly Sign[], cause: NamedCause, by: Estimates) {
   };
 }
 
-function named(ranked: readonly RankedCause[], signs: readonly Sign[]): CauseRanking {
+function named(ranked: readonly RankedCause[]): CauseRanking {
   const ofUnknown = ranked.find(({ cause }) => cause === 'unknown')?.probability ?? 0;
   const unknown = { cause: 'unknown', confidence: 'low', probability: ofUnknown, ranked } as const;
   const [first] = ranked;
@@ -202,9 +220,8 @@ function named(ranked: readonly RankedCause[], signs: readonly Sign[]): CauseRan
   const together = first.probability + (beside?.probability ?? 0);
   if (together <= MIN_TO_NAME || third !== undefined) return unknown;
   const { cause, probability } = first;
-  const isMedium = probability >= needs.medium && isDistinguished(cause, 'medium', signs);
-  const isHigh = isMedium && beside === null && probability >= needs.high && isDistinguished(cause, 'high', signs);
-  return { cause, confidence: isHigh ? 'high' : isMedium ? 'medium' : 'low', probability, ranked };
+  const isHigh = beside === null && probability >= needs.high;
+  return { cause, confidence: isHigh ? 'high' : probability >= needs.medium ? 'medium' : 'low', probability, ranked };
 }
 
 export interface RankedEffects extends CauseRanking {

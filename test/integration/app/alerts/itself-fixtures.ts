@@ -201,10 +201,10 @@ export const itselfFixtures: readonly AlertFixture[] = [
   },
   {
     alert: 'RecalldIngestRejected',
-    labels: { code: 'pipeline_unknown' },
-    breaching: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(50))],
-    healthy: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(1))],
-    says: '1500 items were rejected with pipeline_unknown within 15 minutes. Fix the sender; a retry does not help.',
+    labels: { code: 'unknown_pipeline' },
+    breaching: [signal('recalld_ingest_rejected_total', { code: 'unknown_pipeline' }, growing(50))],
+    healthy: [signal('recalld_ingest_rejected_total', { code: 'unknown_pipeline' }, growing(1))],
+    says: '1500 items were rejected with unknown_pipeline within 15 minutes. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',

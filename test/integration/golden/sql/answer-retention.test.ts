@@ -54,7 +54,7 @@ describe('the answers of old golden runs', () => {
     expect(await world.forget()).toBe(0);
   });
 
-  it('are kept for baselines, including former ones, and for runs during incidents', async () => {
+  it('are kept for baselines, including former ones, and for runs that incidents refer to', async () => {
     const { stores, pipeline, ids, forget, withAnswers } = await aDayOfRuns(6);
     for (const place of [1, 2]) {
       const pin = {

@@ -10,7 +10,7 @@ const days = (count: number) => new Date(NOON.getTime() + count * 86_400_000);
 
 it('starts with the most frequent language as the usual one, and keeps it when another one takes over', () => {
   const first = languageShare(asked(90, 10), null, NOON);
-  expect(first).toMatchObject({ value: 0.9, n: 100, usual: { language: 'English', since: NOON } });
+  expect(first).toMatchObject({ value: 0.9, n: 100, usual: { language: 'English', lastMajorityAt: NOON } });
   expect(languageShare(asked(20, 80), first?.usual ?? null, days(1))).toMatchObject({
     value: 0.2,
     usual: { language: 'English' },
@@ -18,9 +18,12 @@ it('starts with the most frequent language as the usual one, and keeps it when a
 });
 
 it('replaces a usual language after two weeks in the minority', () => {
-  const usual = { language: 'English', since: NOON };
+  const usual = { language: 'English', lastMajorityAt: NOON };
   expect(languageShare(asked(20, 80), usual, days(15))).toMatchObject({ value: 0.8, usual: { language: 'German' } });
-  expect(languageShare(asked(60, 40), usual, days(15))).toMatchObject({ value: 0.6, usual: { language: 'English' } });
+  const kept = languageShare(asked(60, 40), usual, days(15));
+  expect(kept).toMatchObject({ value: 0.6, usual: { language: 'English', lastMajorityAt: days(15) } });
+  const minority = languageShare(asked(20, 80), kept?.usual ?? null, days(16));
+  expect(minority).toMatchObject({ value: 0.2, usual: { language: 'English', lastMajorityAt: days(15) } });
 });
 
 it('ignores rare languages, which are often misdetected', () => {
