@@ -96,7 +96,12 @@ describe('a JSON file with a value in the wrong place is refused', () => {
     ['a key twice', 'a.jsonl', '{"text":"a","judgments":{"d1":1,"d1":0}}', 'has the key "d1" twice'],
     ['NaN', 'a.jsonl', '{"query":"a","doc_id":"d1","label":NaN}', 'at column 36 (label) it has NaN'],
     ['columns of pandas', 'a.json', '{"query":{"0":"a"},"doc_id":{"0":"d1"}}', 'to_json(orient="records")'],
-    ['nodes of LlamaIndex', 'a.json', '{"queries":{"u":"a"},"relevant_docs":{"u":[{"id":"n"}]}}', 'that is not a node id'],
+    [
+      'nodes of LlamaIndex',
+      'a.json',
+      '{"queries":{"u":"a"},"relevant_docs":{"u":[{"id":"n"}]}}',
+      'that is not a node id',
+    ],
     ['a null of LlamaIndex', 'a.json', '{"queries":{"u":"a"},"relevant_docs":{"u":[null]}}', 'that is not a node id'],
   ])('%s', async (_what, name, content, message) => {
     expect((await refusal({ [name]: `${content}\n` }, name)).message).toContain(message);
