@@ -35,9 +35,9 @@ export function isReplayDue(latest: readonly LatestMeasurement[], now: Date): bo
 
 /**
  * Sends sampled live queries to the retriever, and measures `live_replay_overlap`: the mean rank-biased overlap of the
- * results that users got in the last hour with the results now. The details contain the same value for queries from
- * before the incident. If only the recent results differ, live queries take a path that the retriever's own results do
- * not explain; if only the earlier results differ, the retriever changed for all callers.
+ * results that users got in the last hour with the results now; a failed query has no results. The details contain the
+ * same value for queries from before the incident. If only the recent results differ, live queries take a path that the
+ * retriever's own results do not explain; if only the earlier results differ, the retriever changed for all callers.
  *
  * Records nothing if either sample has fewer than 8 queries with a stored text, for example in hash mode, or if the
  * retriever fails. Rejects with the reason of `signal`, or with a database error.

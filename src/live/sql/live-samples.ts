@@ -33,7 +33,7 @@ export function createLiveSamples(pool: Pool) {
       return rows.map((row) => ({ ...row, embedding: row.embedding && vectorOfBytes(row.embedding) }));
     },
 
-    /** Returns the newest samples that were answered, with or without documents, and have a text; newest first. */
+    /** Returns the newest samples that have a text, newest first. */
     newest({
       pipeline,
       since,
@@ -48,7 +48,7 @@ export function createLiveSamples(pool: Pool) {
            from live_queries
           where pipeline = $1::text and received_at >= $2::timestamptz and received_at < $3::timestamptz
             and received_on between ($2::timestamptz at time zone 'utc')::date and ($3::timestamptz at time zone 'utc')::date
-            and text is not null and outcome in ('ok', 'empty')
+            and text is not null
           order by received_at desc, id limit $4::integer`,
         [pipeline, since, until, limit],
       );
@@ -87,7 +87,7 @@ export function createLiveSamples(pool: Pool) {
   };
 }
 
-/** A sample with its text and the results that the user got; empty if there were none. */
+/** A sample with its text and the documents that the user got; none if the query failed. */
 export interface AnsweredSample {
   readonly text: string;
   readonly segments: Readonly<Record<string, string>>;

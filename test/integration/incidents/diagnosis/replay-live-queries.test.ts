@@ -29,6 +29,7 @@ async function replayed(
     readonly now?: string;
     readonly retriever?: Retriever['retrieve'];
     readonly sample?: Partial<LiveSample>;
+    readonly recentSample?: Partial<LiveSample>;
     readonly recent?: number;
   } = {},
 ) {
@@ -36,7 +37,13 @@ async function replayed(
   const db = createDb(database.pool);
   const clock = { ...hurriedClock(1), now: () => NOON };
   const asked: string[] = [];
-  const samplesOf = (word: string, count: number, first: number, receivedAt: Date): LiveSample[] =>
+  const samplesOf = (
+    word: string,
+    count: number,
+    first: number,
+    receivedAt: Date,
+    given = parts.sample,
+  ): LiveSample[] =>
     Array.from({ length: count }, (_, place) => {
       const query = first + place;
       const of = {
@@ -45,11 +52,11 @@ async function replayed(
         sessionHash: `s${query}`,
         results: documents(...listOf(word, query)),
       };
-      return aLiveSample({ pipeline, ...of, receivedAt, occurredAt: receivedAt, ...parts.sample });
+      return aLiveSample({ pipeline, ...of, receivedAt, occurredAt: receivedAt, ...given });
     });
   const samples = [
     ...samplesOf(parts.before ?? 'good', 12, 0, hours(-24)),
-    ...samplesOf(parts.now ?? 'good', parts.recent ?? 12, 100, hours(-0.5)),
+    ...samplesOf(parts.now ?? 'good', parts.recent ?? 12, 100, hours(-0.5), parts.recentSample ?? parts.sample),
   ];
   for (const day of [hours(-24), NOON]) await db.live.traffic.createPartitions(day);
   await db.live.traffic.record({ samples, counts: [], levels: [] });
@@ -73,6 +80,11 @@ describe('live queries that are replayed during an incident', () => {
 
   it('get other results than users now if only live traffic is affected', async () => {
     const { found } = await replayed({ now: 'filtered' });
+    expect(found).toMatchObject({ value: 0, n: 12, details: { before: 1 } });
+  });
+
+  it('get results where users got none because their queries failed', async () => {
+    const { found } = await replayed({ recentSample: { outcome: 'error', results: [] } });
     expect(found).toMatchObject({ value: 0, n: 12, details: { before: 1 } });
   });
 
