@@ -4,12 +4,11 @@ import { openThrottle } from '../../connectors/throttle/throttle.ts';
 import type { Context } from '../../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { valueNow } from '../../index/probes/probes.ts';
+import { gapNow, valueNow } from '../../index/probes/probes.ts';
 import type { AnsweredSample } from '../../live/sql/live-samples.ts';
 import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
-import { valueOf } from './live-alerts.ts';
 
 export const LIVE_REPLAY = 'live_replay_overlap';
 
@@ -27,10 +26,11 @@ const MAX_FAILURES = 3;
 const USUAL_K = 10;
 const PATIENCE_MS = 15_000;
 
-/** Returns true if the live queries of an open incident were replayed so long ago that the result may have changed. */
+/** Returns true if live queries were last replayed, successfully or not, half an hour ago or earlier. */
 export function isReplayDue(latest: readonly LatestMeasurement[], now: Date): boolean {
-  const newest = valueOf(latest, LIVE_REPLAY);
-  return newest === null || now.getTime() - newest.measuredAt.getTime() >= AGAIN_MS;
+  const found = latest.find(({ measure }) => measure === LIVE_REPLAY);
+  const last = found?.gap ?? found?.newest;
+  return last == null || now.getTime() - last.measuredAt.getTime() >= AGAIN_MS;
 }
 
 /**
@@ -39,7 +39,7 @@ export function isReplayDue(latest: readonly LatestMeasurement[], now: Date): bo
  * same value for queries from before the incident. If only the recent results differ, live queries take a path that the
  * retriever's own results do not explain; if only the earlier results differ, the retriever changed for all callers.
  *
- * Records nothing if either sample has fewer than 8 queries with a stored text, for example in hash mode, or if the
+ * Records a gap if either sample has fewer than 8 queries with a stored text, for example in hash mode, or if the
  * retriever fails. Rejects with the reason of `signal`, or with a database error.
  *
  * @param openedAt start of the incident
@@ -57,13 +57,17 @@ export async function replayLiveQueries(
     db.live.samples.newest({ pipeline: name, ...hoursBefore(openedAt, MAX_BEFORE_MS, BEFORE_MS), limit: QUERIES }),
     db.live.samples.newest({ pipeline: name, ...hoursBefore(now, RECENT_MS, 0), limit: QUERIES }),
   ]);
-  if (Math.min(before.length, recent.length) < MIN_QUERIES) return;
+  const gap = (reason: string) => {
+    const window = { windowStart: new Date(now.getTime() - RECENT_MS) };
+    return db.measurements.record([{ ...gapNow(name, LIVE_REPLAY, now, reason), ...window }]);
+  };
+  if (Math.min(before.length, recent.length) < MIN_QUERIES) return gap('too_few_queries');
   const overlaps = await replay(context, pipeline, alternating(recent, before), signal);
   const overlapOf = (samples: readonly AnsweredSample[]): number[] =>
     samples.flatMap((sample) => overlaps.get(sample) ?? []);
   const [was, is] = [overlapOf(before), overlapOf(recent)];
   const oldest = recent.at(-1);
-  if (Math.min(was.length, is.length) < MIN_QUERIES || oldest === undefined) return;
+  if (Math.min(was.length, is.length) < MIN_QUERIES || oldest === undefined) return gap('retriever_failed');
   const { mean, ...bounds } = summarize(is, 'ndcg');
   const earlier = summarize(was, 'ndcg');
   const value = {

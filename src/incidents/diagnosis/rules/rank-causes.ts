@@ -111,6 +111,11 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['again', 'differs'],
       ['variety', 'collapsed'],
     ],
+    medium: [
+      ['again', 'differs'],
+      ['variety', 'collapsed'],
+      ['results', 'scrambled'],
+    ],
   },
   // Any fault that changes queries or ranks makes the retriever return documents other than the nearest. The cause
   // `index_parameters` therefore requires that recalld's own search of the index misses neighbors, or that the settings

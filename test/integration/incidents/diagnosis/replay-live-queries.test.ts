@@ -68,7 +68,8 @@ async function replayed(
   const context = contextOf({ db, clock, holder: 'me', logger: new MemoryLogger() });
   await replayLiveQueries(context, watched, NOON, never);
   const latest = (await db.measurements.latest(clock.now())).filter((one) => one.pipeline === pipeline);
-  return { asked, latest, found: latest.find((one) => one.measure === LIVE_REPLAY)?.newest };
+  const { newest: found, gap } = latest.find((one) => one.measure === LIVE_REPLAY) ?? {};
+  return { asked, latest, found, gap };
 }
 
 describe('live queries that are replayed during an incident', () => {
@@ -107,15 +108,18 @@ describe('live queries that are replayed during an incident', () => {
   });
 
   it('are not measured with fewer than eight queries, without texts, or if the retriever fails', async () => {
-    expect((await replayed({ recent: 7 })).found).toBeUndefined();
-    expect((await replayed({ sample: { text: null } })).found).toBeUndefined();
+    const tooFew = { found: null, gap: { reason: 'too_few_queries' } };
+    expect(await replayed({ recent: 7 })).toMatchObject(tooFew);
+    expect(await replayed({ sample: { text: null } })).toMatchObject(tooFew);
     let calls = 0;
     const failing: Retriever['retrieve'] = async () => {
       calls += 1;
       return { kind: 'error', code: 'http_503', message: 'It returned 503.', latencyMs: 1, attempts: 1 };
     };
-    expect((await replayed({ retriever: failing })).found).toBeUndefined();
+    const failed = await replayed({ retriever: failing });
+    expect(failed).toMatchObject({ found: null, gap: { reason: 'retriever_failed' } });
     expect(calls).toBeLessThan(8);
+    expect(isReplayDue(failed.latest, hours(0.4))).toBe(false);
   });
 
   it('are replayed again half an hour later', async () => {
