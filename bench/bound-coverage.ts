@@ -39,14 +39,14 @@ const DRAWS = 1000;
 /** Minimum share of samples whose interval must contain the true value, in every scenario. */
 export const MIN_COVERAGE = 0.93;
 /**
- * Factor by which a repetition increases the number of samples. With so many scenarios, one falls below the minimum by
- * chance, so its kind of interval is tested again with more samples.
+ * Factor by which a repetition increases the number of samples. With so many scenarios, some scenario may fall below
+ * the minimum by chance, so its kind of interval is tested again with more samples.
  */
 export const TIMES_REPEATED = 10;
 /** Tolerance: without it, a ratio to an imprecise reference value could look like a failure. */
 const ROUNDING = 1e-9;
 
-/** @param before earlier result whose samples from the first simulations are kept */
+/** @param before earlier result; the samples of its first simulations are reused */
 export function measureCoverage(
   quick: boolean,
   scale: number,

@@ -24,7 +24,7 @@ export interface RateWithBounds {
 }
 
 const CONFIDENCE = 0.95;
-/** Upper 95 % limit for the mean of a count that never occurred: -ln 0.05 divided by the number of trials. */
+/** Upper 95 % limit for the sum of counts that are all 0: -ln 0.05. The limit for their mean is 1/n of it. */
 const NEVER = -Math.log(1 - CONFIDENCE);
 
 /** Wilson's interval. */
@@ -33,7 +33,7 @@ export function shareWithBounds(count: number, trials: number): ShareWithBounds 
   return { share, ...wilsonInterval(share, trials, CONFIDENCE) };
 }
 
-/** Mean of counts with its bootstrap interval. Counts that are all 0 also have an upper limit. */
+/** Mean of counts with its bootstrap interval. If all counts are 0, the upper limit is still above 0. */
 export function meanWithBounds(counts: readonly number[]): MeanWithBounds {
   const value = mean(counts);
   if (value === 0) return { mean: 0, low: 0, high: NEVER / counts.length };

@@ -26,8 +26,8 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 export interface DensityResult {
   readonly provenance: Provenance;
   /**
-   * How live queries were scored. Older results lack this field; they were scored by the mean cosine to the five
-   * nearest chunks.
+   * How live queries were scored. Older results lack this field; their queries were scored by the mean cosine to the
+   * five nearest chunks.
    */
   readonly score?: string;
   readonly baselineDays: number;

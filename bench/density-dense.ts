@@ -1,6 +1,6 @@
 /**
- * Query density on the vectors of a neural encoder: which score indicates coverage, and what monitoring detects at a
- * hundred queries an hour. For a single comparison, see density-looks.ts.
+ * Measures, on the vectors of a neural encoder, which score indicates the coverage of queries, and what density
+ * monitoring detects at a hundred queries an hour. For a single comparison, see density-looks.ts.
  *
  *     npx tsx bench/density-dense.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *

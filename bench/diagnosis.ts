@@ -36,8 +36,8 @@ export interface Kind {
   readonly isQuiet: boolean;
   readonly draws: number;
   /**
-   * Number of diagnoses that named the true cause, alone or with a cause that could not be distinguished from it, and
-   * of diagnoses that correctly named no cause.
+   * Number of right diagnoses: those that named the true cause, alone or together with a cause that could not be
+   * distinguished from it, and those that correctly named no cause.
    */
   readonly right: number;
   /** Number of right diagnoses that also named another cause. */

@@ -36,8 +36,8 @@ const SEED = 20_261_120;
 interface Plan {
   readonly days: number;
   /**
-   * Number of queries in the golden set, number of runs for pinning a baseline, and the share of the streams that are
-   * simulated, unless all are.
+   * `queries`: number of queries in the golden set. `reruns`: number of runs for pinning a baseline. `share`: share of
+   * the streams that is simulated; if absent, all streams are simulated.
    */
   readonly cells: readonly { readonly queries: number; readonly reruns: number; readonly share?: number }[];
   readonly streams: number;
@@ -64,7 +64,7 @@ const quickPlan: Plan = {
   dropStreams: 3,
   longestDelay: 6,
 };
-/** Size of a drop, and the share of queries whose results also change randomly. */
+/** Simulated changes: the size of the drop, and the share of queries whose results also change randomly. */
 const changes = [
   { drop: 0.05, churn: 0 },
   { drop: 0.05, churn: 0.1 },

@@ -56,8 +56,9 @@ export interface LagStreams {
   /** Number of quiet days with a page. */
   readonly quietPages: number;
   readonly stopped: number;
-  /** Hours from the time at which arrivals stop until the page: median and 95th percentile over the streams. */
+  /** Hours from the time at which arrivals stop until the page: median over the streams. */
   readonly medianHours: number | null;
+  /** 95th percentile of the same delay. */
   readonly mostHours: number | null;
 }
 
@@ -160,13 +161,13 @@ const QUANTILE = 0.95;
 const HOUR = 3600;
 const MIN_ARRIVALS = 20;
 
-/** Evaluates each hour over the changes of the previous day, as the daemon does. */
+/** Evaluates the lag every hour, over the changes of the last day, as the daemon does. */
 function watchStreams(usual: number, changesPerDay: number, streams: number, random: RandomNumbers): LagStreams {
   const allowed = HOUR;
   const pages = (arrivals: readonly Arrival[]): boolean => {
     if (arrivals.length < MIN_ARRIVALS) return false;
     const { value, bounds } = estimateLag(arrivals, QUANTILE);
-    // Waiting changes are evaluated separately.
+    // Changes that have not arrived yet are evaluated separately.
     return isLate({
       seconds: value,
       atLeast: bounds?.low ?? value,

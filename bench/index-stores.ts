@@ -44,8 +44,9 @@ export interface StoreCell {
   readonly held: ShareWithBounds;
   /** Pages in the first round; null if no page depends on this share. */
   readonly paged: ShareWithBounds | null;
-  /** Number of documents that recalld reported as wrong, and how many of them were correct. */
+  /** Number of documents that recalld reported as wrong in this way. */
   readonly named: number;
+  /** Number of these reported documents that were not wrong in this way. */
   readonly wronglyNamed: number;
 }
 

@@ -3,10 +3,10 @@
  *
  *     npx tsx bench/ingest-memory.ts [--seconds 300] [--out FILE]
  *
- * Needs the build in dist/. PostgreSQL is a separate process and does not count. The first half sends single queries as
- * fast as recalld responds. The second half sends more concurrent batches than the memory limit allows, and recalld
- * refuses some. The database must contain everything that was accepted with 202. Exits with 1 if a limit is exceeded or
- * a query is lost.
+ * Needs the build in dist/. PostgreSQL is a separate process, so its memory is not counted. In the first half, the
+ * benchmark sends single queries as fast as recalld responds. In the second half, it sends more concurrent batches than
+ * the memory limit allows, and recalld refuses some. The database must contain everything that was accepted with 202.
+ * Exits with 1 if a limit is exceeded or a query is lost.
  */
 import { readFileSync } from 'node:fs';
 import os from 'node:os';

@@ -53,8 +53,9 @@ const KAPPA = 0.6;
 const DROP = 0.1;
 const BUDGET = { model: 200, people: 20 };
 const POOL = 12_000;
-/** Days before the change, which fill the panel and provide six weeks for comparison, and days after the change. */
+/** Number of days before the change; they fill the panel and provide six weeks for comparison. */
 const BEFORE = 44;
+/** Number of days after the change. */
 const AFTER = 12;
 const DRIFT = 0.2;
 

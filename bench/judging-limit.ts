@@ -16,8 +16,9 @@ import { commandOf, type Provenance, provenance, readArguments, writeResult } fr
 export interface LimitCell {
   readonly measure: ScoredMeasure;
   readonly bias: number;
-  /** Shares of the variance in human scores, 0 to 1. */
+  /** Share of the variance in human scores that recalld's score explains, 0 to 1. */
   readonly byScore: number;
+  /** Share of that variance that the best possible use of the grades explains, 0 to 1. */
   readonly byAny: number;
 }
 

@@ -16,8 +16,9 @@ import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
 interface RelevanceWorld {
-  /** Sessions per day from which queries are sampled, and the maximum number of queries per session. */
+  /** Mean number of sessions per day from which queries are sampled. */
   readonly sessions: number;
+  /** Maximum number of queries per session. */
   readonly mostQueries: number;
   /** Standard deviation of a query's difference between the two result lists. */
   readonly spread: number;
@@ -43,8 +44,9 @@ export interface WorseRelevanceCell extends RelevanceWorld {
    * Share of the shadows with an estimate that were reported as worse by the estimated day; null if there were none.
    */
   readonly inTime: ShareWithBounds | null;
-  /** Share of shadows that were reported as worse within the simulated days, and share reported as better. */
+  /** Share of shadows that were reported as worse within the simulated days. */
   readonly called: ShareWithBounds;
+  /** Share of shadows that were reported as better within the simulated days. */
   readonly calledBetter: ShareWithBounds;
 }
 
@@ -104,11 +106,9 @@ const dayNumber = (day: string | null): number | null => (day === null ? null : 
 
 interface Played {
   readonly verdict: string;
-  /**
-   * Day on which a verdict was reported, and day by which an earlier report expected it; the first day is 1. Null if
-   * there was no such report.
-   */
+  /** Day on which a verdict was reported, counted from 1; null if no verdict was reported. */
   readonly calledOn: number | null;
+  /** Day by which the first report with an estimate expected a verdict; null if no report had an estimate. */
   readonly announced: number | null;
 }
 

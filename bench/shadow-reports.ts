@@ -46,8 +46,9 @@ export interface WorseCell extends ShadowWorld {
    * Share of the shadows with an estimate that were reported as worse by the estimated day; null if there were none.
    */
   readonly inTime: ShareWithBounds | null;
-  /** Share of shadows that were reported as worse within the 90 days, and share reported as better. */
+  /** Share of shadows that were reported as worse within the 90 days. */
   readonly called: ShareWithBounds;
+  /** Share of shadows that were reported as better within the 90 days. */
   readonly calledBetter: ShareWithBounds;
 }
 

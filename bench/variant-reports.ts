@@ -25,8 +25,9 @@ interface VariantWorld {
   readonly sessions: number;
   /** Sampling rate; queries with negative feedback are always stored. */
   readonly rate: number;
-  /** Share of queries with a click, and share of ratings that are positive. */
+  /** Share of queries with a click. */
   readonly clicks: number;
+  /** Share of ratings that are positive. */
   readonly positive: number;
 }
 
@@ -41,7 +42,10 @@ export interface NullCell extends VariantWorld {
 
 export interface WorseCell extends VariantWorld {
   readonly streams: number;
-  /** Drop of two shares in the worse variant: positive feedback, and queries with a click. */
+  /**
+   * How much lower each of two shares is in the worse variant: the share of positive feedback, and the share of queries
+   * with a click.
+   */
   readonly difference: number;
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
@@ -67,12 +71,11 @@ export interface VariantResult {
 
 const SEED = 20_261_124;
 const DAYS = 90;
-/**
- * Share of queries that are rated, share of sampled sessions that are graded, and maximum number of queries per
- * session.
- */
+/** Share of queries that are rated. */
 const SAID = 0.15;
+/** Share of sampled sessions that are graded. */
 const GRADED = 0.1;
+/** Maximum number of queries per session. */
 const MAX_QUERIES = 6;
 
 const design: ArmsDesign = {
@@ -148,7 +151,7 @@ function playDay(
   );
 }
 
-/** @returns the comparison after the last day; a day on which a difference was reported remains in it */
+/** @returns the comparison after the last day; it still reports a difference that an earlier day reported */
 function play(world: VariantWorld, arms: readonly Arm[], days: number, random: RandomNumbers) {
   const played = Array.from({ length: days }, (_, day) => ({
     ...playDay(world, arms, random),

@@ -53,8 +53,9 @@ pipelines:
 
 /** Resources used up to a point in time. */
 interface Used {
-  /** Seconds of processor time: for the daemon, and for its PostgreSQL. */
+  /** CPU time of the daemon, in seconds. */
   readonly daemon: number;
+  /** CPU time of its PostgreSQL, in seconds. */
   readonly postgres: number;
   readonly rows: number;
   readonly bytes: number;
@@ -117,7 +118,7 @@ async function sendTraffic({ url }: Daemon): Promise<void> {
 }
 
 async function used(client: Client, { pid }: Daemon): Promise<Used> {
-  // Sessions update the statistics at most once a second.
+  // Each PostgreSQL session updates the statistics at most once a second.
   await sleep(2000);
   const { rows } = await client.query<{ rows: string; bytes: string }>(
     `select sum(n_tup_ins) as rows, sum(pg_total_relation_size(relid)) as bytes from pg_stat_user_tables`,
@@ -135,8 +136,9 @@ async function used(client: Client, { pid }: Daemon): Promise<Used> {
 
 interface Process {
   readonly parent: number;
-  /** CPU time in seconds of this process, and of its terminated children. */
+  /** CPU time of this process, in seconds. */
   readonly own: number;
+  /** CPU time of its terminated children, in seconds. */
   readonly ofEnded: number;
 }
 

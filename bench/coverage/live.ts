@@ -16,7 +16,7 @@ import { boundsOf, type Cell } from './cell.ts';
 
 interface Traffic {
   readonly sessions: number;
-  /** Share of failed queries in sessions with failures. */
+  /** Share of all queries that fail. */
   readonly failing: number;
   /** Probability that a session is sampled; failed queries are always sampled. */
   readonly rate: number;
@@ -113,8 +113,8 @@ function shareCells(random: RandomNumbers, many: number): Cell[] {
 }
 
 /**
- * Clicks relative to expected clicks. Each sample takes the expected clicks from a separate baseline with the same kind
- * of traffic, so the true value is 1.
+ * Scenarios for the ratio of clicks to expected clicks. Each sample takes the expected clicks from a separate baseline
+ * with the same kind of traffic, so the true ratio is 1.
  */
 function coecCells(): Cell[] {
   return worlds.slice(0, 3).map(({ world, ...traffic }) => ({
@@ -157,7 +157,7 @@ function opinionCells(): Cell[] {
   );
 }
 
-/** @param many sessions of a large window, from which the true values are computed */
+/** @param many number of sessions in the large window from which the true values are computed */
 export function liveWorlds(random: RandomNumbers, many: number): readonly Cell[] {
   return [...shareCells(random, many), ...coecCells(), ...volumeCells(), ...opinionCells()];
 }

@@ -148,7 +148,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
   };
 }
 
-/** Computes in the same thread. Intended for commands, which have no other work that a long computation could delay. */
+/** Computes in the calling thread. For commands, which have no other work that a long computation could delay. */
 export const statisticsOfCommands = createGoldenStatistics({
   run: async (task, input) => goldenTasks[task](input as never) as never,
 });

@@ -70,7 +70,7 @@ export interface ModelGrade {
   readonly contentHash: string;
 }
 
-/** Key of a grade that can be reused: the query text and the judge. */
+/** Identifies the query text and the judge of a grade that can be reused. */
 export interface GradedBy {
   readonly textHash: string;
   readonly fingerprint: string;

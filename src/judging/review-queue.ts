@@ -9,7 +9,7 @@ import type { FlaggedGrades } from './rules/flagged-grades.ts';
 
 export interface ReviewedDocument {
   readonly id: string;
-  /** Text of the document; null if it was deleted, or if its text is unknown. */
+  /** Text of the document; null if the document was deleted, or if the text is unknown. */
   readonly text: string | null;
   /**
    * Grade that a person has already given; if the query needs two people, only the grade of the current person. Null if

@@ -60,7 +60,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Ranks each world by judged weights only, after its causes are removed from the list. */
+/** Ranks each world by judged weights only, after its right causes are removed from the list. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }
@@ -74,8 +74,8 @@ const [COLDEST, HOTTEST] = [0.5, 4] as const;
 const STEP = 0.05;
 
 /**
- * Returns the temperature with the lowest loss over kinds of faults that the fit did not use. The loss also includes
- * how unlikely `unknown` is after the true causes are removed from the list.
+ * Returns the temperature with the lowest loss over kinds of faults that the fit did not use. The loss includes a
+ * penalty if `unknown` is unlikely after the true causes are removed from the list.
  */
 export function fittingTemperature(folds: readonly Fold[], { open }: FitSettings): number {
   const left = folds.map(({ left: worlds, fit }) => ({ worlds: numbered(worlds), fit }));

@@ -31,16 +31,18 @@ export interface FitSettings {
 // deviations overfit the simulation.
 export const fitSettings: FitSettings = { spread: 0.1, spreadOfFactors: 0.1, open: 0.2 };
 
-/** Standard deviations of the priors and of the weight of unexplained alerts, in nats. */
+/** Standard deviation of the priors, in nats. */
 const SPREAD_OF_PRIORS = 0.5;
+/** Standard deviation of the weight of unexplained alerts, in nats. */
 const SPREAD_OF_UNEXPLAINED = 1;
 /**
  * Minimum number of worlds of a cause in which a cell occurs; with fewer worlds, the cell's weight is not fitted
  * separately.
  */
 const MIN_SEEN = 3;
-/** Maximum weight of one sign in nats, and the minimum share of its judged weight that an edge keeps. */
+/** Maximum weight of one sign, in nats. */
 const MAX_WEIGHT = 5;
+/** Minimum share of its judged weight that an edge keeps. */
 const MIN_KEPT = 0.1;
 const priorBounds = [-8, 2] as const;
 const factorBounds = [0.2, 1.5] as const;

@@ -15,7 +15,7 @@ export interface Loss {
 
 /**
  * Log loss of the right causes in the worlds, plus `open` times the log loss of `unknown` after the right causes are
- * removed from the list. The second term penalizes estimates that then name a wrong cause.
+ * removed from the list. The second term penalizes estimates that name a wrong cause when no right cause is left.
  */
 export function lossOf(worlds: readonly NumberedWorld[], vector: Float64Array, open: number, temperature = 1): Loss {
   const gradient = new Float64Array(vector.length);

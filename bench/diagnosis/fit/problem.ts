@@ -54,10 +54,11 @@ export const factorOf = Int32Array.from(cells, (cell) => WEIGHTS + sides.indexOf
 
 /** Terms of the score of one cause. */
 interface Candidate {
-  /** Position among all causes, and position of its prior in the vector. */
+  /** Position of the cause among all causes, which is also the position of its prior in the vector. */
   readonly cause: number;
-  /** Positions of the cause's cells in the vector, and the maximum absolute weight of each cell in this world. */
+  /** Positions of the cause's cells in the vector. */
   readonly cells: Int32Array;
+  /** Maximum absolute weight of each cell in this world. */
   readonly most: Float64Array;
   readonly unexplained: number;
   readonly hasOwnSign: boolean;

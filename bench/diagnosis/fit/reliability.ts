@@ -51,7 +51,7 @@ export interface Reliability {
   readonly worlds: number;
   /** Mean of -ln P(right causes), at most 7 per world. */
   readonly logLoss: number;
-  /** Number of worlds in which the right cause was named, or correctly no cause. */
+  /** Number of worlds in which the ranking named the right cause, or correctly named no cause. */
   readonly right: number;
   readonly unknown: number;
   readonly wrong: number;

@@ -2,8 +2,8 @@ export type ContextSize = NonNullable<ReturnType<typeof contextSize>>;
 
 const RUN_WORDS = 5;
 /**
- * Maximum number of code units searched for repeated text; the search takes a few milliseconds. `characters` counts all
- * code units.
+ * Maximum number of code units searched for repeated text; the search takes a few milliseconds. The result's
+ * `characters` counts all code units, including those that are not searched.
  */
 const MAX_COMPARED = 200_000;
 

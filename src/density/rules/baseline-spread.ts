@@ -25,8 +25,9 @@ export function baselineSpread(windows: readonly Float64Array[]) {
   return {
     /** Number of sessions, summed over all windows. */
     sessions: all.length,
-    /** Mean and variance of the session means of x, cross-fitted. */
+    /** Mean of the session means of the matched surprise x, cross-fitted. */
     meanX: mean,
+    /** Variance of these session means. */
     variance: pooled.variance,
     /** Overdispersion of the per-window means, at least 1. */
     phi,
@@ -158,8 +159,9 @@ export function regionTable(regions: QueryDensity['regions'], baselineShares: re
       const { share = 0, density = null } = regions.find((candidate) => candidate.region === region) ?? {};
       return {
         region,
-        /** The region's share of the current traffic, and its share of the baseline; each from 0 to 1. */
+        /** The region's share of the current traffic, from 0 to 1. */
         share,
+        /** The region's share of the baseline, from 0 to 1. */
         baselineShare,
         /** Density of the region; null if the window has no query in it. */
         density,

@@ -179,8 +179,9 @@ export function baselineGrade(days: number, sessions: number, pageNeeds: Baselin
 const MAX_REFERENCE = 2_000;
 
 /**
- * Chooses random baseline queries as reference queries. Counts each session once per distinct vector. If users often
- * repeat queries, the chosen vectors therefore represent nearly all queries.
+ * Chooses random baseline queries as reference queries. Each session counts once for each of its distinct vectors, so
+ * frequent vectors are more likely to be chosen. If users often repeat queries, the chosen vectors therefore represent
+ * nearly all queries.
  */
 function chooseReference(
   queries: readonly (MeasuredQuery & { readonly region: number })[],

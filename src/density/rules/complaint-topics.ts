@@ -64,12 +64,13 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
         alike: alike.map(({ id }) => id),
         subjects,
         sessions: cluster.current,
-        /** Share of the sessions with negative feedback, with a 95 % CI, and share of all other sessions. */
+        /** The topic's share of the sessions with negative feedback, with a 95 % CI. */
         share: { value: cluster.trafficShare, low, high },
+        /** The topic's share of all other sessions. */
         othersShare: cluster.baselineShare,
         /** p-value, adjusted for all tested clusters. */
         adjustedP: Math.min(1, granularities.length * cluster.adjustedP),
-        /** Number of sessions with negative feedback by day, in total and in the topic. */
+        /** For each day, the number of sessions with negative feedback, in total and in the topic. */
         days: daysOf(negative, members),
       },
     ];

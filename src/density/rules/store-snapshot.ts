@@ -104,8 +104,9 @@ export function compareStoreWithTraffic(
         const queryShare = (queryWeights[cluster] ?? 0) / total;
         return {
           cluster,
-          /** Share of the store and weighted share of the traffic, 0 to 1. */
+          /** Share of the store's chunks that are in the cluster, 0 to 1. */
           chunkShare,
+          /** Weighted share of the queries that are in the cluster, 0 to 1. */
           queryShare,
           /** Query share divided by chunk share: 0 without queries; null for a cluster without chunks. */
           densityRatio: chunkShare === 0 ? null : queryShare / chunkShare,

@@ -175,14 +175,15 @@ function merged(
   const trafficShare = current / sessions.current;
   const baselineShare = baseline / sessions.baseline;
   return {
-    /**
-     * Members on each side, the share of sessions that they represent on that side, and the difference between the two
-     * shares in percentage points.
-     */
+    /** Number of members from the window. */
     current,
+    /** Number of members from the baseline. */
     baseline,
+    /** Share of the window's sessions that the members represent, 0 to 1. */
     trafficShare,
+    /** Share of the baseline's sessions that the members represent, 0 to 1. */
     baselineShare,
+    /** Difference between the two shares, in percentage points. */
     excessPoints: 100 * (trafficShare - baselineShare),
     /** p-value of the merged cluster, tested like a single cluster. */
     p: hypergeometricUpperTail(current, { ...urn, marked: current + baseline }),

@@ -39,11 +39,9 @@ export interface SeenTopic extends TopicWindow {
   readonly segments: readonly (readonly [string, number])[];
   /** Ids of chunks that similar baseline queries found and that are now missing from the store. */
   readonly lostChunks: readonly string[];
-  /**
-   * Number of judged queries, and share of relevant documents in their results; the share is null if no query is
-   * judged.
-   */
+  /** Number of the topic's queries that are judged. */
   readonly judgedQueries: number;
+  /** Share of relevant documents in the results of the judged queries; null if no query is judged. */
   readonly relevantShare: number | null;
 }
 

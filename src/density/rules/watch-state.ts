@@ -153,7 +153,7 @@ export interface AlertToInvestigate {
   readonly raised: Extract<AlertEvent, { kind: 'raised' }>;
   readonly evidenceRatio: number;
   readonly baselineVersion: number;
-  /** Windows of the last week, oldest first. The alert fired when the last window closed. */
+  /** Windows of the last week, oldest first. The alert fired when the last of these windows closed. */
   readonly history: readonly ClosedWindow[];
 }
 

@@ -4,8 +4,8 @@ import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stat
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
 /**
- * Maximum number of tests. With daily runs, a further test would follow after four months, at a significance level too
- * strict to detect anything.
+ * Maximum number of tests. With daily runs, an eighth test would take place after four months, at a significance level
+ * too strict to detect anything.
  */
 const MAX_TESTS = 7;
 /** Number of runs at the last test. */

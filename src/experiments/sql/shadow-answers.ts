@@ -51,11 +51,13 @@ export interface ChangedAnswer {
 export interface OverlapSummary extends WeightedSums {
   readonly asked: number;
   readonly failed: number;
-  /** Sums of weight times value, by measure. */
+  /** Sum of weight times overlap. */
   readonly overlap: number;
+  /** Sum of the weights of the queries whose results changed. */
   readonly changed: number;
-  /** Latency in milliseconds; null if no latency is known. */
+  /** Median latency in milliseconds; null if no latency is known. */
   readonly median: number | null;
+  /** 95th percentile latency in milliseconds; null if no latency is known. */
   readonly p95: number | null;
 }
 

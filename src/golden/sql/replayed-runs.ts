@@ -25,7 +25,7 @@ export interface ReplayRequest {
   /** Selects runs that ended at or after `from` and before `until`. */
   readonly from: Date;
   readonly until: Date;
-  /** Maximum number of completed runs from before `from` that are also yielded. */
+  /** Maximum number of completed runs that ended before `from` and are yielded too. */
   readonly earlier: number;
   /** Names of the measures, without cutoffs. */
   readonly scored: readonly string[];
@@ -64,7 +64,7 @@ const replayedSql = `
 
 type Row = Omit<ReplayedRun, 'comparison'> & { readonly differences: readonly DifferenceRow[] };
 
-/** Yields completed, void and failed runs, oldest first. @throws as streamRows */
+/** Yields completed, void and failed runs, oldest first. @throws the same errors as streamRows */
 export async function* replayRuns(
   pool: Pool,
   { pipeline, goldenSet, from, until, earlier, scored, compared }: ReplayRequest,

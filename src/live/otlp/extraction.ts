@@ -41,8 +41,8 @@ export interface TracedPipeline {
   readonly fieldKeys: readonly string[];
   readonly tools: readonly RetrievalToolConfig[];
   /**
-   * True if several pipelines are configured, some of which may be hidden from the sender. A span without a pipeline
-   * may then belong to a hidden one.
+   * True if several pipelines are configured, some of which may be hidden from the sender. A span that names no
+   * pipeline may then belong to a hidden pipeline.
    */
   readonly isOneOfSeveral?: boolean;
 }

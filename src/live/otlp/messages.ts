@@ -35,7 +35,7 @@ export interface OtlpMessages {
 
 /**
  * @throws RecalldError if the bytes are not a message of this type or have too many fields. The methods of the returned
- *   object throw it too, once they have read too many fields.
+ *   object throw the same error once they have read too many fields.
  */
 export function openMessages({ format, bytes }: OtlpContent, type: MessageName, limits: OtlpLimits): OtlpMessages {
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);

@@ -3,11 +3,11 @@ import { RecalldError } from '../../core/errors.ts';
 
 /** Limits on an OTLP request, except on its size in bytes. */
 export interface OtlpLimits {
-  /** Spans or log records. */
+  /** Maximum number of spans or log records. */
   readonly maxItems: number;
   /**
-   * Number of protobuf fields, or of arrays and objects in JSON. Each field, array or object takes memory, even if it
-   * is empty.
+   * Maximum number of protobuf fields, or of arrays and objects in JSON. Each field, array or object takes memory, even
+   * if it is empty.
    */
   readonly maxFields: number;
   /** Maximum nesting of attribute values. */

@@ -63,7 +63,7 @@ export type LiveMeasure = (typeof liveMeasures)[number];
 export interface WindowTraits {
   /** True if every live query in the window was sampled with certainty (see `SampledWindow`). */
   readonly isComplete: boolean;
-  /** Queries before this time have all their clicks (see `clicksCompleteUntil`). Milliseconds since 1970. */
+  /** All clicks on queries before this time, in milliseconds since 1970, have arrived (see `clicksCompleteUntil`). */
   readonly clicksCompleteUntilMs: number;
   readonly baselineCtr: BaselineCtr | null;
   /** True if the window has clicks, or if there is a baseline; otherwise, clicks are not measured. */
@@ -138,8 +138,8 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
  *   even if every query was sampled.
  * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones.
  * - `results_per_answer`: mean number of documents, over queries with results.
- * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and the share of that length that
- *   repeats an earlier document, over queries whose documents all have texts.
+ * - `context_characters`, `context_repeated_ratio`: mean length of the retrieved texts, and mean share of their
+ *   five-word sequences that an earlier text already contains, over queries whose documents all have texts.
  * - `click_through_ratio`: share of the documents shown at ranks 1 to 10 that were clicked.
  * - `clicked_query_ratio`: share of queries with a click.
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click.

@@ -151,7 +151,10 @@ export interface Feedback {
   readonly queryId: string;
   readonly pipeline: string;
   readonly kind: FeedbackKind;
-  /** Thumb: up or down, true or false, 1, 0 or -1; rating and relevance: a number; otherwise null. */
+  /**
+   * For a thumb: up or down, true or false, or 1, 0 or -1. For a rating or a relevance: a number. For all other kinds:
+   * null.
+   */
   readonly value: number | string | boolean | null;
   readonly documentId: string | null;
   /** Rank at which the document was shown, starting at 1. */

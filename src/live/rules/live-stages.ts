@@ -60,8 +60,8 @@ export interface StagedQuery extends CalibratedMember {
 }
 
 /**
- * Maximum number of measured stages, those with the most samples. The number is limited, because services choose stage
- * names freely.
+ * Maximum number of stages that are measured; if there are more, the stages with the most samples are measured. The
+ * number is limited, because services choose stage names freely.
  */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */

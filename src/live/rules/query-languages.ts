@@ -15,7 +15,7 @@ const MAX_MINORITY_MS = 14 * DAY_MS;
 
 export interface UsualLanguage {
   readonly language: string;
-  /** Last measurement in which at least half of the texts were in this language. */
+  /** Time of the last measurement in which at least half of the texts were in this language. */
   readonly lastMajorityAt: Date;
 }
 

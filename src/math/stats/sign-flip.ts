@@ -125,7 +125,7 @@ function signedSums(values: ArrayLike<number>): Float64Array {
   return sums;
 }
 
-/** Randomization test for paired differences by flipping their signs. */
+/** Result of the sign-flip randomization test for paired differences. */
 export interface SignFlip {
   /** Two-sided. */
   readonly p: number;

@@ -115,7 +115,7 @@ function workerOptions(kind: BackendSettings['kind'], lostAfterMs: number) {
 /** TCP keep-alive detects a silently lost session after about ten seconds. */
 const KEEP_ALIVE_MS = 10_000;
 
-/** A process's sessions: its workers listen on one, and commands share the others. */
+/** Number of PostgreSQL sessions per process: the workers listen on one session, and commands share the rest. */
 const POOL_SIZE = 5;
 
 /**

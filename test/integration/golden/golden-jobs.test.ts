@@ -31,7 +31,7 @@ beforeEach(async () => {
   await database.pool.query('truncate golden_runs cascade');
 });
 
-/** A worker, and a run of one query with this time until its deadline. */
+/** A worker, and a run of one query that must end within a minute unless `parts` sets another deadline. */
 async function aWorker(parts: Partial<NewRun> = {}) {
   const sets = createGoldenSets(database.pool);
   const runs = createGoldenRuns(database.pool);

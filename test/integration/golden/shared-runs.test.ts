@@ -125,7 +125,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     await enqueue(first, run);
     await endOf(run.id);
     expect(mostAtOnce()).toBeLessThanOrEqual(3);
-    // Requests of all workers together are a hundredth of a second apart; so 150 requests take at least 1.49 s.
+    // All workers together send one request per hundredth of a second, so 150 requests take at least 1.49 s.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1400);
   });
 
@@ -154,7 +154,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     let rounds = 0;
     const ended = await waitFor(
       async () => {
-        // The scheduler does this every ten seconds.
+        // The scheduler enqueues this job every ten seconds.
         await survivor.queue.enqueue(recoverGoldenRunsJob.name, {}, `recover-${run.id}-${(rounds += 1)}`);
         const now = await runs().find(run.id);
         return now?.status === 'running' ? null : now;

@@ -20,7 +20,7 @@ function openClient(options: ClientOptions): Client {
   return client;
 }
 
-/** Number of items that the host passed, and number of items with a known outcome; the two are always equal. */
+/** Returns two numbers that must be equal: the items that the host passed, and the items with a known outcome. */
 function balance({ offered, sampledOut, sent, pending, dropped }: DeliveryStats): [number, number] {
   const lost = Object.values(dropped).reduce((sum, count) => sum + count, 0);
   return [offered, sampledOut + sent + pending + lost];

@@ -191,7 +191,7 @@ describe('a tracked query', () => {
 });
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-// Only the daemon validates control characters and invalid Unicode.
+// Only the daemon checks for control characters and invalid Unicode.
 const text = fc.string({
   unit: fc.constantFrom('a', 'Z', '7', 'é', '界', '😀', '"', '\\', ' ', '\n'),
   maxLength: 200,

@@ -45,7 +45,7 @@ describe('hashedTfidfEmbedder', () => {
         const vector = hashedTfidfEmbedder(fitted, { dimensions, seed: 0 }).embed(text);
         const length = Math.hypot(...vector);
         expect(vector).toHaveLength(dimensions);
-        // With few dimensions, the signed weights of two features can cancel out to the zero vector.
+        // With few dimensions, the signed weights of two features can cancel each other and leave the zero vector.
         expect(length === 0 ? 1 : length).toBeCloseTo(1, 5);
       }),
     );

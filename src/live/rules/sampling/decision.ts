@@ -66,7 +66,7 @@ function neededLevel(expected: number, budget: number, min: number): number {
   return level;
 }
 
-/** Queries that share one draw. Kinds are distinct: session `7` and trace `7` are two units. */
+/** Queries that share one random number. Kinds are distinct: session `7` and trace `7` are two units. */
 interface SamplingUnit {
   readonly kind: 'session' | 'episode' | 'trace' | 'query';
   readonly id: string;
@@ -106,12 +106,13 @@ function isWithinTrace(episodeId: string, traceId: string | null): boolean {
 }
 
 /**
- * Returns the draw of a unit: the first 53 bits of SHA-256 of (domain, pipeline, kind, id), as a number in [0, 1).
+ * Returns the random number of a sampling unit: the first 53 bits of SHA-256 of (domain, pipeline, kind, id), as a
+ * number in [0, 1).
  *
- * Every replica and every retry gets the same draw for a unit, and the draws of different units behave like independent
- * uniform draws. A unit is sampled if and only if its hash is below its probability, so raising a probability never
- * drops a sampled unit. The probability that two units have the same hash is only 2^-53, so the hash also identifies
- * the unit in estimates (`SampledValue.cluster`) without storing the session id.
+ * Every replica and every retry gets the same number for a unit, and the numbers of different units behave like
+ * independent uniform random numbers. A unit is sampled if and only if its number is below its probability, so raising
+ * a probability never drops a sampled unit. The probability that two units have the same number is only 2^-53, so the
+ * number also identifies the unit in estimates (`SampledValue.cluster`) without storing the session id.
  *
  * Upstream sampling must not use the same hash, because probabilities multiply only for independent draws.
  */

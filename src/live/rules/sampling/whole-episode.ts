@@ -2,7 +2,7 @@
 import { MINUTE_MS } from '../../../core/time.ts';
 
 interface SampledStep {
-  /** Random draw of the sampling unit, in [0, 1). */
+  /** Random number drawn for the sampling unit, in [0, 1). */
   readonly cluster: number;
   readonly rateProbability: number;
   /** Probability with which the service sent the query. */

@@ -46,7 +46,7 @@ interface Agreement {
   readonly latest?: readonly LatestRun[];
   /** Time of the evaluation. */
   readonly secondsAfterNoon?: number;
-  /** Live traffic: a critical check on the error ratio, and a measurement every five minutes until noon. */
+  /** Error ratios measured every five minutes until noon; a critical check evaluates them. */
   readonly live?: readonly LiveValue[];
   readonly verdict: Verdict;
   readonly alerts: readonly string[];

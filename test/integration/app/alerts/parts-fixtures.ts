@@ -57,8 +57,8 @@ export const partsFixtures: readonly AlertFixture[] = [
     healthy: [
       signal('recalld_probe_last_success_timestamp_seconds', probe, now),
       signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0)),
-      // These measures may have no value for a long time: a golden set may run only daily, and a run without missed
-      // documents has no share of them.
+      // These measures may have no value for a long time: a golden set may run only daily, and a run that missed no
+      // document has no `missed_foreign_ratio`.
       signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'store_agreement' }, always(0)),
       signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'missed_foreign_ratio' }, always(0)),
     ],

@@ -105,7 +105,8 @@ export const alive: readonly Signal[] = [
 ];
 
 /**
- * A new version of the golden set replaces the old one at minute 45: its first run, other sizes, segments and scores.
+ * A new version of the golden set replaces the old one at minute 45. After its first run, the numbers of queries, the
+ * segments and the scores are different.
  */
 export const rotation: readonly Signal[] = [
   signal('recalld_golden_scored_queries', { ...faq, segment: 'all' }, (m) => (m < 47 ? 103 : 250)),

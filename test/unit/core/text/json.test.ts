@@ -39,7 +39,7 @@ describe('JSON with long integers', () => {
   it('equals JSON.parse if all integers are safe', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
-        // The long sequence of digits requires the exact path.
+        // The long sequence of digits is part of a string, so it must stay unchanged.
         const text = JSON.stringify([value, 'x1234567890123456789']);
         expect(parseExactJson(text)).toStrictEqual(JSON.parse(text));
       }),

@@ -169,7 +169,7 @@ describe('readRunInBatches', () => {
   });
 
   it('reads files of many blocks whose characters and lines cross the block boundaries', async () => {
-    // Ids of 1 to 4 bytes per character, in stretches, so that only some blocks are ASCII.
+    // Each stretch of 15,000 ids starts with a character of a different size, so that only some blocks are ASCII.
     const alphabet = ['d', 'é', '～', '😀'];
     const rows = Array.from({ length: 60_000 }, (_, i) => ({
       query: `q${Math.floor(i / 7) % 5000}`,

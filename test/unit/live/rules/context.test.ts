@@ -6,7 +6,8 @@ function queries(count: number, name: string, parts: Partial<ContextQuery>): Con
 }
 
 describe('the context size', () => {
-  // All forty queries with short contexts were sampled, and twenty of forty with long ones; thirty more have no text.
+  // Forty queries have short contexts, and all were sampled; forty have long contexts, and half were sampled; thirty
+  // more have no texts.
   const sampled = [
     ...queries(40, 'short', { context: { characters: 1000, repeated: 0 } }),
     ...queries(20, 'long', { probability: 0.5, context: { characters: 4000, repeated: 0.5 } }),

@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 const at = (text: string): Date => new Date(text);
 
-/** Occurrences within days of UTC, such as from `2026-03-28` to `2026-03-30` inclusive. */
+/** Occurrences from the first to the last UTC day, both inclusive; days are written like `2026-03-28`. */
 function dueOn(expression: string, timezone: string, first: string, last: string): string[] {
   const until = new Date(at(`${last}T00:00:00Z`).getTime() + DAY_MS);
   const cron = { expression, timezone };
