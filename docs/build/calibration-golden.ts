@@ -74,7 +74,7 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## Detection of real drops',
       table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
-      `The next table shows the share of streams in which recalld detects a drop of nDCG. The golden set of each of these streams has ${TYPICAL_QUERIES} queries. Detecting a drop takes at least two runs.`,
+      `The next table shows the share of streams in which recalld detects a drop in nDCG. The golden set of each of these streams has ${TYPICAL_QUERIES} queries. Detecting a drop takes at least two runs.`,
       table(
         ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `drop of ${drop}, ${runs} runs`))],
         names.map((noise) => [

@@ -20,7 +20,7 @@ export function judgingCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of judged relevance',
-      'The simulations on this page show how often the intervals of [judged live relevance](../judging.md) contain the truth, and how reliably recalld detects drops of live relevance.',
+      'The simulations on this page show how often the intervals of [judged live relevance](../judging.md) contain the truth, and how reliably recalld detects drops in live relevance.',
       ...judgingParagraphs(judging),
       ...explainedVarianceParagraphs(judging, explained),
       ...dropParagraphs(drops, unseen),

@@ -113,7 +113,7 @@ const thresholdShape = {
     .max(100)
     .optional()
     .describe(
-      'Number of consecutive measurements that must show another verdict before the verdict of the check changes. Default: depends on the measure.',
+      'Number of consecutive measurements that must show the same new verdict before the verdict of the check changes. Default: depends on the measure.',
     ),
   no_data: z
     .enum(['alert', 'silent'])
@@ -165,7 +165,7 @@ const regressionCheck = z
       .lt(1)
       .default(0.005)
       .describe(
-        'Significance level of the one-sided test: the probability that a run without a drop shows one by chance.',
+        'Significance level of the one-sided test: the probability that a run shows a drop by chance although there is none.',
       ),
     severity,
     runs: z

@@ -86,7 +86,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
   const error = readError(query['error']);
   const results = readResults(query['results'], 'results');
   if (results === undefined && error === undefined) {
-    throw new InvalidField('results is missing; it may be omitted only together with an error');
+    throw new InvalidField('results is missing; it may be omitted only if error is set');
   }
   const fields = {
     id: context.id,

@@ -109,7 +109,7 @@ export const variantsSchema = z
       .max(0.5)
       .default(0.02)
       .describe(
-        'Smallest relevant difference between two arms, in a share or in a mean score from 0 to 1. If the whole confidence interval is closer to zero, the verdict is `no_change`.',
+        'Smallest difference between two arms that matters, for shares and for mean scores (both from 0 to 1). If the whole confidence interval is closer to zero, the verdict is `no_change`.',
       ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

@@ -275,6 +275,6 @@ function splitSentence({ verdict, calledOn, arms }: ReturnType<typeof compareArm
     case 'as_declared':
       return `The session split is as declared: ${found}.`;
     case 'no_data':
-      return 'No sessions counted yet; the first day is summed six hours after it ends.';
+      return 'No sessions have been counted yet; recalld counts the sessions of the first day six hours after the day ends.';
   }
 }

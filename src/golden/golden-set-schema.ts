@@ -20,7 +20,7 @@ const judgmentSchema = z
     document_text: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('The document text instead of its id, for a retriever that returns no ids.'),
+      .describe('Text of the document, which replaces the id for a retriever that returns no ids.'),
     grade: gradeSchema.default(1),
   })
   .refine((one) => (one.document_id === undefined) !== (one.document_text === undefined), {

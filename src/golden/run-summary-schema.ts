@@ -48,9 +48,9 @@ const metricComparisonSchema = z.object({
     .number()
     .exactOptional()
     .describe(
-      'The p-value that decides the verdict; omitted if it is `p_randomization`. It accounts for retriever noise.',
+      'The p-value that decides the verdict and accounts for retriever noise; omitted if `p_randomization` decides the verdict.',
     ),
-  mcnemar_p: z.number().exactOptional().describe("McNemar's exact p; only for hit_rate and all_found."),
+  mcnemar_p: z.number().exactOptional().describe("p-value of McNemar's exact test; only for hit_rate and all_found."),
   wins: count,
   losses: count,
   ties: count,
@@ -84,7 +84,9 @@ export const detectableShape = {
   smallest_detectable_drop: z
     .number()
     .nullable()
-    .describe('Drop that a regression check detects in one run with a probability of 0.8; null for other checks.'),
+    .describe(
+      'Smallest drop that a regression check detects in one run with a probability of 0.8; null for other checks.',
+    ),
   blind: z.boolean().describe('True if the check passes but could miss a drop twice as large as its threshold.'),
 };
 
@@ -142,7 +144,9 @@ export const runSummarySchema = z.object({
   pipeline: z.string(),
   golden_set: z.string(),
   golden_set_version: z.int(),
-  purpose: z.enum(['full', 'sentinel']).describe('The whole set, or a few representative queries.'),
+  purpose: z
+    .enum(['full', 'sentinel'])
+    .describe('`full`: all queries of the set; `sentinel`: a few representative queries.'),
   status: runStatusField,
   reason: z.string().nullable().describe('Why the run is void or failed, or why a sentinel failed.'),
   cause: z.string().nullable().describe('Why the run started outside its schedule.'),

@@ -30,7 +30,7 @@ export const liveMeasurementMetrics = {
     ['pipeline', 'measure', 'segment', 'bound'],
   ),
   recalld_measure_changed: storedGauge(
-    '1 while a measure without an alert of its own is outside its normal range, otherwise 0; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
+    '1 while a measure that has no alert is outside its normal range, otherwise 0; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
     ['pipeline', 'measure', 'segment'],
   ),
   recalld_measure_value: storedGauge('Latest value of a measure whose normal range is known.', [

@@ -72,7 +72,7 @@ class InvalidField(ValueError):
 def query_item(fields: Mapping[str, Any], sample_rate: float) -> bytes:
     results, error = fields.get("results"), fields.get("error")
     if results is None and not error:
-        raise InvalidField("results is missing; it may be omitted only together with an error")
+        raise InvalidField("results is missing; it may be omitted only if error is set")
     return _json(
         {
             "id": fields["id"],

@@ -168,7 +168,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: short of CPU time',
     description:
-      '10 % of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. The latencies that this replica measures are too high, so the diagnosis ignores them. Give the replica more CPU time.',
+      '10 % of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. This delay inflates the latencies that the replica measures, so the diagnosis ignores them. Give the replica more CPU time.',
   },
 ];
 
@@ -234,7 +234,7 @@ or
     by: ['task'],
     summary: 'recalld: jobs keep failing',
     description:
-      'The job {{ $labels.task }} failed {{ printf "%.0f" $value }} times within an hour, or within 13 hours without a success. The log lines `a job failed` name the pipelines and the reasons.',
+      'The job {{ $labels.task }} failed {{ printf "%.0f" $value }} times within an hour or, without completing once, within 13 hours. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',

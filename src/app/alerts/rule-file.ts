@@ -174,7 +174,7 @@ unless on () group by () (${series('recalld_golden_run_interval_seconds', { pipe
       dashboard: 'health' as const,
       summary: "{{ $labels.pipeline }}: a golden set is missing from recalld's config",
       description:
-        'recalld is running, but for 10 minutes its config has not contained the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, which these alert rules cover. Add the golden set to the config, or regenerate the rules.',
+        'For 10 minutes, recalld has run with a config that lacks the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, for which these alert rules were generated. Add the golden set to the config, or regenerate the rules.',
     })),
   );
   return { name: 'recalld-configured', recordings: [], alerts };

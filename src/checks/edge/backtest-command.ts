@@ -122,7 +122,7 @@ function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
     .filter(({ checks }) => checks.length === 0)
     .map(({ pipeline, goldenSet }) =>
       goldenSet === null
-        ? `The thresholds of ${pipeline} had no measurements in this period; \`recalld checks\` shows their current state.`
+        ? `The measures with thresholds on ${pipeline} have no values in this period; \`recalld checks\` shows their current state.`
         : `No run of ${goldenSet} on ${pipeline} ended in this period, or the golden set has no checks; \`recalld runs list\` shows the stored runs.`,
     );
 }

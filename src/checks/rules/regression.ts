@@ -98,7 +98,7 @@ export function evaluateRegression(
   if (typeof current === 'string') return { ...noData, explanation: current };
   const found = differenceOn(check, current);
   if (found === null) {
-    const explanation = `The baseline ${current.baselineRunId} has no ${check.measure}; pin a run that is scored with it.`;
+    const explanation = `The baseline ${current.baselineRunId} has no ${check.measure}; pin a run that has this score.`;
     return { ...noData, explanation };
   }
   const runs = [...history, current].flatMap((run): ComparedRun[] => {

@@ -256,7 +256,7 @@ function changes(): Builder<Panel>[] {
     metricTable({
       title: 'Latest value and normal range',
       description:
-        'Latest value of each measure without an alert of its own, its normal value, and the limits of its normal range.',
+        'For each measure that has no alert: the latest value, the normal value, and the limits of the normal range.',
       width: 16,
       queries: [
         { expr: maxBy(by, 'recalld_measure_value', where) },

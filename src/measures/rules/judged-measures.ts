@@ -163,12 +163,12 @@ export const judgedMeasures = {
   judge_drift: {
     title: 'Judge drift',
     subject: 'the drift of the judge model',
-    note: "Mean change in the judge's grades for a fixed panel of query-document pairs since it first graded them; 0 means no change.",
+    note: "Mean change in the judge's grades for a fixed panel of query-document pairs since the judge first graded these pairs; 0 means no change.",
     scale: 'other',
     every: 86_400,
     gauge: {
       name: 'recalld_judge_drift',
-      help: "Mean change in the judge's grades (0 to 3) for a fixed panel of query-document pairs since it first graded them, measured once a day.",
+      help: "Mean change in the judge's grades (0 to 3) for a fixed panel of query-document pairs since the judge first graded these pairs, measured once a day.",
       labels: ['pipeline'],
       bounds: "Student's t over the pairs",
     },

@@ -104,7 +104,7 @@ export const trafficMeasures = {
   main_language_ratio: {
     title: 'Usual language',
     subject: 'the share of live queries in the usual language',
-    note: 'Share of the sampled query texts (up to 300) that are in the usual language. Only texts in the usual language or in the most frequent other language are counted. The usual language is the most frequent language at the first measurement. After 14 days, recalld may replace it if less than half of the texts are in it.',
+    note: 'Share of the sampled query texts (up to 300) that are in the usual language. Only texts in the usual language or in the most frequent other language are counted. The usual language is the most frequent language at the first measurement. After 14 days, recalld may choose another usual language if less than half of the texts are in the current one.',
     scale: 'share',
     every: 'live',
     gauge: boundedGauge(
@@ -172,11 +172,11 @@ export const trafficMeasures = {
   clicks_over_expected_ratio: {
     title: 'Clicks over expected clicks',
     subject: 'the ratio of clicks to the clicks expected at the same ranks',
-    note: 'Clicks divided by the clicks expected at the same ranks; 1 matches the baseline.',
+    note: 'Clicks divided by the clicks expected at the same ranks; 1 means as many clicks as in the baseline.',
     scale: 'other',
     ...live(
       'recalld_feedback_clicks_over_expected_ratio',
-      'Clicks in the trailing window divided by the clicks expected at the same ranks (COEC). The expected clicks are computed from the baseline period before the window; 1 matches the baseline.',
+      'Clicks in the trailing window divided by the clicks expected at the same ranks (COEC). The expected clicks are computed from the baseline period before the window; 1 means as many clicks as in the baseline.',
     ),
   },
   episode_retrievals: {
@@ -193,11 +193,11 @@ export const trafficMeasures = {
   episode_repeats: {
     title: 'Repeated retrievals per episode',
     subject: 'the mean number of repeated retrievals per episode',
-    note: 'Mean number of retrievals per turn that repeat the results of an earlier one (rank-biased overlap of at least 0.8).',
+    note: 'Mean number of retrievals per turn that repeat the results of an earlier retrieval (rank-biased overlap of at least 0.8).',
     scale: 'other',
     ...live(
       'recalld_episode_repeats',
-      'Mean number of retrievals per episode that repeat the results of an earlier one (rank-biased overlap of at least 0.8), in the trailing window.',
+      'Mean number of retrievals per episode that repeat the results of an earlier retrieval (rank-biased overlap of at least 0.8), in the trailing window.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'mean', minN: 30, confirm: 3, scope: 'traffic' },
   },

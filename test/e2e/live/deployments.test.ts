@@ -15,7 +15,7 @@ it('deployments are recorded and listed, newest first, by command and over HTTP'
   const options = ['--note', 'ef 100', '--at', '2026-11-01T00:00:00Z'];
   expect(await recalld(`${add} docs --version v7`, ...options)).toMatchObject({
     code: 0,
-    stdout: 'Recorded: index of docs is v7 since 2026-11-01T00:00:00.000Z.\n',
+    stdout: 'Recorded: the index of docs changed to v7 at 2026-11-01T00:00:00.000Z.\n',
   });
   const posted = await call('POST', '/v1/deployments', {
     pipeline: 'docs',

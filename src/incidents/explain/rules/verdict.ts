@@ -303,7 +303,7 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
     evidence: [
       vector === 'none'
         ? 'The document is in the store, but has no vector.'
-        : 'The document is in the store, but a search for its own text does not find it; for another document, such a search works. The vector of this document was not computed by this embedder.',
+        : 'The document is in the store, but a search for its own text does not find it. For another document, a search for its own text works. The vector of this document was not computed by this embedder.',
       `${howSearched(store)} does not return the document among the ${lengthOf(store.broad)} nearest documents.`,
     ],
     action: 'Embed the document again with the model that embeds the queries, and index it.',

@@ -49,7 +49,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
             db.live.deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
           );
           if (options.json === true) printJson(toWire(deploymentSchema, deployment));
-          else printLine(`Recorded: ${kind} of ${pipeline} is ${version} since ${occurredAt.toISOString()}.`);
+          else printLine(`Recorded: the ${kind} of ${pipeline} changed to ${version} at ${occurredAt.toISOString()}.`);
         },
       ),
   );

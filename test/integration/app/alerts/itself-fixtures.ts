@@ -30,7 +30,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_interval_seconds', { ...faq, golden_set: 'other' }, always(3600))],
     healthy: hourlyRuns,
-    says: 'recalld is running, but for 10 minutes its config has not contained the golden set faq of docs, which these alert rules cover. Add the golden set to the config, or regenerate the rules.',
+    says: 'For 10 minutes, recalld has run with a config that lacks the golden set faq of docs, for which these alert rules were generated. Add the golden set to the config, or regenerate the rules.',
   },
   {
     alert: 'RecalldAbsent',
@@ -117,7 +117,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: lag(0.25),
     replicas: [first],
     healthy: lag(0.1),
-    says: '10 % of the timers of a:8321 fire more than 220ms late. The latencies that this replica measures are too high, so the diagnosis ignores them. Give the replica more CPU time.',
+    says: '10 % of the timers of a:8321 fire more than 220ms late. This delay inflates the latencies that the replica measures, so the diagnosis ignores them. Give the replica more CPU time.',
   },
   {
     alert: 'RecalldQueueNotWorked',
@@ -160,7 +160,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],
-    says: 'The job run-golden-set failed 120 times within an hour, or within 13 hours without a success. The log lines `a job failed` name the pipelines and the reasons.',
+    says: 'The job run-golden-set failed 120 times within an hour or, without completing once, within 13 hours. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     // The job runs every six hours, so it cannot fail five times within an hour.
@@ -177,7 +177,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     ],
     minutes: 1200,
     step: 10,
-    says: 'The job snapshot-stores failed 2 times within an hour, or within 13 hours without a success. The log lines `a job failed` name the pipelines and the reasons.',
+    says: 'The job snapshot-stores failed 2 times within an hour or, without completing once, within 13 hours. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',
