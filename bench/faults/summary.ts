@@ -27,15 +27,13 @@ export interface Summary {
   readonly faulty: number;
   /** Share of right diagnoses by confidence, counted after every golden run under a single fault. */
   readonly byConfidence: Readonly<Record<Confidence, Share>>;
-  /**
-   * Share of single faults whose cause was named within three golden runs, and share whose cause was named after the
-   * last golden run.
-   */
+  /** Share of single faults whose cause was named within three golden runs. */
   readonly namedWithinThree: Share;
+  /** Share of single faults whose cause is named in the diagnosis that applies after the last golden run. */
   readonly namedAtEnd: Share;
   /** Share of single faults for which a wrong cause was ever named with high confidence. */
   readonly wrongWithHigh: Share;
-  /** Share of single faults with an incident of unknown cause after the last golden run. */
+  /** Share of single faults with an incident whose cause is still unknown after the last golden run. */
   readonly unknownAtEnd: Share;
   /** Share of single faults that caused no incident. */
   readonly silent: Share;
@@ -53,7 +51,7 @@ export interface Summary {
   readonly lossesWithinTwo: Share;
   readonly pairsBothNamed: Share;
   readonly pairsOneNamed: Share;
-  /** Number of worlds without a fault, of days for which they were observed, and of their incidents and pages. */
+  /** Worlds without a fault: their number, the total of their observed days, and their incidents and pages. */
   readonly quiet: {
     readonly worlds: number;
     readonly days: number;
@@ -68,7 +66,8 @@ export interface Summary {
   readonly unresolved: number;
   readonly calibration: readonly CalibrationBin[];
   /**
-   * By true cause: how often each cause was named after the last golden run; `none` counts worlds without an incident.
+   * For each true cause, how often the diagnosis after the last golden run names each cause; `none` counts worlds
+   * without an incident.
    */
   readonly confusion: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly byKind: Readonly<Record<string, KindSummary>>;
@@ -78,7 +77,7 @@ export interface KindSummary {
   readonly worlds: number;
   readonly named: number;
   readonly incidents: number;
-  /** Number of worlds in which each cause was named after the last golden run. */
+  /** For each cause, the number of worlds in which the diagnosis after the last golden run names it. */
   readonly said: Readonly<Record<string, number>>;
 }
 

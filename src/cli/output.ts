@@ -57,7 +57,7 @@ const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
 /**
  * Draws one bar per value, scaled from the minimum to the maximum. If all values are equal, each bar has half the
- * height; a null value is drawn as a space.
+ * maximum height; a null value is drawn as a space.
  */
 export function sparkline(values: readonly (number | null)[]): string {
   const known = values.filter((value) => value !== null);

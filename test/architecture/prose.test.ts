@@ -84,8 +84,8 @@ function valueOf(variable: string): string {
 }
 
 /**
- * Returns why recalld would reject a YAML block as its config; an empty list if the block is not a config. Parts of a
- * pipeline are allowed.
+ * Returns the reasons why recalld would reject a YAML block as its config; an empty list if recalld accepts the block,
+ * or if the block is not a config. Parts of a pipeline are allowed.
  */
 function refusalOf(block: string, file: string): string[] {
   const tree: unknown = parse(block.replaceAll(/: (\$\{\w+\})/g, ': "$1"'));

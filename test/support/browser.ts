@@ -25,7 +25,7 @@ export interface VisitingBrowser {
   page(host: string, options?: BrowserContextOptions): Promise<{ readonly page: Page; readonly foreign: string[] }>;
 }
 
-/** A browser for the tests in this file or describe block. */
+/** A browser for the tests in the calling test file or describe block. */
 export function useBrowser(): VisitingBrowser {
   let browser: Browser | undefined;
   beforeAll(async () => {

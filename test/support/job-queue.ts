@@ -112,7 +112,7 @@ export interface WorkerProcess {
   readonly output: () => string;
 }
 
-/** Queues and workers over a backend, for the tests in this file or describe block. */
+/** Queues and workers over a backend, for the tests in the calling test file or describe block. */
 export function useQueues(backend: () => TestBackend): UsedQueues {
   const opened: JobQueue[] = [];
   const children: ChildProcess[] = [];

@@ -31,7 +31,7 @@ export interface RedisProcesses {
   start(args: readonly string[], options?: RedisAccess): Promise<RedisProcess>;
 }
 
-/** Servers for the tests in this file or describe block; all servers stop at its end. */
+/** Servers for the tests in the calling test file or describe block; all servers stop when these tests end. */
 export function useRedisProcesses(): RedisProcesses {
   let folder = '';
   const started: RedisProcess[] = [];

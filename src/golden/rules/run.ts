@@ -100,7 +100,7 @@ export interface RunSettings {
 
 /** Limits within which the results of an unanswerable query count as empty. */
 export interface NoAnswerLimits {
-  /** Only documents with a higher score count; if null, all documents count. */
+  /** Documents with a higher score, or without a score, count; if null, all documents count. */
   readonly maxScore: number | null;
   readonly maxResults: number;
 }

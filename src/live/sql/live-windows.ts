@@ -288,7 +288,7 @@ export interface LiveWindow {
   readonly until: Date;
 }
 
-/** A sample for measures of live traffic. `cluster` is the random draw of the sample's session. */
+/** A sample for measures of live traffic. `cluster` is the random number drawn for the sample's session. */
 export interface WindowQuery extends ShownQuery {
   readonly outcome: QueryOutcome;
   readonly segments: Readonly<Record<string, string>>;
@@ -299,7 +299,7 @@ export interface WindowQuery extends ShownQuery {
   readonly rateProbability: number;
 }
 
-/** A sample of an episode. `cluster` is the random draw of the episode's sampling unit. */
+/** A sample of an episode. `cluster` is the random number drawn for the episode's sampling unit. */
 export interface WindowStep {
   readonly id: string;
   readonly episode: string;

@@ -35,8 +35,8 @@ export interface LiveSample
   readonly probability: number;
   readonly keepReason: string;
   /**
-   * Data for closing the minute: the random draw of the sampling unit, the sampling probability, and the level when the
-   * query arrived.
+   * Data for closing the minute: the random number drawn for the sampling unit, the sampling probability, and the level
+   * when the query arrived.
    */
   readonly unitHash: number;
   readonly rateProbability: number;

@@ -85,7 +85,7 @@ export function meanDirection(matrix: Matrix): Float64Array {
 
 /**
  * Returns 1 / length for each row; 0 for a row that is zero or not finite. The cosine of two rows is their dot product
- * times the results for both rows.
+ * times the inverse lengths of both rows.
  */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));

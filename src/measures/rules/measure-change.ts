@@ -75,11 +75,14 @@ const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; re
   episode_repeats: { absolute: 0.05, relative: 0.35 },
 };
 /**
- * Smallest relevant change of a duration. A change must reach both limits. The limit relative to the normal value is
- * needed because latencies may double on a busy machine. The limit in seconds is needed because users who wait for a
- * generated answer do not notice an extra 0.2 s.
+ * Smallest change in a duration that counts, relative to the normal value (1 = doubled), because latencies may double
+ * on a busy machine. A change must also reach `MIN_DELAY_SECONDS`.
  */
 const MIN_RELATIVE_DELAY = 1;
+/**
+ * Smallest change in a duration that counts, in seconds. Users who wait for a generated answer do not notice an extra
+ * 0.2 s.
+ */
 const MIN_DELAY_SECONDS = 0.2;
 /** Ratio between the standard deviation and the median absolute deviation of a normal distribution. */
 const PER_MAD = 1.4826;

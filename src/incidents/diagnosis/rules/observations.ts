@@ -164,7 +164,7 @@ export interface RunsSeen {
     readonly goneBefore: number | null;
     /** Stages of both runs, keyed by query id; null if the retriever returned no stages in one of them. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
-    /** Texts of the results of both runs; empty if the retriever returns no texts. */
+    /** Text sizes of the results of both runs; empty if the retriever returns no texts. */
     readonly contexts: Readonly<Record<'before' | 'now', readonly ContextSize[]>>;
   } | null;
   /** The preceding bad run; null if there is none. */

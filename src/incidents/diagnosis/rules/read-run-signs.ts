@@ -96,8 +96,8 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
 
 const MOSTLY_EARLY = 0.75;
 /**
- * The share of slow queries in the first half of the run must exceed one half, its expected value, by this many
- * standard errors.
+ * Of all slow queries, the share that falls in the first half of the run must exceed its expected value, one half, by
+ * this many standard errors.
  */
 const SURELY = 2.5;
 

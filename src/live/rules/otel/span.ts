@@ -146,7 +146,10 @@ export function readId(value: Value): string | null {
   return id === null || id.length > MAX_ID || unreadableInId.test(id) ? null : id;
 }
 
-/** Reads a finite number or a numeric string: Milvus instrumentation writes distances as strings. */
+/**
+ * Returns the value of a finite number or of a numeric string; null for anything else. Milvus instrumentation writes
+ * distances as strings.
+ */
 export function readNumber(value: Value): number | null {
   const isNumeric = typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value);
   const number = isNumeric ? Number(value) : value;

@@ -150,7 +150,7 @@ describe('a share close to its threshold', () => {
     }
     const { settled, found } = changesOf(slidingDays());
     expect(found).toBeGreaterThan(100);
-    // At most one change in two days, because the mean of some days actually crosses the threshold.
+    // Some changes are real, because the share of some days crosses the threshold. The limit is one change in two days.
     expect(settled).toBeLessThan(45);
   });
 

@@ -131,7 +131,7 @@ export const positives: readonly (readonly [string, string])[] = [
   ['the token is 8f14e45fceea167a5a36dedad4bea2543', 'the token is [SECRET]'],
   ['my key 8f14e45fceea167a5a36dedad4bea2543 fails', 'my key [SECRET] fails'],
   ['?access_token=123e4567-e89b-12d3-a456-426614174000&x=1', '?access_token=[SECRET]&x=1'],
-  // Several kinds in one text, whose other words do not change.
+  // Several kinds in one text; the rest of the text stays unchanged.
   [
     'Ann (ann@example.com, +44 20 7946 0958) paid with 4111 1111 1111 1111 from 203.0.113.42.',
     'Ann ([EMAIL], [PHONE]) paid with [CARD] from [IP].',
