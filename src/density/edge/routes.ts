@@ -126,7 +126,7 @@ const reportSchema = z.object({
     z.object({
       label: z.array(z.string()),
       sessions: z.int(),
-      share: z.number().describe('Share of the topic among sessions with negative feedback, with a 95 % CI.'),
+      share: z.number().describe('Share of sessions with negative feedback that belong to the topic, with a 95 % CI.'),
       share_low: z.number(),
       share_high: z.number(),
       others_share: z.number(),

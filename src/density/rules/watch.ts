@@ -272,7 +272,7 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
   const phase = watchingPhase(state);
   const { baseline, history, remeasured, scores } = measured;
   const closed = history.at(-1);
-  if (closed === undefined) throw new Error('The closing window must be part of its history.');
+  if (closed === undefined) throw new Error('The history must contain the closing window.');
   const totals = history.map((window) => window.totals);
   const threshold = thresholdOf(settings);
   const steps = alertLevels(baseline.grade).flatMap((level) => {

@@ -148,7 +148,7 @@ function factsOf({ live, calls }: ShadowReport): ContentNode {
 function notesOf({ tag, split, arms, confidence, first_day: first, last_day: last }: VariantsReport): string[] {
   const { mixed_sessions: mixed, unnamed_sessions: unnamed } = split;
   return [
-    ...(mixed === 0 ? [] : [`${count(mixed)} sessions saw more than one arm and are excluded.`]),
+    ...(mixed === 0 ? [] : [`Excluded because they saw more than one arm: ${plural(mixed, 'session')}.`]),
     ...(unnamed === 0
       ? []
       : [`${count(unnamed)} sessions are excluded because their value of \`${tag}\` is not an arm in the config.`]),
@@ -156,7 +156,7 @@ function notesOf({ tag, split, arms, confidence, first_day: first, last_day: las
     ...(arms.length === 0
       ? []
       : [
-          `With ${percentage(confidence)} confidence, all bounds are valid together, no matter how often you check them.`,
+          `With ${percentage(confidence)} confidence, all intervals contain the true differences, no matter how often you check.`,
         ]),
   ];
 }

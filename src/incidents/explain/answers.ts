@@ -98,7 +98,7 @@ export async function assertKnownTags(
   if (await db.golden.sets.hasTags(sets, tags)) return;
   throw new RecalldError(
     'key_lacks_scope',
-    `This API key may only use tags of the golden queries of ${pipeline}, and no golden query has this combination of ${names.join(', ')}. Use the tags of a golden query, or a key with the admin scope.`,
+    `This API key may use only tags of the golden queries of ${pipeline}, and no golden query has this combination of ${names.join(', ')}. Use the tags of a golden query, or a key with the admin scope.`,
   );
 }
 

@@ -139,7 +139,7 @@ async function runRound(settings: CommandSettings, store: CommandStore, options:
       plan.judge?.close?.();
     }
   });
-  if (options.json !== true) printLine(`${drawn ?? 0} queries selected.`);
+  if (options.json !== true) printLine(`${plural(drawn ?? 0, 'query', 'queries')} selected.`);
   await showStatus(settings, store, options);
 }
 

@@ -67,7 +67,7 @@ export async function sendWithRetries(
     }
     const waitMs = retryDelayMs(attempts, BACKOFF_MS, result.retryAfter, Math.random(), Date.now());
     if (waitMs === null) {
-      const message = `${result.message} Its Retry-After is above ${MAX_WAIT}, so recalld does not retry.`;
+      const message = `${result.message} The response's Retry-After is above ${MAX_WAIT}, so recalld does not retry.`;
       const refused: ExchangeResult = { ...result, message };
       return { result: refused, latencyMs, attempts };
     }

@@ -110,7 +110,7 @@ const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
   if (before < MIN_AGREEMENT && now < MIN_AGREEMENT) return [];
-  const numbers = `${percentage(now)} of the documents in golden results are among the nearest in the store (previously ${percentage(before)})`;
+  const numbers = `${percentage(now)} of the documents in golden results are among the query's nearest documents in the store (previously ${percentage(before)})`;
   const change = now - before;
   const values = { before, now, unit: 'share' } as const;
   if (Math.abs(change) < Math.max(AGREEMENT_CHANGED, TIMES_SPREAD * spread))
