@@ -44,9 +44,9 @@ export function accessPage(): Page {
       ),
       '## Metrics',
       `\`/metrics\` requires a key only if \`server.metrics_protected\` is true. With a key that is restricted to specific
-pipelines, it returns only the series whose label \`pipeline\` names one of these pipelines or their shadows. It also returns
+pipelines, \`/metrics\` returns only the series whose label \`pipeline\` names one of these pipelines or their shadows, and
 the following metrics, which do not depend on pipelines:
-${sharedMetrics.map(code).join(', ')}. It omits other metrics without the label \`pipeline\`, such as the metrics of jobs and rejected items, because they cover
+${sharedMetrics.map(code).join(', ')}. Such a key gets no other metrics without the label \`pipeline\`, such as the metrics of jobs and rejected items, because they cover
 all pipelines together.`,
     ],
   );

@@ -26,7 +26,7 @@ export function benchmarksPages(): Page[] {
         '## Goals',
         table(['Row', 'Goal', 'Measured', 'Limit', ''], bars),
         '## How cost grows',
-        'In this table, the cost of an operation is proportional to its size raised to the exponent. With exponent 1, twice the size doubles the cost; with exponent 0, the cost does not change.',
+        'In this table, the cost of an operation is proportional to its size (the quantity under *Grows with*), raised to the exponent. With exponent 1, twice the size doubles the cost; with exponent 0, the cost does not change.',
         table(['What', 'Grows with', 'Measured', 'Exponent', 'In words'], curves.map(curveCells)),
         ...memorySection(),
       ],

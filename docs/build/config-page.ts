@@ -196,9 +196,9 @@ function rowsOf(section: Section, context: Context): Row[] {
   const merged = [...connections.values()].map((same) => ({
     takenBy: same[0]?.takenBy ?? [],
     cells: {
-      name: same.map(({ cells }) => cells.name).join(', '),
+      name: same.map(({ cells }) => withFallback(cells)).join(', '),
       type: '',
-      fallback: defaultsOf(same.map(({ cells }) => cells.fallback)),
+      fallback: '',
       isSecret: false,
       meaning: `${connectionLink}.`,
       variables: same.flatMap(({ cells }) => (cells.variables === '' ? [] : [cells.variables])).join(', '),
@@ -217,20 +217,19 @@ function withDefaults(same: readonly { readonly name: string; readonly cells: Ce
   if (defaults.size === 1) return first.cells;
   const texts = [...defaults].map(([fallback, of]) => {
     const names = of.map(({ name }) => name).join(', ');
-    return `${fallback.replace(/^default:? /, '')} for ${names}`;
+    return `${fallback.replace(/^defaults?:? /, '')} for ${names}`;
   });
   return { ...first.cells, fallback: `default: ${texts.join('; ')}` };
 }
 
-function defaultsOf(fallbacks: readonly string[]): string {
-  const own = fallbacks.filter((fallback) => fallback !== '');
-  return own.length === 0 ? '' : `default ${own.join(', ')}`;
+function withFallback({ name, fallback }: Cells): string {
+  return fallback === '' ? name : `${name} (${fallback})`;
 }
 
 /** The name of a connection key, and its default if it differs from the shared one. */
 function connectionCells(leaf: Leaf, shared: Leaf, cells: Cells): Cells {
   const isUsual = JSON.stringify(leaf.default) === JSON.stringify(shared.default);
-  const fallback = isUsual ? '' : `${cells.name} ${code(JSON.stringify(leaf.default))}`;
+  const fallback = isUsual ? '' : `default ${code(JSON.stringify(leaf.default))}`;
   return { ...cells, type: '', meaning: '', isSecret: false, fallback };
 }
 
@@ -264,10 +263,10 @@ function otherDefaults({ forms }: Section, source: Section | undefined): string 
   const other = forms
     .flatMap(({ leaves }) => leaves)
     .filter((leaf) => JSON.stringify(usual.get(leaf.key)) !== JSON.stringify(leaf.default))
-    .map(
-      (leaf) => `${code(leaf.key)} ${leaf.default === undefined ? 'unlimited' : code(JSON.stringify(leaf.default))}`,
+    .map(({ key, default: value }) =>
+      value === undefined ? `${code(key)} unlimited` : code(`${key}: ${JSON.stringify(value)}`),
     );
-  return other.length === 0 ? '' : `default ${other.join(', ')}`;
+  return other.length === 0 ? '' : `defaults: ${other.join(', ')}`;
 }
 
 function sectionLink(path: string): string {

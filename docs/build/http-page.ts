@@ -17,8 +17,8 @@ same endpoints for machines, with every nested field.
 - **No stale values.** If a score or measurement is older than three intervals of its schedule, the response contains
   null and a note that it is too old. A check on a stale value is never \`ok\`.
 - **Request ids.** Every response contains an \`X-Request-Id\`: the id from the request, or a new id.
-- **Limits.** A request body may be up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. An address that sends
-  20 different wrong keys within a minute gets 429 for further unknown keys; keys that were valid before still work.
+- **Limits.** A request body may be up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. After
+  20 different wrong keys from one address within a minute, further unknown keys from this address get 429; keys that were valid before still work.
   Responses with 429 or 503 include \`Retry-After\`.
 - **Repeated fields.** The fields of an object are listed once; if the object appears again, the text links to this list.`;
 

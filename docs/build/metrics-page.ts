@@ -120,7 +120,7 @@ export function metricsPage(): Page {
       reading,
       ...sections,
       '## Labels',
-      'Label values are limited in number. They never contain query text, or ids of queries, documents, users or runs.',
+      'Label values are limited in number. Labels never contain query text, or ids of queries, documents, users or runs.',
       table(
         ['Label', 'Values'],
         labels.map((label) => [code(label), labelMeanings[label] ?? '']),

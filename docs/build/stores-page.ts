@@ -61,7 +61,7 @@ export function storesPage(): Page {
       '# Tested vector stores',
       'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The suite passed against a running installation of each store in this table. For stores with an HTTP API, `npm test` replays the recorded responses.',
       table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
-      'In rows marked *monitoring*, the tests change documents in the store, and then check the reports of `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary. Rows marked *retriever* test the retriever of the same kind, and rows marked *collections* test collections in several forms.',
+      'In rows marked *monitoring*, the tests change documents in the store, and then check the reports of `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary. Rows marked *retriever* test the retriever of the same kind, and rows marked *collections* test collections with different ids, payloads, named vectors and quantization.',
       ...courseParagraphs(),
       '## Not yet tested',
       'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. We have not run the store itself. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',

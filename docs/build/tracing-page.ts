@@ -48,7 +48,7 @@ export function tracingPage(): Page {
         }),
       ),
       '## Spans without documents',
-      "`recalld doctor` reports the last day's spans that produced no live query, with the reason and the fix. It reports a search without a retriever span only if the pipeline has no live queries.",
+      "`recalld doctor` reports the last day's spans that produced no live query, with the reason and the fix. `recalld doctor` reports a search without a retriever span only if the pipeline has no live queries.",
       table(
         ['reason', 'fix'],
         [...Object.values(spanReasons).map(({ problem, fix }) => [problem, fix]), ['an exporter uses gRPC', GRPC_FIX]],

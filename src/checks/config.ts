@@ -27,7 +27,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name of the check in metrics, alerts and history. Set it to keep the name when the threshold changes. recalld appends ` on SET` for a check on golden runs. Default: measure and threshold.',
+    'Name of the check in metrics, alerts and history. If you set a name, it stays the same when the threshold changes. recalld appends ` on SET` for a check on golden runs. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -126,7 +126,7 @@ const thresholdShape = {
 const belowCheck = z
   .strictObject({
     measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('Measure for which lower values are worse.'),
-    below: z.number().gt(-1).describe('Minimum value, such as 0.6. It must be above 0, except for `rewrite_gain`.'),
+    below: z.number().gt(-1).describe('Minimum value, such as 0.6. Must be above 0, except for `rewrite_gain`.'),
     ...thresholdShape,
   })
   .describe('A minimum for a measure of live traffic, of query density, of the index or of golden judgments.');

@@ -17,7 +17,7 @@ export const densitySchema = z
       .max(10_000)
       .default(20)
       .describe(
-        'Maximum number of vector store searches per second. If there are more live queries, recalld measures a random share of them.',
+        'Maximum number of vector store searches per second. If live queries need more searches, recalld measures a random share of them.',
       ),
     baseline: z
       .strictObject({

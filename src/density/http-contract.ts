@@ -79,7 +79,7 @@ export const densityAnswer = z.object({
   outgrew_baseline: z
     .boolean()
     .describe(
-      'True if density was above 1.1 times the baseline for 14 days. If so, create a new baseline: with the current one, density could drop to its earlier level unnoticed.',
+      'True if density was above 1.1 times the baseline for 14 days. If true, create a new baseline: with the current baseline, density could drop to its earlier level unnoticed.',
     ),
   measures: z
     .record(

@@ -43,7 +43,7 @@ const shadow = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". With it, recalld compares documents instead of chunks, because re-chunking changes the ids of chunks.',
+      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". With a separator, recalld compares documents instead of chunks, because re-chunking changes the ids of chunks.',
     ),
 });
 
@@ -95,7 +95,7 @@ export const variantsSchema = z
       .min(2)
       .max(10)
       .superRefine(refuseRepeatsOf('name'))
-      .describe('Arms to compare. The first arm is the baseline of the others.'),
+      .describe('Arms to compare. The first arm is the baseline for the other arms.'),
     since: z.iso
       .date()
       .nullable()
@@ -109,7 +109,7 @@ export const variantsSchema = z
       .max(0.5)
       .default(0.02)
       .describe(
-        'Smallest difference between two arms that matters, for shares and for mean scores (both from 0 to 1). If the whole confidence interval is closer to zero, the verdict is `no_change`.',
+        'Smallest difference between two arms that matters, for shares and for mean scores (both from 0 to 1). If both bounds of the confidence interval are closer to zero than this difference, the verdict is `no_change`.',
       ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

@@ -118,7 +118,7 @@ export const variantsReportSchema = z.object({
     arms: z.array(z.object({ name: z.string(), sessions: z.int(), share: number, declared: z.number() })),
     mixed_sessions: z
       .int()
-      .describe('Number of sessions that saw more than one arm. They are excluded from every arm.'),
+      .describe('Number of sessions that saw more than one arm. These sessions are excluded from every arm.'),
     unnamed_sessions: z.int().describe('Number of sessions whose tag value is not an arm in the config.'),
   }),
   difference: z.number().describe('Smallest relevant difference.'),

@@ -7,7 +7,9 @@ const time = z
 export const quietHoursSchema = z
   .strictObject({
     from: time.describe('First minute of the quiet hours, such as "22:00".'),
-    to: time.describe('First minute after the quiet hours. If it is earlier than `from`, they end on the next day.'),
+    to: time.describe(
+      'First minute after the quiet hours. If `to` is earlier than `from`, the quiet hours end on the next day.',
+    ),
   })
   .refine(({ from, to }) => from !== to, {
     error: 'covers the whole day, so the set would never run; to run it only manually, remove `cron` instead',

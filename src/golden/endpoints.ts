@@ -262,7 +262,7 @@ const own: readonly (Omit<Endpoint, 'tag' | 'body'> & Partial<Pick<Endpoint, 'bo
     pipelines: 'id',
     params: comparedRunsParams,
     query: compareQuery,
-    responses: { '200': { description: 'The candidate compared with the baseline.', body: runComparisonSchema } },
+    responses: { '200': { description: 'Comparison of the candidate with the baseline.', body: runComparisonSchema } },
   },
   {
     method: 'post',

@@ -81,7 +81,7 @@ const goldenLineSchema = z
       .boolean({ error: 'must be true or false' })
       .optional()
       .describe(
-        'True if no document answers the query, so an empty result is correct. Such a query needs no judgments.',
+        'True if no document answers the query, so an empty result is correct. A query with `no_answer` needs no judgments.',
       ),
   })
   .refine(

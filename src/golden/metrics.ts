@@ -64,7 +64,7 @@ export const goldenMetrics = {
       recalld_golden_stage_recall:
         'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the top k documents count (k is the largest cutoff). Absent if the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
-        'Of the relevant documents of a query, the mean share that a stage receives but does not pass on. For the first stage, the documents that it does not find are counted; `failed` counts the documents of failed queries. All losses and the recall of the final results sum to 1.',
+        'Of the relevant documents of a query, the mean share that a stage receives but does not pass on. For the first stage, the value counts the relevant documents that the stage does not find; `failed` counts the documents of failed queries. All losses and the recall of the final results sum to 1.',
     },
     [...golden, 'stage'],
   ),
@@ -76,7 +76,7 @@ export const goldenMetrics = {
     [...golden, 'stage', 'direction'],
   ),
   recalld_golden_stage_latency_p95_seconds: storedGauge(
-    "95th percentile of a stage's own duration in the latest completed run. Absent if the retriever does not report it.",
+    "95th percentile of a stage's own duration in the latest completed run. Absent if the retriever reports no durations.",
     [...golden, 'stage'],
   ),
   ...boundedGauges(

@@ -183,12 +183,12 @@ export const runSummarySchema = z.object({
     stale: count
       .nullable()
       .describe(
-        'Number of superseded documents: the store contains their text under another id, or the manifest lists them as deleted. Their queries are excluded from comparisons.',
+        'Number of superseded documents: the store contains their text under another id, or the manifest lists them as deleted. Queries with superseded documents are excluded from comparisons.',
       ),
     lost: count
       .nullable()
       .describe(
-        'Number of documents that are missing from the store and have no replacement. They count as not found in scores and comparisons.',
+        'Number of documents that are missing from the store and have no replacement. These documents count as not found in scores and comparisons.',
       ),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),
@@ -214,7 +214,7 @@ export const runSummarySchema = z.object({
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
         .describe(
-          'At most 50 of these queries, in descending order of the number of returned documents, each with the highest score of its documents.',
+          'Unanswerable queries for which the retriever returned documents, at most 50, in descending order of the number of documents. `score` is the highest score of the documents.',
         ),
     })
     .nullable()

@@ -103,7 +103,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.4)
       .describe(
-        'Minimum for the lower bound of the weighted kappa between the judge and people. An alert fires if the bound is lower and the judge and people have both graded at least 40 sessions in the window, or if the whole 95 % CI of kappa is below this value.',
+        'Minimum for the lower bound of the weighted kappa between the judge and people. An alert fires if the whole 95 % CI of kappa is below this minimum. If the judge and people have both graded at least 40 sessions in the window, the alert fires even if only the lower bound is below the minimum.',
       ),
   })
   .describe(

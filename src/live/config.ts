@@ -22,7 +22,7 @@ export const samplingSchema = z
       .min(1)
       .default(600)
       .describe(
-        'Maximum number of queries to sample per minute. If more queries arrive, recalld halves the rate as often as needed.',
+        'Maximum number of queries to sample per minute. If more queries arrive, recalld halves the sampling rate until the limit is met.',
       ),
     always_keep: z
       .array(z.enum(['zero_results', 'error', 'negative_feedback']))
@@ -235,11 +235,11 @@ export const liveSchema = z
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the baseline before the window. Once a day, recalld derives the expected click-through rate at each rank and the usual share of positive feedback from it.',
+        'Length of the baseline before the window. Once a day, recalld derives the expected click-through rate at each rank and the usual share of positive feedback from the baseline.',
       ),
   })
   .prefault({})
-  .describe('How recalld measures live traffic. It ignores data older than `privacy.retention_days`.');
+  .describe('How recalld measures live traffic. recalld ignores data older than `privacy.retention_days`.');
 
 const sentiment = z.enum(sentiments);
 

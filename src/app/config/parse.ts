@@ -69,7 +69,7 @@ const QUOTE_STARS = 'quote a value that begins with *, such as "*/5 * * * *"';
 
 /** Fixes for common mistakes, keyed by error code of the YAML parser. */
 const yamlFixes: Readonly<Record<string, ((what: string) => string) | undefined>> = {
-  MULTIPLE_DOCS: () => 'it contains more than one document; keep the first and remove the `---` lines',
+  MULTIPLE_DOCS: () => 'it contains more than one document; keep only the first, and remove the `---` lines',
   BAD_ALIAS: () => QUOTE_STARS,
   TAB_AS_INDENT: (what) => `${what}; indent with spaces`,
 };

@@ -66,7 +66,7 @@ const goldenSchema = z.strictObject({
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'How long recalld retains the results of golden runs. It always retains scores, and the results of baselines, of runs that incidents refer to, and of the first and last run of each day.',
+      'How long recalld retains the results of golden runs. recalld always retains scores, and the results of baselines, of runs that incidents refer to, and of the first and last run of each day.',
     ),
   rotation_runs: z
     .int()
@@ -86,7 +86,7 @@ const goldenSchema = z.strictObject({
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Sums of gains to compute and export in addition to the other measures. They depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
+      'Sums of gains to compute and export in addition to the other measures. Sums of gains depend on the grades, so they are comparable only between runs of the same set, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z
@@ -95,7 +95,9 @@ const goldenSchema = z.strictObject({
         .number()
         .nullable()
         .default(null)
-        .describe('Only documents with a higher score, or without a score, count. If null, all documents count.'),
+        .describe(
+          'Highest score of a document that does not count. Documents with a higher score, or without a score, count; if null, all documents count.',
+        ),
       max_results: z
         .int()
         .min(0)
@@ -126,7 +128,7 @@ const goldenSchema = z.strictObject({
     .max(1)
     .default(0.05)
     .describe(
-      'Maximum share of failed queries. Above it, a sentinel run fails, and a full run with `on_error: void` is void.',
+      'Maximum share of failed queries. Above this share, a sentinel run fails, and a full run with `on_error: void` is void.',
     ),
 });
 

@@ -112,7 +112,7 @@ const storageSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'URL of a replica that serves reads for pages and reports; the replica may lag. If it is unreachable, or if this key is null, recalld reads from `url`.',
+      'URL of a replica that serves reads for pages and reports; the replica may lag. If the replica is unreachable, or if this key is null, recalld reads from `url`.',
     )
     .meta({ secret: 'url' }),
   measurement_retention_days: z
@@ -170,7 +170,7 @@ const metricsSchema = z
           .superRefine(refuseRepeats)
           .default(['metrics'])
           .describe(
-            'What to send. `metrics`: the metrics in /metrics, from every process. `evaluations`: the scores of judged live queries, as `gen_ai.evaluation.result` events on their spans, to `/v1/logs` (docs/explanation/judging.md).',
+            'Data to send. `metrics`: the metrics in /metrics, from every process. `evaluations`: the scores of judged live queries, as `gen_ai.evaluation.result` events on their spans, to `/v1/logs` (docs/explanation/judging.md).',
           ),
         interval_seconds: z
           .number()
@@ -199,7 +199,7 @@ function refuseSharedServices(
       const owner = owners.get(service) ?? name;
       owners.set(service, owner);
       if (owner === name) continue;
-      const message = `is "${service}", which the pipeline "${owner}" also lists, but the spans of a service belong to one pipeline; remove the name from one of the two, and if the service uses both pipelines, set the attribute recalld.pipeline on its spans`;
+      const message = `is "${service}", which the pipeline "${owner}" also lists, but the spans of a service can belong to only one pipeline; remove the name from one pipeline, and if the service uses both, set the attribute recalld.pipeline on its spans`;
       context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
     }
   }

@@ -31,7 +31,7 @@ export async function examineSignIn(config: Config, report: Report): Promise<voi
     }
     if (metadata.code_challenge_methods_supported?.includes('S256') !== true) {
       const text =
-        'The provider does not list PKCE with S256 as supported. recalld sends it anyway, and also protects sign-in with state and nonce.';
+        'The provider does not list PKCE with S256 as supported. recalld uses PKCE anyway, and also protects sign-in with state and nonce.';
       report({ service, status: 'warning', ms: null, message: text });
     }
   } catch (error) {

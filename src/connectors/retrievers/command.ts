@@ -96,7 +96,7 @@ const MAX_MESSAGE = 300;
 function shownMessage(message: string, queryText: string): string {
   const query = queryText.trim().toLowerCase();
   if (query !== '' && message.toLowerCase().includes(query)) {
-    return 'The command reported an error. Its message is not shown, because it repeats the query.';
+    return 'The command reported an error. The message is not shown, because it repeats the query.';
   }
   return message
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')

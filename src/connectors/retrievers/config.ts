@@ -107,7 +107,9 @@ const searchEngineShape = {
     .min(1)
     .max(10_000)
     .default(100)
-    .describe('Number of vector candidates per shard and, in `hybrid` mode, of results to combine from each search.'),
+    .describe(
+      'Number of vector candidates per shard. In `hybrid` mode, also the number of results that each of the two searches contributes.',
+    ),
   filter: z
     .record(z.string(), z.string())
     .default({})

@@ -76,7 +76,9 @@ const elasticsearch = z.strictObject({
     .min(1)
     .max(10_000)
     .optional()
-    .describe('Number of candidates per shard; use the value of your service. Default: twice k, but at least 100.'),
+    .describe(
+      'Number of candidates per shard; set the value that your service uses. Default: twice k, but at least 100.',
+    ),
 });
 
 const opensearch = z.strictObject({

@@ -56,7 +56,7 @@ export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
 export function describeFailure({ message, queries, others, notAsked, total }: RunFailure): string {
   const how = [
     `${queries} of ${total} queries`,
-    ...(others === 0 ? [] : [`${others} failed in other ways`]),
+    ...(others === 0 ? [] : [`${others} failed with other errors`]),
     ...(notAsked === 0 ? [] : [`${notAsked} more were not sent`]),
   ];
   return `${message.replace(/\.$/, '')} (${how.join('; ')}).`;

@@ -61,7 +61,8 @@ export function addTableRow(
   if (isForbidden && gradeText !== '')
     throw malformed(place, 'both forbids and grades a document; leave one of the two cells empty');
   if (documents.length === 0) {
-    if (isForbidden) throw malformed(place, 'forbids a document but names none; write the document id under document');
+    if (isForbidden)
+      throw malformed(place, 'forbids a document but names none; put the document id in the column document');
     if (!places.has('judgments')) builder.warnings.count('document_empty', place);
     return;
   }

@@ -150,7 +150,7 @@ export async function advanceRotation(
   if (!(await context.db.golden.rotations.complete(rotation.id, endedAt, levels, shifts, evaluated))) return;
   const key = `ndcg@${Math.max(...last.to.settings.cutoffs)}`;
   const note = `Version ${rotation.toVersion} of ${rotation.goldenSet} took over from version ${rotation.fromVersion}. ${describeLevels(levels, key)}`;
-  context.logger.info('a new version of a golden set took over', {
+  context.logger.info('a new version of a golden set replaced the old version', {
     pipeline: rotation.pipeline,
     golden_set: rotation.goldenSet,
     note,

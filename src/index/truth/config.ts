@@ -76,7 +76,7 @@ export const indexSchema = z
       .max(1000)
       .default(8)
       .describe(
-        'Number of stored chunks to embed again per hour, to detect vectors from another model. After it finds such a vector, recalld embeds five times as many chunks. 0 disables this check.',
+        'Number of stored chunks to embed again per hour, to detect vectors from another model. After recalld finds such a vector, it embeds five times as many chunks. 0 disables this check.',
       ),
     embed_prefix: z
       .string()

@@ -55,7 +55,7 @@ const FIRST_PLAUSIBLE_YEAR = 1990;
 
 function unitAdvice(occurredAt: Date): string {
   return occurredAt.getUTCFullYear() < FIRST_PLAUSIBLE_YEAR
-    ? ` It was parsed as ${occurredAt.toISOString()}: OTLP times are nanoseconds since 1970, not milliseconds or seconds.`
+    ? ` occurred_at was parsed as ${occurredAt.toISOString()}: OTLP times are nanoseconds since 1970, not milliseconds or seconds.`
     : '';
 }
 

@@ -259,7 +259,7 @@ export const trafficMeasures = {
     scale: 'score',
     gauge: trafficGauge(
       'recalld_query_density',
-      'How well the store covers live queries: at 1, it covers them as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) from the latest windows that together have 200 sessions; the surprise of a query says how poorly the store covers it compared with baseline queries.',
+      'How well the store covers live queries: at 1, it covers them as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) from the latest windows that together have 200 sessions; the surprise of a query measures how poorly the store covers the query compared with baseline queries.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, scope: 'traffic' },
   },

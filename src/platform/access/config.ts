@@ -49,7 +49,7 @@ export const oidcSchema = z
     groups_claim: textSchema
       .default('groups')
       .describe(
-        "Claim that contains the user's groups, as a list or a single name. recalld reads it from the ID token or, if it is missing there, from the userinfo endpoint. A path with dots selects a nested claim, such as `realm_access.roles`.",
+        "Claim that contains the user's groups, as a list or a single name. recalld reads the claim from the ID token or, if the token lacks the claim, from the userinfo endpoint. A path with dots selects a nested claim, such as `realm_access.roles`.",
       ),
     roles: rolesSchema,
     session_minutes: z
@@ -82,7 +82,7 @@ export const authProxySchema = z
   })
   .optional()
   .describe(
-    'Sign-in to the console through headers that a proxy in `trusted_proxies` sets. The proxy must remove these headers from the requests of its clients. recalld ignores them if they come from another address.',
+    'Sign-in to the console through headers that a proxy in `trusted_proxies` sets. The proxy must remove these headers from the requests of its clients. recalld ignores these headers in requests from other addresses.',
   );
 
 export type AuthProxyConfig = NonNullable<z.infer<typeof authProxySchema>>;

@@ -45,7 +45,8 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/metrics',
     tag: 'operations',
-    summary: 'Prometheus metrics. An API key that is limited to some pipelines gets only their series.',
+    summary:
+      'Prometheus metrics. An API key that is limited to some pipelines gets only the series of these pipelines.',
     scope: null,
     pipelines: 'metrics',
     body: null,

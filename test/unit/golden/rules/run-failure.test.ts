@@ -27,7 +27,7 @@ describe('the failure of a golden run', () => {
   it('counts queries that failed with another code separately, whatever came before them', () => {
     const reset = aFailedAnswer({ errorCode: 'connection_reset', errorMessage: 'http://rag/ closed the connection.' });
     expect(messageOf([anAnswer(), reset, refused('q2'), refused('q3')])).toBe(
-      'http://rag/ closed the connection (1 of 4 queries; 2 failed in other ways).',
+      'http://rag/ closed the connection (1 of 4 queries; 2 failed with other errors).',
     );
   });
 

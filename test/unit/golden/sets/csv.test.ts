@@ -53,7 +53,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'a forbidden document without an id',
       'question,document,forbidden\nWhy?,,true\n',
-      'Line 2 of set.csv forbids a document but names none; write the document id under document.',
+      'Line 2 of set.csv forbids a document but names none; put the document id in the column document.',
     ],
     [
       'a question without an answer that names a document',

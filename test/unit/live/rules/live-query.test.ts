@@ -27,7 +27,7 @@ describe('a live query', () => {
   it('with a time in milliseconds instead of nanoseconds is rejected with a hint on the unit', () => {
     const occurredAt = new Date(NOW.getTime() / 1e6);
     expect(checkLiveQuery(aLiveQuery({ occurredAt }), limits, NOW)?.message).toContain(
-      'It was parsed as 1970-01-01T00:29',
+      'occurred_at was parsed as 1970-01-01T00:29',
     );
   });
 
