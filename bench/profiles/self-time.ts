@@ -49,7 +49,7 @@ export function selfTimes(
       at += timeDeltas[index] ?? 0;
       const part = parts.get(id);
       if (part === undefined || at < span.from || at > span.until) continue;
-      // A sample counts for the time until the next sample.
+      // Each sample represents the time until the next one.
       const delta = timeDeltas[index + 1] ?? 0;
       micros.set(part, (micros.get(part) ?? 0) + delta);
       busy += delta;

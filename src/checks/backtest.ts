@@ -26,8 +26,8 @@ interface Backtested {
 /**
  * Replays the stored scores, comparisons and label states of all runs except cancelled ones, in order, through the
  * functions that evaluate live runs. As in the daemon, a void run has no scores and a failed run has no results. Skips
- * sentinel runs, and runs of a new golden set version that started while the verdicts of the old version applied. Omits
- * checks without runs.
+ * sentinel runs, and runs of a new golden set version that started and finished while the verdicts of the old version
+ * applied. Omits checks without runs.
  *
  * @throws RecalldError database_unreachable; the abort reason of `signal` as soon as `signal` aborts
  */
@@ -119,7 +119,9 @@ function latestCompleted(needed: number) {
   };
 }
 
-/** True for a run of a new golden set version that started while the verdicts of the old version applied. */
+/**
+ * True for a run of a new golden set version that started and finished while the verdicts of the old version applied.
+ */
 function isBesideAnother(run: ReplayedRun, rotations: readonly GoldenRotation[]): boolean {
   return rotations.some(
     ({ fromVersion, startedAt, endedAt }) =>

@@ -115,8 +115,8 @@ class Channel {
 }
 
 /**
- * Number of hash values for sampling by session or episode. All processes of the host sample the same sessions and
- * episodes.
+ * Number of hash values. Sampling by session or episode uses a hash, so all processes of the host sample the same
+ * sessions and episodes.
  */
 const HASH_RANGE = 2 ** 32;
 

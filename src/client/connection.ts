@@ -81,7 +81,7 @@ function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> 
       if (!isWhole || sent?.writableFinished === false) sent?.destroy();
       resolve(reply);
     };
-    // The status decides what happens to the batch, so it counts even if the body never ends.
+    // The status decides what happens to the batch, so it is used even if the body never ends.
     const giveUp = (reason: string): void => finish(head ?? { kind: 'failure', reason }, false);
     const cancelTimer = startTimer(() => giveUp(`no response within ${timeoutMs} ms`), timeoutMs);
 

@@ -168,7 +168,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Estimated size of a batch, far below the usual limits of servers and proxies. */
+/** Maximum estimated size of a batch, far below the usual limits of servers and proxies. */
 const BATCH_BYTES = 512 * 1024;
 
 const FAULT_PAUSE_MS = 1000;

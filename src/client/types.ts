@@ -156,7 +156,10 @@ export interface Drop {
   readonly what: 'queries' | 'feedback';
   readonly reason: DropReason;
   readonly count: number;
-  /** The invalid field or the rejection code; never the text of a query. */
+  /**
+   * Details of the reason, such as the name of the invalid field or recalld's rejection code; never the text of a
+   * query.
+   */
   readonly detail: string;
 }
 

@@ -1,4 +1,7 @@
-/** Starts shadow runs when a run of their pipeline completes, and adds a test when a shadow run completes. */
+/**
+ * Starts shadow runs when a run of their pipeline completes, and tests a shadow against its pipeline when a shadow run
+ * completes.
+ */
 import type { Context } from '../core/context.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
 import { judgedQueries } from '../golden/rules/golden-set.ts';

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 
-/** The canary of the field with this name. */
+/** Returns the canary for the field with this name. */
 export type Canary = (field: string) => string;
 
 export const identifiers = [

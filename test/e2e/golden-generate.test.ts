@@ -53,7 +53,10 @@ const goodAnswer: Responder = (request, response) => {
   said(JSON.stringify({ answerable: true, question }))(request, response);
 };
 
-/** Responds like an unreliable chat model: well at some times, and with an error or an unusable query at others. */
+/**
+ * Responds like an unreliable chat model: sometimes with a usable query, and sometimes with an error or an unusable
+ * query.
+ */
 function moody(): Responder {
   let calls = 0;
   const moods: Responder[] = [

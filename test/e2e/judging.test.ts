@@ -69,7 +69,7 @@ describeWithBrowser('judged live relevance', () => {
       await query(
         `update judging_rounds set started_at = started_at - interval '1 hour', drawn_until = drawn_until - interval '1 hour'`,
       );
-      // A killed process leaves the remaining queries to the next one.
+      // A killed process leaves the remaining queries to the next process.
       const asked = judge.requests.length;
       const killed = spawn('judge run --pipeline docs');
       judge.respondWith((request, response) => {

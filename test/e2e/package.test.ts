@@ -244,7 +244,7 @@ export const start = (settings: MonitorRequest) => startMonitor(settings);
   });
 });
 
-/** Links everything that an installation without optional packages would have. */
+/** Links all packages that an installation without optional packages would have. */
 async function linkPackages(into: string): Promise<void> {
   for (const name of await readdir(installed)) {
     if (name.startsWith('.') || OPTIONAL.has(name)) continue;

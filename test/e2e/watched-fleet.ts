@@ -44,13 +44,13 @@ export interface WatchedFleet {
   readonly postgres: OwnPostgres;
   /** Null if the jobs are in PostgreSQL. */
   readonly redis: OwnRedis | null;
-  /** Queries accepted from clients other than the load. */
+  /** Number of queries accepted from clients other than the load. */
   besideLoad: number;
   readonly member: (role: Member['role'], position?: number) => Member;
   readonly withDatabase: WithDatabase;
   readonly countOf: (sql: string, ...values: readonly unknown[]) => Promise<number>;
   readonly withQueue: <T>(ask: (queue: JobQueue) => Promise<T>) => Promise<T>;
-  /** Waits until a golden run that starts after now has completed. */
+  /** Waits until a golden run that starts after the call has completed. */
   readonly finishesARun: () => Promise<void>;
   /** Waits until the retriever receives queries. */
   readonly isMidRun: () => Promise<void>;

@@ -37,7 +37,7 @@ export interface Chat {
 export interface Part {
   /** `kill -9`. */
   kill(): Promise<void>;
-  /** Starts Alertmanager again, with its stored state. */
+  /** Starts the program again, with its stored state. */
   restart(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export interface AlertingStack {
   /** Makes Prometheus scrape another address. */
   scrape(daemonUrl: string): Promise<void>;
   readonly prometheus: Part;
-  /** Kills Alertmanager once it has saved its notification log, which it does periodically. */
+  /** `kill` first waits until Alertmanager saves its notification log, which happens periodically. */
   readonly alertmanager: Part;
 }
 

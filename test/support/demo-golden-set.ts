@@ -6,7 +6,7 @@ export interface JudgedQuestion {
   readonly document: string;
 }
 
-/** This many demo queries, evenly spaced over the articles. */
+/** Returns `count` demo queries, evenly spaced over the articles. */
 export async function demoQuestions(count: number): Promise<JudgedQuestion[]> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const step = Math.floor(questions.length / count);
@@ -16,7 +16,7 @@ export async function demoQuestions(count: number): Promise<JudgedQuestion[]> {
     .map(({ id, text }) => ({ text, document: answers.get(id) ?? '' }));
 }
 
-/** The same queries as a golden set in CSV. */
+/** Returns the queries as a golden set in CSV. */
 export function goldenCsv(questions: readonly JudgedQuestion[]): string {
   const rows = questions.map(({ text, document }) => `"${text.replaceAll('"', '""')}","${document}"`);
   return ['question,document', ...rows].join('\n');

@@ -108,7 +108,7 @@ function answer(collection: Collection, collectionName: string, action: string, 
   }
 }
 
-/** `a == "x" and b == "y"`, or `a in ["x","y"]`. */
+/** Returns a predicate for a filter of the form `a == "x" and b == "y"` or `a in ["x","y"]`. */
 function passes(filter: string) {
   const any = /^(\w+) in (\[.*\])$/s.exec(filter);
   if (any !== null) {

@@ -17,7 +17,7 @@ export interface FakeRow {
 export interface FakeIndex {
   readonly metric: VectorMetric;
   readonly dimensions: number;
-  /** Set at creation and never changed. */
+  /** Id that is set at creation and never changes. */
   readonly uid: string;
   readonly rows: Map<string, FakeRow>;
 }

@@ -58,7 +58,9 @@ function similar(set: FakeIndex, args: readonly Buffer[], rest: readonly string[
   return hits.flatMap(({ row, cosine }) => [row.key, String((1 + cosine) / 2)]);
 }
 
-/** `.name == "value" and ...`: a string ends at the next quote of its kind. */
+/**
+ * Returns a predicate for a filter of the form `.name == "value" and ...`; a string ends at the next quote of its kind.
+ */
 function passes(filter: string) {
   const conditions = [...filter.matchAll(/\.(\w+) == (?:"([^"]*)"|'([^']*)')/g)];
   const plain = conditions.map(([text]) => text).join(' and ');

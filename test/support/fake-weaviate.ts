@@ -57,7 +57,7 @@ interface Query {
   readonly additional: readonly string[];
 }
 
-/** `{ Get { Chunks(...) { ... } } }`, by the GraphQL grammar. @throws GraphQLError for anything else */
+/** Parses `{ Get { Chunks(...) { ... } } }` by the GraphQL grammar. @throws GraphQLError for anything else */
 function readQuery(text: string): { readonly operation: string; readonly name: string; readonly query: Query } {
   const [definition] = parse(text).definitions;
   if (definition?.kind !== Kind.OPERATION_DEFINITION) throw new Error('no query');

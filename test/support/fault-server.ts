@@ -36,9 +36,9 @@ export interface FaultServer {
   readonly url: string;
   /** Every request that was read completely, in order of arrival. */
   readonly requests: readonly ReceivedRequest[];
-  /** Connections accepted since the start, which shows whether they are reused. */
+  /** Number of connections accepted since the start, which shows whether connections are reused. */
   readonly connections: number;
-  /** Connections open now, which shows whether an aborted call left one behind. */
+  /** Number of connections that are open now, which shows whether an aborted call left one open. */
   readonly openConnections: number;
   respondWith(responder: Responder): void;
   /** Closes every connection and stops listening. May be called again. */
@@ -137,7 +137,7 @@ export function withNumericIds(ranked: readonly WireDocument[]): WireDocument[] 
   return ranked.map((document, index) => ({ ...document, id: index + 1 }));
 }
 
-/** Only the first `count`, like a service that finds fewer than requested. */
+/** Only the first `count` documents, like a service that finds fewer than requested. */
 export function fewer(ranked: readonly WireDocument[], count: number): WireDocument[] {
   return ranked.slice(0, count);
 }
@@ -225,7 +225,7 @@ export function huge(bytes: number): Responder {
 /** Sends exactly `ratio` of the requests (0 to 1), evenly spread, to `fault` and the others to `otherwise`. */
 export function share(ratio: number, fault: Responder, otherwise: Responder): Responder {
   let seen = 0;
-  // 100 x 0.29 is slightly below 29 in binary.
+  // In binary floating point, 100 x 0.29 is slightly below 29.
   const faultsAmong = (count: number) => Math.floor(count * ratio + 1e-9);
   return (request, response) => {
     seen += 1;

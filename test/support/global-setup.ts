@@ -76,7 +76,8 @@ const settings = [
   'max_connections=400',
   'huge_pages=off',
   'jit=off',
-  // Without statistics on new rows, joins are planned badly, and a test database does not exist for the usual minute.
+  // Without statistics on new rows, joins are planned badly, and a test database does not exist for as long as the
+  // default interval, one minute.
   'autovacuum_naptime=3s',
   'TimeZone=UTC',
   'log_min_messages=log',

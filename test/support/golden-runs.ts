@@ -67,11 +67,11 @@ export function anEnd(end: Partial<RunEnd> = {}): RunEnd {
 
 export interface GoldenStores {
   readonly runs: GoldenRuns;
-  /** Runs belong to a set version. */
+  /** Contains the set versions to which the runs belong. */
   readonly sets: GoldenSets;
 }
 
-/** Imports the set of a run unless it exists. */
+/** Imports the set of a run unless the set exists. */
 export async function importSet({ sets }: GoldenStores, name: string): Promise<void> {
   await sets.add(aNewGoldenSet({ name, queries: [aGoldenQuery()] }), nine);
 }

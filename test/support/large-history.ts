@@ -3,11 +3,11 @@ import type { ClientBase, Pool } from 'pg';
 
 export interface LargeHistory {
   readonly pipeline: string;
-  /** Queries in the set `large`; half of them were run before the run was cancelled. */
+  /** Number of queries in the set `large`; half of them were run before the run was cancelled. */
   readonly goldenQueries: number;
-  /** Completed runs of 50 other sets, one run per hour for each set. */
+  /** Number of completed runs of 50 other sets, one run per hour for each set. */
   readonly oldRuns: number;
-  /** Live queries of today, all stored; every tenth has a thumb. */
+  /** Number of live queries of today, all stored; every tenth has a thumb. */
   readonly liveQueries: number;
 }
 

@@ -7,7 +7,7 @@ export interface LiveLoadSettings {
   /** Null for a daemon that needs no key. */
   readonly key: string | null;
   readonly pipeline: string;
-  /** Each sends one request at a time. */
+  /** Number of clients, each of which sends one request at a time. */
   readonly clients: number;
   /** Pause between two batches from one client. */
   readonly pauseMs: number;
@@ -64,7 +64,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
     try {
       const response = await fetch(`${api}${route}`, request);
       const said = await response.text();
-      // Otherwise items that a partial success rejected would count as accepted.
+      // Without this check, items that a partial success rejected would count as accepted.
       if (response.ok && /"rejected":\[\{|"rejectedSpans":"?[1-9]/.test(said)) throw new Error(said);
       return response.ok ? 202 : response.status;
     } catch (error) {
@@ -92,7 +92,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
       await pause(pauseMs);
     }
   });
-  // `stop` reports it; until then a client that received a partial success must not end the process.
+  // If a client receives a partial success, `stop` reports it; until then, the error must not end the process.
   const ended = Promise.all(running);
   ended.catch(() => undefined);
   return {

@@ -6,7 +6,7 @@ import { type AtEnd } from './recalld.ts';
 
 export interface ProviderSettings {
   readonly port: number;
-  /** Issuer in the provider's documents; only the provider's address is correct. */
+  /** Issuer in the provider's documents; wrong unless it equals the provider's address. */
   readonly issuer: string;
   readonly redirectUri: string;
   readonly signedOutUri: string;

@@ -56,7 +56,7 @@ export interface Metric {
 export interface LogRecord extends Attributed {
   readonly timeUnixNano: string;
   readonly eventName: string;
-  /** In hexadecimal digits; omitted if there is none. */
+  /** Trace id in hexadecimal digits; omitted if the record has none. */
   readonly traceId: string;
   readonly spanId?: string;
 }
@@ -64,7 +64,7 @@ export interface LogRecord extends Attributed {
 export const attributesOf = ({ attributes }: Attributed): Record<string, string | number | undefined> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.doubleValue]));
 
-/** A JSON request as its message type sees it: unknown fields are lost. */
+/** Converts a JSON request to the form of its message type, which drops unknown fields. */
 function decode(message: Message, request: object): object {
   const bytes = message.encode(message.fromObject(request)).finish();
   return message.toObject(message.decode(bytes), { longs: String, bytes: Buffer });

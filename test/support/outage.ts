@@ -22,7 +22,7 @@ export interface Outage {
   refuse(): Promise<void>;
   /** HTTP only: answers the first `count` requests with these statuses; the store answers the others. */
   answer?(...statuses: readonly number[]): void;
-  /** Connections that the adapter holds open. */
+  /** Number of connections that the adapter holds open. */
   readonly openConnections: number;
   close(): Promise<void>;
 }

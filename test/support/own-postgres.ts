@@ -13,11 +13,11 @@ import { silentLogger } from './log.ts';
 import { descendantsOf } from './recalld.ts';
 
 export interface OwnPostgres {
-  /** Its current address; the port may change after each start. */
+  /** Current address of the server; the port may change after each start. */
   readonly connection: EmbeddedPostgres['connection'];
   /** The system user that it runs as, if that differs from the current user. */
   readonly account: { readonly uid: number; readonly gid: number } | null;
-  /** Stops every process, as on a machine that hangs; connections stay open. */
+  /** Suspends every process, as on a machine that hangs; connections stay open. */
   freeze(): Promise<void>;
   thaw(): void;
   /** Ends immediately, so that the next start recovers from the write-ahead log. */
@@ -52,7 +52,7 @@ export async function startOwnPostgres(made?: string): Promise<OwnPostgres> {
     account,
     async freeze() {
       const pid = await postmaster();
-      // Stops the parent process first, because it could start others.
+      // Suspends the parent process first, because it could start other processes.
       process.kill(pid, 'SIGSTOP');
       frozen = [pid, ...descendantsOf(pid)];
       for (const child of frozen.slice(1)) process.kill(child, 'SIGSTOP');

@@ -5,7 +5,10 @@ export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Written unchanged after the head; a length is announced unless the headers set one. */
+  /**
+   * Written unchanged after the head. Content-Length is added unless `headers` contains Content-Length or
+   * Transfer-Encoding.
+   */
   readonly body: Uint8Array | string;
   readonly manners: Manners;
 }

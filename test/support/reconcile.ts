@@ -47,11 +47,11 @@ export interface GoldenLedger {
   readonly runs: number;
   readonly running: number;
   readonly completed: number;
-  /** Ended without scores. */
+  /** Number of runs that ended without scores. */
   readonly withoutScores: number;
-  /** Scheduled ticks that had more than one run. */
+  /** Number of scheduled ticks that had more than one run. */
   readonly ticksTwice: number;
-  /** Completed runs that do not have one result for each of their queries. */
+  /** Number of completed runs that do not have one result for each of their queries. */
   readonly incomplete: number;
   readonly answers: number;
 }

@@ -1,4 +1,4 @@
-/** The stored gauges in a reading, one after the other. */
+/** Lists the samples of stored gauges at a point in time: the current ones, then the kept ones. */
 
 import type { GaugeSample, StoredGauges } from '../../src/platform/metrics/meter.ts';
 

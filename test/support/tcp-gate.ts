@@ -8,7 +8,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 export interface TcpGate {
   readonly host: string;
   readonly port: number;
-  /** Connections from clients. */
+  /** Number of open connections from clients. */
   readonly openConnections: number;
   /** Closes every connection and refuses new ones. */
   shut(): Promise<void>;

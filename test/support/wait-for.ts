@@ -7,7 +7,10 @@ export interface WaitOptions {
 /** Return value of a predicate that holds: anything but false, null and undefined. */
 type Held<T> = Exclude<T, false | null | undefined>;
 
-/** Pauses are a multiple of the previous response time, so that polling uses little of the machine. */
+/**
+ * Each pause is at least this multiple of the previous response time, up to MAX_REST_MS, so that polling uses little
+ * processor time.
+ */
 const REST = 4;
 const MAX_REST_MS = 1000;
 

@@ -5,9 +5,9 @@ export interface WireRequest {
   readonly method: string;
   /** Path without the query string, decoded. */
   readonly path: string;
-  /** In any order, because services ignore the order. */
+  /** Query parameters, sorted, because services ignore their order. */
   readonly query: readonly (readonly [string, string])[];
-  /** JSON as a value; null if there is none. */
+  /** Parsed JSON body; null if there is none. */
   readonly body: unknown;
 }
 

@@ -35,7 +35,7 @@ export function rowOf(doc: string): StoredRow {
   return { key: `${doc}#1`, doc, version: 'v1', text, vector: vectorOf(text) };
 }
 
-/** @param ways what is wrong with each document; null for nothing */
+/** @param ways the fault of each document; null for a correct document */
 export function wrongRows(ways: readonly (WrongWay | null)[]): StoredRow[] {
   return ways.flatMap((way, id) => {
     if (way === 'missing') return [];

@@ -17,7 +17,7 @@ type ServiceAlert = Omit<AlertRule, 'dashboard'>;
 
 /**
  * Selects targets by their scrape job. `series` cannot select them, because `up` and `process_*` are not in the metric
- * catalogue.
+ * catalog.
  */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;

@@ -74,7 +74,9 @@ async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed
   return drawn;
 }
 
-/** Embeds differing chunks again, because a single difference may be due to a non-deterministic embedder. */
+/**
+ * Embeds chunks again if their vectors differ, because a single difference may be due to a non-deterministic embedder.
+ */
 async function confirmForeign(
   run: PhaseRun,
   embedder: Embedder,

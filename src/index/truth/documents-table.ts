@@ -87,9 +87,9 @@ export function createDocumentsTable(pool: Pool) {
      * at most `maxArrivals` new versions, selected at random, until they arrive. Without `hasVersions`, tracks only new
      * documents.
      *
-     * @param read start of this reading
-     * @param before start of the previous reading; null for the first reading, which cannot show which documents are
-     * new
+     * @param read when this reading started
+     * @param before when the previous reading started; null for the first reading, which cannot show which documents
+     * are new
      */
     accept(
       pipeline: string,

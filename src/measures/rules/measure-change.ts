@@ -63,8 +63,9 @@ type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windo
  */
 const MIN_VALUES = 12;
 const MIN_WINDOWS = 3;
-/** Smallest change that matters: absolute for shares and scores, relative for other values. */
+/** Smallest change in a share or score that counts (absolute). */
 const MIN_SHARE_CHANGE = 0.1;
+/** Smallest change in any other value that counts, relative to the normal value. */
 const MIN_RELATIVE_CHANGE = 0.35;
 /**
  * For the number of calls per episode, smaller changes matter, because each call costs time and money. For repeated
@@ -134,7 +135,7 @@ export function normalRange(
 }
 
 /**
- * Returns the number of retrieval calls per episode below which an agent no longer makes follow-up calls. The limit
+ * Returns the number of retrieval calls per episode below which an agent counts as making no follow-up calls. The limit
  * allows for a drop in the number of calls, because an agent needs fewer calls if its retriever improves.
  */
 export function fewestCalls(normal: number): number {

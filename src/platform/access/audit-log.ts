@@ -36,7 +36,7 @@ export const acts = [
 
 export interface Act {
   readonly at: Date;
-  /** Author and origin of the change: `keyHolder`, `consoleVisitor` or `commandUser`. */
+  /** Author and origin of the change, as returned by `keyHolder`, `consoleVisitor` or `commandUser`. */
   readonly by: string;
   readonly act: (typeof acts)[number];
   /** Changed pipeline; null if the change affects none. */

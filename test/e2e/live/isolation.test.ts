@@ -1,6 +1,6 @@
 /**
- * Over every API, a result list that contains another tenant's document is stored before the 202 response. It fires a
- * page, even if the daemon is killed.
+ * Over every API, a result list that contains another tenant's document is stored before the 202 response. The
+ * violation causes a page, even if the daemon is killed.
  */
 import { expect, it } from 'vitest';
 import { injectViolations } from '../../support/injected-violations.ts';

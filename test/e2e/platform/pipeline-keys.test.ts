@@ -143,7 +143,7 @@ describe('a key of one pipeline', () => {
     const [own, all] = [await get(access.route, path, 'admin'), await get(access.route, path, 'all')];
     expect(own.status).toBe(200);
     expect(all.status).toBe(200);
-    // Otherwise the test above could not fail.
+    // The following assertions show that the test above can fail.
     if (access.route === 'GET /v1/incidents/reliability') {
       const marked = ({ text }: Answer): number =>
         Math.max(...(JSON.parse(text) as { items: { marked: number }[] }).items.map((one) => one.marked));
@@ -166,7 +166,7 @@ describe('a key of one pipeline', () => {
           ];
           expect(withoutNames(other, one)).toEqual(withoutNames(none, unknown));
           expect(other.status).toBe(404);
-          // Otherwise the path would be wrong.
+          // If a key for all pipelines did not get a 200 either, the path would be wrong.
           const all = await get(route, path, 'all');
           if (route !== 'GET /v1/variants') expect({ path, status: all.status }).toEqual({ path, status: 200 });
         }

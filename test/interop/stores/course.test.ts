@@ -64,7 +64,7 @@ describe.runIf(folder !== '').each(engines)('the retriever of $product', ({ prod
       const filter = { course: '{{tags.course}}' };
       const retriever = openRetriever({ kind, url, index: 'course', id: 'id', query, filter, timeout_ms: 60_000 });
       const scores: { readonly hit: number; readonly rr: number; readonly course: number }[] = [];
-      /** Change of the score if documents with equal scores swap places, by the ids of these documents. */
+      /** Change in the score if documents with equal scores swap places, keyed by the ids of these documents. */
       const changes = new Map<string, number>();
       let ties = 0;
       const left = queries.values();

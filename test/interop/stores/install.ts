@@ -29,7 +29,7 @@ export async function javaPackages(name: string): Promise<string> {
   return jars;
 }
 
-/** Jars are named after their version. */
+/** Returns the version in the file name of the jar `name`. */
 export function jarVersion(jars: string, name: string): string {
   return readdirSync(jars)
     .flatMap((file) => file.match(String.raw`^${name}-(\d.*)\.jar$`)?.[1] ?? [])

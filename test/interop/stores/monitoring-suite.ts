@@ -157,7 +157,7 @@ export function describeMonitoring(
       const queries = queriesLike(shape, 20);
       const samples = [
         ...queries.map((embedding, place) => aLiveSample({ pipeline: pipeline.name, id: `q${place}`, embedding })),
-        // Queries are sampled at random; a store without exact search gets only the first one.
+        // Queries are sampled at random; a store without exact search gets only the first query.
         ...queries
           .slice(0, exactSearch ? 20 : 1)
           .map((embedding, place) => aLiveSample({ pipeline: searched.name, id: `q${place}`, embedding })),

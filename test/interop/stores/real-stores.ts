@@ -42,7 +42,7 @@ export interface RealStore {
   /** Origin of the program. */
   readonly source: string;
   readonly speaksHttp: boolean;
-  /** File that a machine needs to run the store; by default, every machine can. */
+  /** File without which a machine cannot run the store; by default, no file is needed. */
   readonly needs?: string;
   readonly abilities: StoreAbilities;
   /** Requirements of the suite that the store did not meet, with the reasons; none by default. */

@@ -121,7 +121,7 @@ function fieldMapping(properties: unknown, name: string): Fields | null {
   return mapping;
 }
 
-/** Settings that neither writes nor cluster operations change. */
+/** Returns the settings that stay the same during writes and cluster operations. */
 function steadySettings(settings: Fields): Fields {
   const steady = /^index\.(knn|codec|number_of_shards|version\.created|mapping\.|sort\.)/;
   return Object.fromEntries(Object.entries(settings).filter(([name]) => steady.test(name)));

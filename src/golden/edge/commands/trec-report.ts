@@ -17,8 +17,8 @@ export function mismatchJson({ mismatch }: TrecScores) {
 }
 
 /**
- * Scores count as reversed if, among results that are adjacent in score order, pairs in reverse rank order are at least
- * this many times as frequent as pairs in rank order.
+ * Minimum ratio of pairs in reverse rank order to pairs in rank order at which the scores count as reversed. Each pair
+ * consists of two results that are adjacent in score order.
  */
 const REVERSED = 9;
 

@@ -18,15 +18,15 @@ export function repeatedAnswers(reference: ComparedSide, previous: ComparedSide,
   );
   if (shared.length < MIN_SHARED) return null;
   const counts = {
-    /** Queries whose results changed in at least one of the two bad runs. */
+    /** Number of queries whose results changed in at least one of the two bad runs. */
     changed: 0,
-    /** Queries whose results changed in only one of the two runs. */
+    /** Number of queries whose results changed in only one of the two bad runs. */
     inOne: 0,
-    /** Queries whose results changed in the first run and were restored in the second. */
+    /** Number of queries whose results changed in the first bad run and were restored in the second. */
     back: 0,
-    /** Queries with the same new results in both runs. */
+    /** Number of queries with the same new results in both bad runs. */
     alike: 0,
-    /** Queries with different new results in the two runs. */
+    /** Number of queries with different new results in the two bad runs. */
     unlike: 0,
   };
   let changedFirst = 0;

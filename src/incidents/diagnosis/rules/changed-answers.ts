@@ -49,7 +49,7 @@ export function changedAnswers(
   const alive = both.filter(({ id }) => !stale.has(id));
   // A mean is null if there is nothing to average.
   return {
-    /** Queries that succeeded in both runs, including those with empty results. */
+    /** Number of queries that succeeded in both runs, including those with empty results. */
     answered: both.length,
     /** Score change of queries without a superseded judged document. */
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
@@ -72,7 +72,10 @@ export function changedAnswers(
     firstGone: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (pool.has(first) ? (is.includes(first) ? 0 : 1) : [])),
     ),
-    /** Numbers of documents that are returned for at most half as many queries as before, and for no query. */
+    /**
+     * `documents`: number of documents that are returned for at most half as many queries as before; `gone`: number of
+     * these documents that are no longer returned for any query.
+     */
     rarer: rarerDocuments(full),
     /** Mean number of documents per result list, over queries with results in both runs. */
     length:
@@ -88,18 +91,19 @@ export function changedAnswers(
      * changed.
      */
     renamed: renamedShare(full),
-    /**
-     * Numbers of distinct documents: returned by the earlier run, missing from the later run, and new in the later run.
-     */
+    /** Number of distinct documents that the earlier run returned. */
     documentsBefore: poolBefore.size,
+    /** Number of distinct documents that only the earlier run returned. */
     vanished: [...poolBefore].filter((id) => !pool.has(id)).length,
+    /** Number of distinct documents that only the later run returned. */
     appeared: [...pool].filter((id) => !poolBefore.has(id)).length,
-    /** Numbers of queries with empty results, in the earlier and in the later run. */
+    /** Number of queries with empty results in the earlier run. */
     emptyBefore: lists.filter((list) => list.old.length === 0).length,
+    /** Number of queries with empty results in the later run. */
     empty: lists.filter((list) => list.now.length === 0).length,
     foreign: foreignLists(lists),
     newcomer: commonNewcomer(full),
-    /** Share of results that repeat an earlier one in the same list. */
+    /** Share of results that repeat an earlier result in the same list. */
     repeated: {
       before: repeatedShare(lists.map(({ old: was }) => was)),
       now: repeatedShare(lists.map((list) => list.now)),
@@ -108,8 +112,8 @@ export function changedAnswers(
 }
 
 /**
- * Returns the measure by which two runs are compared if no check fails: nDCG at the largest cutoff of each run, or at
- * the smaller one if these cutoffs differ.
+ * Returns the measure by which two runs are compared if no check fails: nDCG at each run's largest cutoff; if the two
+ * cutoffs differ, at the smaller one.
  */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
@@ -246,8 +250,9 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, without: Qu
   if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
   return {
     measure: formatMetricKey(key),
-    /** Means over the queries of each run. Failed queries count as 0. */
+    /** Mean over the queries of the earlier run. Failed queries count as 0. */
     before: old,
+    /** Mean over the queries of the later run. Failed queries count as 0. */
     now,
     /**
      * Parts of the drop `before - now`, by the reason why the score of a query dropped: the query failed, returned

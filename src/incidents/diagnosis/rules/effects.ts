@@ -84,7 +84,7 @@ export type EffectPart = LossPart | 'level';
  */
 export interface Effect {
   readonly kind: EffectKind;
-  /** Size of the effect, positive; 0 if the failing measure has recovered. */
+  /** Size of the effect: positive, or 0 if the failing measure has recovered. */
   readonly size: number;
   readonly parts: Readonly<Partial<Record<EffectPart, number>>> | null;
 }

@@ -100,9 +100,9 @@ export function commonNewcomer(lists: readonly Lists[]) {
 }
 
 /**
- * Returns the last rank of a list, from 0, at which a new document counts. If a list has no more new documents than
- * documents that vanished from all results, the new documents below the last known document do not count: they only
- * moved up into the free ranks.
+ * Returns the last rank of a list, from 0, at which a new document counts. If a list has at most as many new documents
+ * as earlier documents that vanished from all results, the new documents below the last known document do not count:
+ * they only moved up into the free ranks.
  */
 function lastNewRank({ old, now }: Lists, pool: ReadonlySet<string>): number {
   const known = new Set(old);

@@ -114,8 +114,9 @@ function worstGroup(
     return {
       name,
       n: members.length,
-      /** Mean loss per query inside and outside the group. */
+      /** Mean loss per query inside the group. */
       inside: lost / members.length,
+      /** Mean loss per query outside the group. */
       outside: (total - lost) / (losses.length - members.length),
       /** Number of groups that were compared. */
       searched: groups.length,

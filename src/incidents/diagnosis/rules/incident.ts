@@ -23,8 +23,9 @@ interface AlertCondition {
   readonly headline: string;
   /** The failing condition with its numbers, in one or two sentences. */
   readonly text: string;
-  /** The measured value and its threshold; null if the alert has no number. */
+  /** The measured value; null if the alert has no number. */
   readonly value: number | null;
+  /** The threshold of the value; null if the alert has no number. */
   readonly threshold: number | null;
   /** The pinned run with which the value was compared; absent for an absolute value. */
   readonly comparedWith?: string | null | undefined;
@@ -53,8 +54,9 @@ export interface Diagnosis extends Findings {
   readonly pipeline: string;
   /** Names of the alerts that fired. */
   readonly alerts: readonly string[];
-  /** The examined golden run, and the good run with which it was compared; each is null if there was no such run. */
+  /** Id of the examined golden run; null if no run was examined. */
   readonly runId: string | null;
+  /** Id of the good run with which the examined run was compared; null if there was no such run. */
   readonly referenceRunId: string | null;
 }
 
@@ -327,11 +329,11 @@ export function pageStatistics(incidents: readonly Incident[], from: Date, until
   return {
     /** Number of pages: how often any alert became critical. */
     pages: pages.length,
-    /** Pages during incidents whose cause is unknown. */
+    /** Number of pages during incidents whose cause is unknown. */
     unexplained: pages.filter(({ isUnexplained }) => isUnexplained).length,
-    /** Pages for an alert that resolved within `BRIEF_MS`. */
+    /** Number of pages for alerts that resolved within `BRIEF_MS`. */
     brief: pages.filter(({ isBrief }) => isBrief).length,
-    /** Pages that are unexplained or brief. */
+    /** Number of pages that are unexplained or brief. */
     suspect: pages.filter(({ isUnexplained, isBrief }) => isUnexplained || isBrief).length,
   };
 }

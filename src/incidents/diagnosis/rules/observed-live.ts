@@ -24,7 +24,7 @@ export interface ObservedLive {
   readonly empty: ObservedShare | null;
   /** 95th-percentile latency in milliseconds, as reported by the service. */
   readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
-  /** Number of results per non-empty result list. */
+  /** Mean number of results per non-empty result list. */
   readonly results: ObservedValue | null;
   /** Number of characters in the texts of one result list. */
   readonly characters: ObservedValue | null;
@@ -55,8 +55,8 @@ export interface ObservedFeedback extends ObservedValue {
 
 /** Mean rank-biased overlap of the results that users got with the results of the same queries when replayed. */
 export interface ObservedReplay {
-  /** Queries of the last hour. */
+  /** Overlap for queries of the last hour. */
   readonly now: EstimatedValue;
-  /** Queries from before the incident. */
+  /** Overlap for queries from before the incident. */
   readonly before: EstimatedValue;
 }

@@ -123,7 +123,7 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
   index_parameters: { medium: [['ann_recall', 'fell'], ['index_settings']] },
 };
 
-/** Signs that contradict a cause, however well the others fit; the confidence in the cause is then low. */
+/** Signs that contradict a cause even if all other signs fit it; the confidence in the cause is then low. */
 const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
   // The documents that pass a filter keep their order.
   filter: [['order', 'changed']],
@@ -139,8 +139,8 @@ function isDistinguished(cause: Cause, level: 'high' | 'medium', signs: readonly
 }
 
 /**
- * Limits the probability of the likeliest cause if the signs that distinguish it are missing. The rest is added to the
- * probability of `unknown`, because a cause outside the list may have the same signs.
+ * Limits the probability of the likeliest cause if the signs that distinguish it are missing. The excess is added to
+ * the probability of `unknown`, because a cause outside the list may have the same signs.
  */
 function cappedBy(signs: readonly Sign[], ranked: readonly RankedCause[]): readonly RankedCause[] {
   const [first] = ranked;
@@ -252,7 +252,7 @@ export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects)
   return leaves(cause).length > together.length && leaves(beside.cause).length > together.length ? null : beside;
 }
 
-/** The first cause and any likely alternative. More than two causes are too many to name. */
+/** Returns the first cause and all likely alternatives. If there are two or more alternatives, no cause is named. */
 function plausible([first, ...others]: readonly RankedCause[]): RankedCause[] {
   const beside = others.filter((one) => one.probability >= MIN_BESIDE && hasOwnSign(one));
   return first === undefined ? [] : [first, ...beside];

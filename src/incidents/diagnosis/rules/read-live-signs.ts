@@ -100,9 +100,12 @@ function readRelevance(relevance: ObservedRelevance): Sign {
   return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
 }
 
-/** Minimum overlap of results that are comparable; below it, the service may add a filter, or other ids, to all calls. */
+/**
+ * Minimum overlap at which results are comparable; below it, the service may add a filter to every call, or use other
+ * ids.
+ */
 const COMPARABLE = 0.5;
-/** Minimum difference between the overlaps of the two samples. */
+/** Minimum difference in overlap between the queries of the last hour and the queries from before the incident. */
 const OTHER_RESULTS = 0.1;
 
 function readReplay({ now, before }: ObservedReplay): Sign[] {

@@ -273,9 +273,9 @@ const MIN_CHANGED = 6;
 const MOST = 0.75;
 
 /**
- * Results alternate if, among the queries whose results changed in only one of two bad runs, at least this share
- * changed in each of the two runs. If all these results changed in the first run and were restored in the second run,
- * the fault was repaired.
+ * Results alternate if, of the queries whose results changed in only one of the two bad runs, at least this share
+ * changed in the first run and at least this share changed in the second run. If all of them changed in the first run
+ * and were restored in the second run, the fault was repaired.
  */
 const EACH_WAY = 0.2;
 
@@ -288,11 +288,9 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
   return isBothWays && inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
 }
 
-/**
- * If the results come from an old index, most result lists match those of the old run, and far fewer match those of the
- * last good run.
- */
+/** If the results come from an old index, at least this share of the result lists match those of the old run. */
 const ALIKE = 0.8;
+/** The share that matches the old run must exceed the share that matches the last good run by at least this much. */
 const FAR_MORE = 0.3;
 /**
  * An older run comes from another index if less than this share of its result lists match those of the last good run.

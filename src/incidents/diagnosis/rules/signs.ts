@@ -38,8 +38,8 @@ export const signStates = {
   rewrite_gain: ['as_before', 'fell'],
   live_relevance: ['as_before', 'fell'],
   /**
-   * Replayed live queries: `live_differs` if the retriever no longer returns what users get now, although it returns
-   * what users got before; `all_differ` if it returns what users get now, but not what they got before.
+   * Replayed live queries: `live_differs` if the retriever does not return what users get now, although it returns what
+   * users got before; `all_differ` if it returns what users get now, but not what they got before.
    */
   live_replay: ['as_before', 'live_differs', 'all_differ'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */

@@ -21,7 +21,7 @@ export interface TracedDocument {
   readonly score: number | null;
   readonly content: string | null;
   readonly metadata: Attributes | null;
-  /** The document's own fields. Some instrumentation libraries put such values into metadata instead. */
+  /** Fields of the document itself. Some instrumentation libraries put these fields into the metadata instead. */
   readonly fields: Attributes | null;
 }
 

@@ -57,8 +57,9 @@ export interface OtlpSpan extends Telemetry {
   readonly startTimeUnixNano: bigint;
   readonly endTimeUnixNano: bigint;
   readonly events: readonly SpanEvent[];
-  /** Numbers of attributes and events that the service dropped because of its limits. */
+  /** Number of attributes that the service dropped because of its limits. */
   readonly droppedAttributesCount: number;
+  /** Number of events that the service dropped because of its limits. */
   readonly droppedEventsCount: number;
   readonly links: readonly SpanLink[];
   readonly status: SpanStatus;
@@ -101,9 +102,11 @@ export function isHidden(value: Value): boolean {
   return typeof value === 'string' && hidden.test(value);
 }
 
-/** Maximum lengths of texts, names and ids in UTF-16 code units. */
+/** Maximum length of a text in UTF-16 code units. */
 const MAX_TEXT = 100_000;
+/** Maximum length of a name in UTF-16 code units. */
 const MAX_SHORT_TEXT = 1000;
+/** Maximum length of an id in UTF-16 code units. */
 const MAX_ID = 1024;
 
 const MAX_COUNT = 10_000;

@@ -146,13 +146,15 @@ export function hasSeveralQueries(span: OtlpSpan): boolean {
   return queryCounts.some((name) => Number(span.attributes[name]) > 1);
 }
 
-/** Error types: `TimeoutError`, `java.net.UnknownHostException`, `502`, `server_certificate_invalid`. */
+/**
+ * Matches error types such as `TimeoutError`, `java.net.UnknownHostException`, `502` and `server_certificate_invalid`.
+ */
 const typeName = /^[\w.:$-]{1,100}$/;
 
-/** The class with which most languages start a printed exception. */
+/** Matches the class at the start of a printed exception, as most languages print it. */
 const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Timeout))(?::|\s*$)/;
 
-/** A Python exception as printed by `repr`, followed by its traceback, from the LangSmith exporter. */
+/** Matches a Python exception as printed by `repr`, followed by its traceback, from the LangSmith exporter. */
 const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call last\):/s;
 
 /**

@@ -48,7 +48,10 @@ export const grpcExporter: UnreadableRetriever = {
 
 const MAX_NAMES = 30;
 const MAX_NAME = 80;
-/** Once an export has this many kinds, its further spans are counted without their instrumentation. */
+/**
+ * Once an export has this many kinds of unreadable retrievers, its further spans are counted without their
+ * instrumentation.
+ */
 const MAX_KINDS = 50;
 
 export function reasonOf(span: OtlpSpan, hasDocuments: boolean): UnreadableReason {

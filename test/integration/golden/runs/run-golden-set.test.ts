@@ -80,7 +80,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
       worker.stop.signal,
       (step) => progress.push(step),
     );
-  /** The holder of a lease that has not expired. */
+  /** Returns the holder of the run's lease; null if there is none, or if the lease has expired. */
   const holder = async (): Promise<string | null> => {
     const { rows } = await database.pool.query<{ holder: string }>(
       'select lease_holder as holder from golden_runs where id = $1 and lease_until > now()',

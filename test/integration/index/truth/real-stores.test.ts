@@ -70,7 +70,7 @@ describe.each([
       const { store, hasChunks } = opened;
       await opened.empty();
       await opened.add(rows);
-      // The chance that a sample of 300 of a thousand misses all twenty is 0.1 %.
+      // The probability that a sample of 300 of the 1,000 documents misses all 20 affected documents is 0.1 %.
       const world = new IndexWorld(database.pool, { store, retriever: searching(store), probe: 300, embed: 300 });
       world.lines = manifestOf(ways);
       const named = DOCUMENTS - wrong;
@@ -102,7 +102,7 @@ describe.each([
       await world.round();
       await opened.add(late.slice(0, 30).map(rowOf));
       await world.round();
-      // Thirty of the forty arrived between the two checks.
+      // Thirty of the forty late documents arrived between the two checks.
       const bounds = { value: 1800, ciLow: 900, ciHigh: 1800 };
       expect(await world.value('index_lag_median_seconds')).toMatchObject({ ...bounds, n: 40 });
       expect(await world.value('index_lag_seconds')).toMatchObject({ details: { is_at_least: true, waiting: 10 } });

@@ -9,7 +9,7 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** Days of 200 queries; those with a value come last. */
+/** Days of 200 queries: first `usual` days near 0.8, then one day for each value in `last`. */
 function days(usual: number, last: readonly number[], apart = 0.01): JudgedDay[] {
   const before = Array.from({ length: usual }, (_, i) => 0.8 + (i % 2 === 0 ? apart : -apart));
   return [...before, ...last].map((value, i) => ({ start: new Date(i * DAY_MS), value, standardError: 0.02, n: 200 }));

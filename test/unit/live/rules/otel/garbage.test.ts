@@ -126,7 +126,7 @@ it('returns only live queries and feedback that can be stored, and never fails',
     }),
     { numRuns: 60 },
   );
-  // Otherwise the property would hold trivially.
+  // With too few queries, the property would hold trivially.
   expect(queryCount).toBeGreaterThan(10);
 });
 

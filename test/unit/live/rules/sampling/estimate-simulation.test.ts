@@ -13,7 +13,7 @@ import { aPolicy, aQuery } from './builders.ts';
 
 interface Member {
   readonly session: number;
-  /** Sampling probability of the session, without upstream. */
+  /** Sampling probability of the session, without the upstream sampling. */
   readonly local: number;
   readonly upstream: number;
   readonly probability: number;
