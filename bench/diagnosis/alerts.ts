@@ -1,4 +1,7 @@
-/** Alerts that fire in a world: alerts of the daemon's rules, and alerts of checks that only some configs contain. */
+/**
+ * Alerts that fire in a simulated world: alerts of the daemon's rules, and alerts of checks that only some configs
+ * contain.
+ */
 
 import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';

@@ -55,8 +55,9 @@ interface Draw {
   topicSize(): number;
   /** Share of documents that are near-duplicates of the previous document in their topic. */
   readonly repeats: number;
-  /** Share of the other documents in the topic that are also relevant to a query, and their maximum number. */
+  /** Share of the other documents in the topic that are also relevant to a query. */
   readonly alsoRight: number;
+  /** Maximum number of documents that are relevant to a query. */
   readonly mostRight: number;
 }
 
@@ -143,8 +144,8 @@ const words = {
 } as const;
 
 /**
- * Returns a query text, which is always the same for the same number. Texts differ in language and length, and some
- * contain digits or a question mark.
+ * Returns the text of query number `index`; the same number always returns the same text. Texts differ in language and
+ * length, and some contain digits or a question mark.
  */
 function textOf(index: number): string {
   const drawn = (salt: number, below: number): number => hashOf(String(index), salt) % below;

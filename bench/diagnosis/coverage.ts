@@ -1,6 +1,6 @@
 /**
- * The density of live queries, and the similarity between poorly covered queries and earlier queries, computed by the
- * daemon's code.
+ * Computes, with the daemon's code, the density of live queries, and how similar poorly covered queries are to earlier
+ * queries.
  */
 import { readCause, topicCause } from '../../src/density/rules/cause.ts';
 import {
@@ -30,7 +30,7 @@ interface Traffic {
   readonly live: readonly Question[];
 }
 
-/** Number of baseline queries from which the usual familiarity is computed. */
+/** Number of baseline queries from which the usual result of `familiarity` is computed. */
 const FAMILIAR = 80;
 const NEIGHBOURS = 10;
 /**
@@ -91,7 +91,10 @@ export function observeCoverage(
   };
 }
 
-/** Vector of a query about a new topic: half of it points in another direction. */
+/**
+ * Returns the vector of a query about a new topic: 0.3 times the given vector plus a random unit vector, scaled to
+ * length 1.
+ */
 function foreign(vector: Float32Array, random: RandomNumbers): Float32Array {
   const elsewhere = unit(vector.map(() => random.normal()));
   return unit(vector.map((value, axis) => 0.3 * value + (elsewhere[axis] ?? 0)));
@@ -101,7 +104,7 @@ function scoreOf(held: readonly Chunk[], vector: Float32Array, storeMean: Float6
   return coverageScore(search(held, vector, 1)[0]?.similarity ?? -1, vector, storeMean);
 }
 
-/** Mean cosine to the nearest vectors. */
+/** Mean cosine of a vector to the ten nearest other vectors. */
 function familiarity(vector: Float32Array, others: readonly Float32Array[]): number {
   const cosines = others.map((other) => dot(vector, other)).toSorted((a, b) => b - a);
   return mean(cosines.slice(0, NEIGHBOURS));

@@ -21,17 +21,14 @@ export interface Call {
 export interface Broken {
   /** Chunks in the store, which the search also uses. */
   readonly chunks?: readonly Chunk[];
-  /**
-   * Chunks of the store and the search in the last run before the fault, if they already differed from the chunks of
-   * older runs.
-   */
+  /** Chunks of the store and the search in the last run before the fault; missing if older runs had the same chunks. */
   readonly chunksUntilNow?: readonly Chunk[];
   /** Chunks that the search uses, if the store still contains all chunks. */
   readonly searched?: (call: Call) => readonly Chunk[];
   readonly embed?: (vector: Float32Array) => Float32Array;
-  /** Share of its chunks that a search of the index examines. */
+  /** Share of the index's chunks that a search examines. */
   readonly quality?: number;
-  /** Query whose result list a cache returns; the query itself if the cache contains the right list. */
+  /** Returns the query whose cached result list answers the call; the called query itself if the cache is right. */
   readonly answersOf?: (call: Call) => Question;
   /** Share of each chunk's text that is stored. */
   readonly textShare?: number;
@@ -39,8 +36,9 @@ export interface Broken {
   /** An error code, or `timeout`. */
   readonly failure?: (call: Call) => string | null;
   readonly latency?: (ms: number, call: Call) => number;
-  /** Effects on live queries only, which are sent differently from golden queries. */
+  /** Share of live queries that fail, if golden queries are sent differently and do not fail. */
   readonly liveFailed?: number;
+  /** Share of live queries without results, if golden queries are sent differently and have results. */
   readonly liveEmpty?: number;
   /** Share of a live query's results that remain. */
   readonly liveResults?: number;
@@ -77,7 +75,7 @@ export interface Fault {
   readonly does: string;
   /** `unknown` if no cause in the list is right. */
   readonly cause: Cause;
-  /** Null if such a pipeline cannot have the fault; then another pipeline is simulated. */
+  /** Null if the fault cannot occur in this pipeline; the benchmark then simulates another pipeline. */
   breakIt(healthy: Healthy, random: RandomNumbers): Broken | null;
 }
 

@@ -16,7 +16,7 @@ export interface Shape {
   readonly latencyMs: number;
   readonly latencySpread: number;
   readonly index: 'lists' | 'graph';
-  /** Share of its chunks that a search of the healthy index examines. */
+  /** Share of the healthy index's chunks that a search examines. */
   readonly quality: number;
   /** Number of segments of the golden set; 0 if it has no tags. */
   readonly segments: number;
@@ -29,11 +29,11 @@ export interface Shape {
   readonly liveQueries: number;
   /** Number of bad runs until the check was confirmed, including the last. */
   readonly badRuns: number;
-  /** Number of stored good runs from before the reference run. */
+  /** Number of stored good runs before the reference run. */
   readonly olderRuns: number;
   /** A harmless deployment before the alert. */
   readonly decoy: DeploymentKind | null;
-  /** Distance of the check's threshold below the usual level. */
+  /** How far the check's threshold lies below the usual nDCG. */
   readonly slack: number;
   /** Candidates per returned document, if the retriever reports its stages; otherwise null. */
   readonly candidates: number | null;

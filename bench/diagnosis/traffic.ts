@@ -42,7 +42,7 @@ export function drawTraffic(random: RandomNumbers): TrafficShape {
 
 const USUALLY_FAILED = 0.005;
 const USUALLY_EMPTY = 0.01;
-/** Drop of positive feedback in percentage points if the whole score is lost. */
+/** Drop of the share of positive feedback, from 0 to 1, if the whole golden score is lost. */
 const OWED_TO_RETRIEVAL = 0.6;
 
 /** @param lost share of the golden score that was lost, 0 to 1 */
@@ -213,7 +213,9 @@ export function changesOf({ results, characters, repeated, topQuery, mainLanguag
   return alerts;
 }
 
-/** Returns the golden score now and in the first run, its threshold, and the user feedback; null without a loss. */
+/**
+ * Returns the golden score now and in the first run, its threshold, and the user feedback; null if no score is lost.
+ */
 export function levelOf(
   loss: { readonly before: number; readonly now: number } | null,
   { feedback }: Observations['live'],

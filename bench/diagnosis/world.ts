@@ -285,7 +285,7 @@ function answer(
   const found = find(how.searched?.(call) ?? held, vector);
   const wavered = isCached ? found : waverOf(found, waver, random);
   const ids = (how.results?.(wavered, call) ?? wavered).slice(0, k);
-  // A reranker that keeps the order, unless the fault affects it.
+  // The reranker keeps the order of the candidates, unless the fault affects the reranker.
   const told = [
     { name: 'candidates', documents: wavered },
     { name: 'filtered', documents: isFilter ? (how.results?.(wavered, call) ?? wavered) : wavered },

@@ -1,4 +1,4 @@
-/** Streams of hourly golden runs: how often noise makes the check fail, and how soon a true drop does. */
+/** Streams of hourly golden runs: how often noise makes the check fail, and how soon the check detects a true drop. */
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { type MeanWithBounds, meanWithBounds, type ShareWithBounds, shareWithBounds } from '../bounds.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';

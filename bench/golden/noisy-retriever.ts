@@ -12,9 +12,12 @@ export interface NoiseLevel {
   readonly flips: number;
   /** Standard deviation of the shift that all queries of a run share, in nDCG. */
   readonly shared: number;
-  /** One of three replicas responds to each run or to each query. The replicas differ for a tenth of the queries. */
+  /**
+   * Whether a random one of three replicas answers each run, or each query. The replicas differ for a tenth of the
+   * queries.
+   */
   readonly replicas: 'none' | 'each run' | 'each query';
-  /** Effect of every night on the index; null for no effect. */
+  /** Effect of the nightly rebuild on the index; null if the index is never rebuilt. */
   readonly rebuild: Rebuild | null;
 }
 
@@ -95,8 +98,8 @@ export function rebuilt(
 }
 
 /**
- * Simulates one run. A shared drop removes the document from each query with the same probability, like a shard that
- * responds too late. A shared rise moves it to the first rank.
+ * Simulates one run. A shared drop makes each query miss its document with the same probability, as if a shard
+ * responded too late. A shared rise instead moves the document to the first rank.
  */
 export function runOnce(retriever: Retriever, noise: NoiseLevel, random: RandomNumbers): ScoredRun {
   const ndcg = retriever.scores.ndcg.slice();
@@ -157,7 +160,7 @@ function retrieverOf(ranks: Uint8Array, replicas: readonly Uint8Array[]): Retrie
   return { ranks, scores: { ndcg, hits }, meanNdcg: mean(ndcg), replicas };
 }
 
-/** Includes each of `count` items with the given probability. */
+/** Yields a random subset of the indexes below `count`, which includes each index with the given probability. */
 function* chosen(count: number, chance: number, random: RandomNumbers): Generator<number> {
   if (chance <= 0) return;
   const scale = 1 / Math.log1p(-Math.min(chance, MAX_CHANCE));

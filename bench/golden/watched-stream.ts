@@ -45,8 +45,8 @@ export const scoresOf = ({ ndcg, hits }: ScoredRun, measure: WatchedMeasure): Fl
   measure === 'ndcg' ? ndcg : hits;
 
 /**
- * If the p-value of the paired t test exceeds this limit, the p-value of the randomization test cannot be below 0.01,
- * as a one-sided level of 0.005 requires.
+ * If the p-value of the paired t test exceeds this limit, the two-sided p-value of the randomization test is at least
+ * 0.01, so the run is no regression at the one-sided level of 0.005.
  */
 const CLEAR = 0.05;
 const ROUNDING = 1e-9;
@@ -74,8 +74,8 @@ const notCalled = {
 };
 
 /**
- * Monitors one measure. A full comparison takes up to 20 ms. It is skipped if the drop is smaller than the monitored
- * size or far from significant, or if the previous run cannot be a regression.
+ * Monitors one measure. A full comparison takes up to 20 ms. The comparison is skipped if the drop is smaller than the
+ * monitored size or far from significant, or if the previous run cannot be a regression.
  *
  * @param reruns of the unchanged retriever, the pinned run last
  */
@@ -154,7 +154,7 @@ export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]
   };
 }
 
-/** Reference for the runs of one day. */
+/** Reference scores with which the runs of one day are compared. */
 interface Standard {
   readonly expected: Expected | null;
   /** True if the standard deviation of the reference is known; in that case, no paired test is needed. */

@@ -60,7 +60,7 @@ export function changesOfDay(
   return { changes, truth: truthOf(world, quantile, changes) };
 }
 
-/** Returns what the rounds until `now` have observed of the changes. */
+/** Returns what the rounds until `now` have observed of a change. */
 function seen({ at, takes }: Change, weight: number, now: number): Arrival {
   const last = ROUND * Math.floor(now / ROUND);
   const first = ROUND * Math.ceil(at / ROUND);

@@ -13,14 +13,14 @@ export interface StoreWorld {
   readonly measure: string;
   /** How the item is probed. */
   readonly scope: string;
-  /** Number of items per hour. */
+  /** Number of items probed per hour. */
   readonly probe: number;
   readonly looksTwice: boolean;
   /** True if the probes of a day are combined. */
   readonly isOfDay: boolean;
   /** True if an alert depends on the measure. */
   readonly pages: boolean;
-  /** Share of the simulated days; slow scenarios have fewer days. */
+  /** Share of the benchmark's days that are simulated for this world; lower for slow worlds. */
   readonly daysOfAll: number;
   readonly fill: (count: number, share: number, random: RandomNumbers) => readonly Item[];
 }

@@ -11,8 +11,9 @@ export interface LatencyRow {
 
 export interface MemoryRow {
   readonly role: string;
-  /** Resident set of a process that was never killed, in MB, a quarter into the soak and at its end. */
+  /** Resident set size of a process that was never killed, in MB, after a quarter of the soak. */
   readonly startMb: number;
+  /** Resident set size of the same process at the end of the soak, in MB. */
   readonly endMb: number;
 }
 
@@ -27,8 +28,9 @@ export interface SoakResult {
   /** Number of live queries, as the sum of the stored counts per minute. */
   readonly counted: number;
   readonly golden: GoldenLedger & {
-    /** Number of runs for which a POST returned 202, and number of these runs that are missing. */
+    /** Number of runs for which a POST returned 202. */
     readonly requested: number;
+    /** Number of runs that are missing although a POST returned 202. */
     readonly requestedLost: number;
   };
   readonly latency: readonly LatencyRow[];

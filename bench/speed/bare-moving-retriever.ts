@@ -1,5 +1,5 @@
 /**
- * A retriever without latency. It returns document `dn` for `question n` at some rank among ten, or not at all; for a
+ * A retriever without latency that returns document `dn` for `question n` at some rank among ten, or not at all. For a
  * third of the questions, the rank changes with every request.
  */
 import { createServer } from 'node:http';

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { program, withFolder } from './child.ts';
 import { figure, type MeasureRow } from './row.ts';
 
-/** Pattern of the line that starts a chapter, and the number of chapters. */
+/** Matches the first line of a chapter (`2 of 5`, two spaces and a title), and captures the title. */
 const CHAPTER = /^\d+ of \d+ {2}(.+)$/;
 
 /** Measures the duration of each part of `recalld demo`, or of one of its faults. */

@@ -18,7 +18,7 @@ export function randomMatrix(rows: number, columns: number, seed: number): Matri
   return normaliseRows({ rows, columns, data }).matrix;
 }
 
-/** Maximum number of reference queries of a baseline. */
+/** Maximum number of baseline queries with which live queries are compared. */
 const REFERENCE = 2_000;
 
 /** A window with scores and vectors, and a baseline of five times its size. */

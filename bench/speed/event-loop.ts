@@ -81,7 +81,7 @@ export const eventLoop: MeasureRow = async (quick) => {
   }
 };
 
-/** Live queries with full-precision numbers as text, as some clients send them. */
+/** Live queries as JSON whose vectors have full-precision numbers, as some clients send them. */
 function queriesAsText(count: number): Buffer {
   const numbers = Array.from({ length: 1536 }, (_, i) => Math.sin(i));
   return Buffer.from(liveBatch(count, () => `,"embedding":${JSON.stringify(numbers)}`));
@@ -108,7 +108,7 @@ async function atOnce(daemon: Daemon, bodies: readonly (() => Buffer)[]): Promis
   await Promise.all([runSet(daemon), postTraces(url, body()), sendLoad(live)]);
 }
 
-/** Returns the longest wait in each round of the work. */
+/** Returns the longest event-loop delay in each round of the work. */
 async function longestWaits(daemon: Daemon, rounds: number, work: () => Promise<unknown>): Promise<number[]> {
   const longest: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -128,7 +128,7 @@ async function longestWaits(daemon: Daemon, rounds: number, work: () => Promise<
   return longest;
 }
 
-/** Longest wait since the last call. */
+/** Longest event-loop delay of the daemon since the last call. */
 async function longestWaitMs({ url }: Daemon): Promise<number> {
   const page = await (await fetch(`${url}/metrics`)).text();
   const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(page)?.[1];
@@ -157,7 +157,7 @@ async function densityWaits(quick: boolean): Promise<number[]> {
   return waits;
 }
 
-/** Longest wait of an idle thread, caused by the machine alone. */
+/** Measures the longest event-loop delay of an idle thread, which only the machine can cause. */
 function watchIdleThread(): { stop(): Promise<number> } {
   const thread = new Worker(
     `const { parentPort } = require('node:worker_threads');

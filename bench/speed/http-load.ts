@@ -30,7 +30,10 @@ interface Tally {
   shed: number;
 }
 
-/** Pause after 503. Waiting as long as Retry-After demands would not overload the server. */
+/**
+ * Pause after 503. The pause is shorter than Retry-After demands, because otherwise the load would not overload the
+ * server.
+ */
 const SHED_PAUSE_MS = 100;
 
 /** @throws Error for a response other than 202, and for 503 unless `mayShed` is true */

@@ -15,7 +15,7 @@ const DAY_SECONDS = 86_400;
 /** Share of a CPU above which the hourly round would be noticeable. */
 const VISIBLE = 0.001;
 
-/** Compares live queries during the hourly round of a judge with live queries without a round. */
+/** Compares the ingest of live queries during the hourly round of a judge with the ingest between rounds. */
 export const judging: MeasureRow = async (quick) => {
   const outside = await startScript('bare-judge.ts');
   try {

@@ -9,7 +9,7 @@ export interface Phase {
   readonly shed: number;
   /** Resident set size in MB at the end of each tenth of the test. */
   readonly residentMb: readonly number[];
-  /** Maximum of the values sampled ten times a second. */
+  /** Maximum resident set size in MB, sampled ten times a second. */
   readonly peakMb: number;
 }
 
@@ -20,8 +20,9 @@ export interface IngestMemoryResult {
   readonly promisedMb: number;
   readonly idleMb: number;
   readonly phases: readonly Phase[];
-  /** Number of queries that recalld accepted with 202, and number of queries in the database. */
+  /** Number of queries that recalld accepted with 202. */
   readonly accepted: number;
+  /** Number of queries in the database. */
   readonly counted: number;
 }
 

@@ -14,6 +14,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = reportError(error);
-  // Work that did not stop would keep the process alive.
+  // Work that is still running would keep the process alive.
   if (error instanceof RecalldError && error.code === 'stop_overdue') process.exit();
 }

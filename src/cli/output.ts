@@ -8,7 +8,8 @@ import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 /**
- * Marks the color codes of this process. Codes in texts from services, files and users lack the mark and are escaped.
+ * Random number that marks the color codes of this process. Color codes in texts from services, files and users lack
+ * this number and are escaped.
  */
 const seal = randomInt(10_000, 100_000);
 const sealed = new RegExp(`(\\x1b\\[)${seal};(\\d+m)`);

@@ -156,7 +156,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
 };
 
 /**
- * Creates the program. Only the called command has its options and subcommands.
+ * Creates the program. Adds options and subcommands only to the called command.
  *
  * @param words the command line; `all` loads every command
  */

@@ -19,13 +19,15 @@ export interface Message {
   readonly lines: readonly string[];
   /** The likely cause with its evidence and the fix, or a sentence stating that the cause is still unknown. */
   readonly diagnosis: string;
-  /** The incident's page, and the runbook of the incident's worst alert; null if the config has no console URL. */
+  /** URL of the incident's page; null if the config has no console URL. */
   readonly link: string | null;
+  /** URL of the runbook for the incident's worst alert; null if the config has no console URL. */
   readonly runbook: string | null;
   /**
-   * Chart of the failing measure, as a link that needs no session and as an image; both are null for an alert without a
-   * measure. The link is null without a console URL; the image is null for receivers that do not attach it.
+   * URL of the chart of the failing measure, which needs no session; null without a console URL, or for an alert without
+   * a measure.
    */
   readonly chartLink: string | null;
+  /** The same chart as an image; null for receivers that do not attach it, or for an alert without a measure. */
   readonly chartPng: Uint8Array | null;
 }

@@ -1,4 +1,4 @@
-/** Computations in worker threads. Comparisons with a baseline throw RangeError if the dimensions differ. */
+/** Computations in worker threads. Comparisons with a baseline throw RangeError if the vectors differ in dimension. */
 
 import type { Matrix } from '../math/vector/matrix.ts';
 import type { ThreadPool } from '../platform/threads/thread-pool.ts';
@@ -43,7 +43,7 @@ export const densityTasks = {
 
 export type DensityCompute = Pick<ThreadPool<typeof densityTasks>, 'run'>;
 
-/** Runs the computations in the calling thread. This suits commands, which do nothing else at the same time. */
+/** Runs the computations in the calling thread, because commands have no other work at the same time. */
 export const computeOfCommands: DensityCompute = {
   run: async (task, input) => densityTasks[task](input as never) as never,
 };

@@ -39,7 +39,7 @@ const BATCH_ROWS = 1_000;
  */
 const firstDay = firstDayOf('$2');
 
-/** Shared conditions. Callers add conditions on `query_coverage`; a query may have no row there. */
+/** Shared conditions. Callers add conditions on `query_coverage`, in which a query may have no row. */
 const occurred = `
  where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
    and q.received_on >= ${firstDay}`;
@@ -84,8 +84,9 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     open: queriesOf('open'),
     /** Number of queries without a coverage row: they were never claimed. */
     untouched: queriesOf('untouched'),
-    /** Times of the first and the last measured query; both are null if no query was measured. */
+    /** Time of the first measured query; null if no query was measured. */
     first: measured.reduce<Date | null>((least, { first }) => (least === null || first < least ? first : least), null),
+    /** Time of the last measured query; null if no query was measured. */
     last: measured.reduce<Date | null>((most, { last }) => (most === null || last > most ? last : most), null),
   };
 }

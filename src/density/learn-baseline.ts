@@ -139,7 +139,8 @@ async function effectOfChange(
     return now === null ? [] : [{ before: score, now }];
   });
   if (stored === null || pairs.length === 0) return {};
-  // Scores are comparable only if the query's mean cosine was subtracted from both or from neither.
+  // The scores before and after the change are comparable only if both or neither take the mean cosine to the store
+  // into account.
   if ((stored.storeMean.length === 0) !== (storeMean.length === 0)) return {};
   const { scores } = stored.baseline;
   const densityOfScores = (values: readonly number[]): number =>

@@ -1,4 +1,7 @@
-/** Store access: nearest chunks, replays of baseline queries, the mean direction, and lost chunks. */
+/**
+ * Searches a store for the nearest chunks, replays baseline queries, estimates the mean direction, and looks up lost
+ * chunks.
+ */
 
 import { searchEach } from '../connectors/stores/search-each.ts';
 import type { Nearest, Neighbour, StoreOutcome, VectorStore } from '../connectors/stores/vector-store.ts';

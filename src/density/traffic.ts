@@ -40,7 +40,7 @@ export async function readTraffic(
     columns,
   );
   let row = 0;
-  // The session hash of a query without a session is derived from its id.
+  // The session hash of a query without a session is derived from the query's id.
   const queries = usable.map(({ id, occurredAt, similarity, vector, sessionHash, userHash }): ScoredQuery => {
     const named = sessionHash !== userIdHmac(id, context.hashKey);
     const user = userHash === null ? null : `user ${userHash}`;

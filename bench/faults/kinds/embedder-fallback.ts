@@ -16,7 +16,8 @@ export const kind: FaultKind = {
     };
     return {
       embed: () => embedNow,
-      // Each call embeds its text again, because the search caches its results by text.
+      // Passes a newly embedded vector with each query, because the search would otherwise return cached results for
+      // the text.
       search: (search) => (asked) => search({ ...asked, vector: asked.vector ?? embedNow(asked.text) }),
     };
   },

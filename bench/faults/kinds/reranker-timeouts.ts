@@ -4,7 +4,7 @@ export const kind: FaultKind = {
   name: 'reranker-timeouts',
   title: 'the reranker times out for a part of the calls, which then return the order of the first stage',
   causes: ['ranking', 'retriever_slow'],
-  // For MiniLM on English texts, the reranker changes little.
+  // With MiniLM on English texts, the reranker hardly changes the order of the results.
   fits: ({ shape }) =>
     shape.retriever === 'dense-rerank' && !(shape.encoder === 'minilm' && shape.corpus === 'xquad-en'),
   begin({ size, random }) {

@@ -4,7 +4,7 @@ export const kind: FaultKind = {
   name: 'unnormalised-vectors',
   title: 'a batch of documents is indexed without normalising the vectors, and the search uses the inner product',
   causes: ['embedding_model', 'ranking'],
-  // For MiniLM on English texts, the reranker finds the relevant document in spite of the fault.
+  // With MiniLM on English texts, the reranker finds the relevant document in spite of the fault.
   fits: ({ shape }) =>
     shape.retriever === 'dense' ||
     (shape.retriever === 'dense-rerank' && !(shape.encoder === 'minilm' && shape.corpus === 'xquad-en')),

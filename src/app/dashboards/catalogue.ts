@@ -26,7 +26,7 @@ import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 import type { LabelsOf, MetricsOfType } from '../../platform/metrics/catalogue.ts';
 import { healthDashboard } from '../../report/status/dashboard.ts';
 
-/** This dashboard filters by replica, not by pipeline. */
+/** Matches every pipeline, because the dashboard about recalld filters by replica, not by pipeline. */
 const anyPipeline = { pipeline: { like: '.*' } } as const;
 
 const neverAny: readonly Step[] = [

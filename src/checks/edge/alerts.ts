@@ -137,7 +137,8 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
 }
 
 /**
- * Share of baseline queries that count as poorly covered. By definition, 5 % of the baseline queries exceed the limit.
+ * Share of baseline queries that count as poorly covered. By definition, 5 % of the baseline queries exceed the limit
+ * for poor coverage.
  */
 const BASELINE_UNCOVERED = '5%';
 

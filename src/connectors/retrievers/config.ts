@@ -180,7 +180,7 @@ export type RetrieverConfigOf<Kind extends RetrieverConfig['kind']> = Extract<Re
 
 export type RerankerConfig = RetrieverConfigOf<'rerank'>['reranker'];
 
-/** Returns the services, vector store and embedder, that a retriever requires from its pipeline. */
+/** Returns which services of its pipeline a retriever requires: the vector store, the embedder, or both. */
 export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'embedder')[] {
   switch (retriever.kind) {
     case 'rerank':

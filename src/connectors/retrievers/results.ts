@@ -26,9 +26,9 @@ interface AnswerBody {
 type Expression = ReturnType<typeof compile>;
 
 /**
- * Compiles `retriever.results`. The reader returns results in the order of the response, including duplicates. It
- * returns at most ten times the requested number; this limit is at least 1,000 and at most 10,000. The evaluation later
- * truncates the list and collapses duplicates.
+ * Compiles `retriever.results`. The reader returns results in the order of the response, including duplicates. The
+ * reader truncates a response at ten times the requested number of results, but never below 1,000 and never above
+ * 10,000. The evaluation later truncates the list and collapses duplicates.
  *
  * - readId defines valid ids; without an id expression, ids are derived from the texts.
  * - One result without an id turns the whole response into the error `missing_id`. Dropping that result would move

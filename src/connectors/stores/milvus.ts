@@ -38,8 +38,8 @@ const WINDOW = 16_383;
 const IDS_PER_CALL = 1000;
 const MAX_DRAWS = 5;
 /**
- * Maximum expected sample size per call. It leaves a margin below WINDOW, so that a random sample never exceeds
- * that window.
+ * Maximum expected sample size per call. The margin below WINDOW ensures that a random sample, whose size varies, never
+ * exceeds WINDOW.
  */
 const MAX_DRAW = 14_000;
 

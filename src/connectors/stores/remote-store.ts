@@ -26,7 +26,7 @@ import type {
   VectorStore,
 } from './vector-store.ts';
 
-/** Properties of a store. The adapters of all products report them. */
+/** Properties of a store that the adapters of all products report. */
 export interface StoreShape extends ScoredMetric {
   /** Vector length; null if the store does not report it. */
   readonly dimensions: number | null;

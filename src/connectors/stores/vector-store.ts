@@ -144,8 +144,8 @@ export type StoreOutcome<Value> =
  * A retriever's vector store, read-only: no call needs write permission.
  *
  * The configured `timeout_ms` limits one request. Requests for `sample`, `describe`, and `nearest` with `exact` may
- * take 30 times as long, because they may read the whole store and no user waits for them. Some of these methods read
- * the store's shape first. That request uses the short timeout, so that a hung store is detected soon.
+ * take 30 times as long, because they may read the whole store and no user waits for them. Some of these methods first
+ * read the store's shape with a request limited to `timeout_ms`, so that a hung store is detected soon.
  *
  * A method rejects only if `signal` aborts, with the signal's reason.
  */

@@ -102,7 +102,7 @@ export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): 
   };
 }
 
-/** Accepted differences of a baseline that has none and whose index is still in use. */
+/** Default if no differences have been accepted and the index is the same as at the baseline. */
 export const nothingAccepted: Accepted = { unit: 'day', differences: {} };
 
 function compareRows(

@@ -72,7 +72,7 @@ function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: 
 }
 
 /**
- * Rejects forbidden documents that contradict their query.
+ * Rejects forbidden documents that contradict the judgments or tags of their query.
  *
  * @param forbidden patterns, each with the first place that names it
  * @throws RecalldError file_malformed if a forbidden document is judged relevant to the query, or if the query lacks

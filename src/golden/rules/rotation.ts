@@ -54,8 +54,8 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 
 /**
  * Returns the queries of the new version. A query that the old version contains with the same id and text gets its old
- * judgments, so that the scores of the two versions differ only because of their queries. Returns null if no such
- * judgments changed.
+ * judgments, so that the scores of the two versions differ only because of their queries. Returns null if the judgments
+ * of all these queries are the same in both versions.
  */
 export function judgedAsBefore(
   before: readonly GoldenQuery[],

@@ -159,8 +159,9 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * @returns null if the variance is unknown. It is unknown if the index generation differs from the baseline's. It is
  *   also unknown if scores vary more from day to day than between reruns and this variation exceeds `minEffect`,
  *   because such variation indicates unnoticed rebuilds of the index. With such an index, only the paired test can
- *   determine whether scores changed. If all reruns scored the same, the limit is half of `minEffect`, because only the
- *   differences between days then show how much scores vary, and a few days say little about the largest drop.
+ *   determine whether scores changed. If all reruns scored the same, this limit is `minEffect` / 2 instead of
+ *   `minEffect`, because only the differences between days then show how much scores vary, and a few days say little
+ *   about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,

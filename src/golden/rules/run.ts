@@ -16,7 +16,7 @@ export interface AnsweredStage {
   readonly ranks: Readonly<Record<string, number>>;
 }
 
-/** Name of the last step: the final results, truncated at k. */
+/** Name of the last step, which consists of the final results, truncated at k. */
 export const ANSWER = 'answer';
 
 /** A stage, several parallel stages as one, or the final results. */
@@ -237,7 +237,7 @@ export interface FalseAnswer {
   readonly query: string;
   /** Number of documents above `maxScore`. */
   readonly documents: number;
-  /** The highest score of these documents; null if the retriever returns no scores. */
+  /** Highest score of a document above `maxScore`; null if the retriever returns no scores. */
   readonly score: number | null;
 }
 

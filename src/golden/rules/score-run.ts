@@ -51,7 +51,7 @@ export function summarizeSegments({ keys, columns }: QueryScores, segments: read
   );
 }
 
-/** Scores of a golden run; higher is better. */
+/** Measures of a golden run for which a higher value is better. */
 export const goldenMeasures = [
   'hit_rate',
   'mrr',

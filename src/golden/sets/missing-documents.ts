@@ -66,7 +66,7 @@ export async function findLostDocuments(
 
 /**
  * Maximum number of missing documents for which a run searches the store for replacements. All other missing documents
- * are classified in the same way as the majority of the documents searched for.
+ * are classified like the majority of the documents that were searched for.
  */
 const SEARCHED = 100;
 const SEED = 1;

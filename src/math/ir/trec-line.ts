@@ -18,8 +18,9 @@ const separators: Readonly<Record<Separator, readonly number[]>> = {
 
 /** Finds the columns of each line in turn. Consecutive separators count as one. */
 export class ColumnScanner {
-  /** Start and end of each column in the last line, up to the capacity. */
+  /** Start of each column in the last line, up to the capacity. */
   readonly starts: Int32Array;
+  /** End of each column in the last line, exclusive, up to the capacity. */
   readonly ends: Int32Array;
   /**
    * Number of columns in the last line, including columns beyond the capacity; -1 if the line contains a carriage

@@ -5,7 +5,7 @@
  * A time of day occurs once a day, even when clocks change. A time that is skipped in spring is moved forward by the
  * length of the gap (02:30 becomes 03:30, 24 hours after the previous day's occurrence, as in RFC 5545 and Temporal).
  * If a time exists twice in autumn, only the first is an occurrence. A schedule with `*` for its minute or hour follows
- * elapsed time in both cases.
+ * elapsed time instead, in spring and in autumn.
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';

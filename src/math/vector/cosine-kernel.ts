@@ -261,9 +261,9 @@ const VECTOR_SIZE = 16;
 
 /**
  * The module exports `dots`, a function with seven addresses and sizes in bytes: `left, leftEnd, right, rightEnd,
- * rowSize, out, outRowSize`. For each row of numbers from `left` to `leftEnd`, it writes the dot products with all rows
- * from `right` to `rightEnd`. The addresses and `rowSize` are multiples of 16, and the row counts are multiples of the
- * tile size.
+ * rowSize, out, outRowSize`. For each row of numbers from `left` to `leftEnd`, the function writes the dot products
+ * with all rows from `right` to `rightEnd`. The addresses and `rowSize` are multiples of 16, and the row counts are
+ * multiples of the tile size.
  */
 export function dotProductModule(): Uint8Array<ArrayBuffer> {
   let locals = 0;

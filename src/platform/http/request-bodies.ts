@@ -52,8 +52,8 @@ const PIECE_BYTES = 512;
 const INFLATING_BYTES = 64 * 1024;
 
 /**
- * If a body was not read to its end, the connection is closed, unless the announced length is known and at most this
- * number.
+ * If a body was not read to its end, its connection stays open only if the announced length is known and is at most
+ * this number of bytes.
  */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 

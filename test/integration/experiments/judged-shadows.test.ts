@@ -104,7 +104,8 @@ describe('a shadow of a judged pipeline', () => {
     expect(shadow.asked.every(({ withText, k }) => withText === true && k === DEPTH)).toBe(true);
     expect(await pairs('baseline is not null')).toBe(drawn);
     expect(world.judge.requests.length).toBe(paid + drawn);
-    // Each query has the probability with which it was sampled and selected.
+    // The probability stored for the shadow equals the probability with which the query was sampled and selected for
+    // judging.
     expect(
       await world.count(
         'shadow_answers join judged_queries using (pipeline, query_id) where shadow_answers.probability <> judged_queries.probability',

@@ -109,7 +109,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
     variantPlans: [plan],
   });
   return {
-    /** Sums the days, as of noon on the day with this index. */
+    /** Sets the clock to this number of days after NOON, and sums the days that are due. */
     async sumAfter(days: number): Promise<void> {
       clock.set(new Date(NOON.getTime() + days * DAY_MS));
       await sumDays(context, plan, signal);
@@ -123,7 +123,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
       const html = renderPage(frame, experimentsPage(data));
       return html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     },
-    /** The nonzero samples with their labels, this many days later. */
+    /** Nonzero gauge values this number of days after NOON, keyed by name and labels. */
     async gauges(days: number): Promise<Record<string, number>> {
       const at = new Date(NOON.getTime() + days * DAY_MS);
       const samples = (await readExperimentGauges(context))(at).filter(({ value }) => value !== 0);
@@ -172,7 +172,7 @@ it('a worse variant is a regression by user feedback, weighted by inverse sampli
     'difference next traffic positive_feedback': (feedback?.candidate ?? 0) - (feedback?.baseline ?? 0),
   });
   expect(gauges['difference_ci_high next traffic positive_feedback']).toBeLessThan(0);
-  // The verdict remains, but the current values are unknown.
+  // The verdict is still exported, but the current values are not.
   const late = await world.gauges(9);
   expect(late).toMatchObject({ 'verdict next traffic positive_feedback regression': 1 });
   expect(late).not.toHaveProperty('difference next traffic positive_feedback');

@@ -62,7 +62,7 @@ async function topic(pipeline: string, id: string, examples: readonly string[], 
   );
 }
 
-/** Returns the ids of the queries that a table still contains. */
+/** Returns, for each table, the ids of the queries that the table still contains. */
 async function left(): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const table of tables) {

@@ -159,8 +159,8 @@ describe('measuring live traffic', () => {
 
   describe('the expected clicks', () => {
     /**
-     * A baseline from three days ago, and a window. Every third query is clicked at rank 1, up to this number of
-     * clicks.
+     * A pipeline with queries from three days ago, and with queries in the window. Every third query is clicked at rank
+     * 1, up to `clicks` clicks in total.
      */
     async function aClickedPipeline(clicks = 70) {
       const worker = aWorker();

@@ -102,7 +102,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
         `Redis before 8.4 returns all names of a vector set at once, and this set has too many (${count}); upgrade to Redis 8.4, which has VRANGE.`,
       );
     }
-    // The set may grow in the meantime.
+    // The set may have grown since its size was read.
     const [names] = await redis.send([command('VRANDMEMBER', [2 * count + 1000])], purpose, attempt);
     // Redis returns the names in random order, but the same seed must select the same elements.
     return repliesOf(names)

@@ -75,9 +75,11 @@ export interface ArrivalLag {
   readonly atLeast: number;
   /** Configured `late_after`, in seconds. */
   readonly allowed: number;
-  /** Number of changes, and how many of them are still waiting or overdue. */
+  /** Number of tracked changes. */
   readonly n: number;
+  /** Number of changes that have not arrived yet, including overdue changes. */
   readonly waiting: number;
+  /** Number of changes that have not arrived within `allowed`. */
   readonly overdue: number;
 }
 

@@ -1,12 +1,13 @@
-/** Sample sizes, shares and arrival times of a round, its random start, and detection of a slow store. */
+/** Computes the sample sizes, shares, arrival times and random start of a probe round, and detects a slow store. */
 
 import { median, survivalQuantile } from '../../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 import { clopperPearsonInterval } from '../../../math/stats/intervals.ts';
 
-/** Number of documents checked, and number of documents with a problem. */
 export interface Tally {
+  /** Number of documents checked. */
   readonly n: number;
+  /** Number of documents with a problem. */
   readonly found: number;
 }
 

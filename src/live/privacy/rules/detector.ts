@@ -18,8 +18,8 @@ const FLAGS = 'dgu';
  * named `value`, only that group is redacted.
  *
  * `patternProblem` rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text
- * could make them run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected. To avoid them,
- * bound your repetitions (`\d{4,12}`), and make each alternative start with a different character.
+ * could make them run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected. To avoid slow
+ * forms, bound each repetition (`\d{4,12}`), and make each alternative start with a different character.
  */
 export function customDetector({ name, regex }: CustomPattern): Detector {
   const rules = [{ pattern: new RegExp(regex, FLAGS) }];

@@ -80,7 +80,7 @@ const passwordWord =
   '(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contraseña|senha|mot de passe|пароль|密码|密碼)';
 const keyWord = '(?:secret|token|key|credentials?|auth|signature)';
 const quote = '["\'`]';
-/** Assignment in code and config. A colon followed by a space is excluded, because it is also common in prose. */
+/** Assignment in code and config. A colon must be followed by a quote, because a colon is also common in prose. */
 const codeAssignment = `${quote}?[ \\t]{0,3}(?:(?:=>|:=|=)[ \\t]{0,3}${quote}?|:[ \\t]{0,3}${quote})`;
 const assignment = `${quote}?[ \\t]{0,3}(?:=>|:=|[:=])[ \\t]{0,3}${quote}?`;
 const isOrAssignment = `(?:${assignment}|[ \\t]{1,3}(?:is|was|ist|es|est)[ \\t]{1,3}${quote}?)`;

@@ -1,7 +1,7 @@
 /**
- * The vendor's own client verifies both sides of each contract. It fills and queries the stand-in, which must respond
- * in a form that the client can read. Our adapter must send the same requests as the client sends for the same call;
- * the client's types check the arguments of that call. A wrong stand-in and a wrong adapter therefore both fail.
+ * The vendor's own client verifies both sides of each contract. The client fills and queries the stand-in, which must
+ * respond in a form that the client can read. Our adapter must send the same requests as the client sends for the same
+ * call; the client's types check the arguments of that call. A wrong stand-in and a wrong adapter therefore both fail.
  */
 import { Client as Elasticsearch } from '@elastic/elasticsearch';
 import { Client as OpenSearch } from '@opensearch-project/opensearch';
@@ -450,7 +450,7 @@ describe('Pinecone, by @pinecone-database/pinecone', () => {
   let server: FaultServer;
   let store: VectorStore;
   let byKey: VectorStore;
-  /** The client uses the same default. */
+  /** The client also uses this namespace by default. */
   const namespace = '__default__';
   const index = () => new Pinecone({ apiKey: 'key' }).index({ host: `${server.url}/chunks` });
 

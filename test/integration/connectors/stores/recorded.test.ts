@@ -18,7 +18,7 @@ const play = async ({ exchanges }: StoreRecording) => {
   return { url: player.url, stop: () => player.close() };
 };
 
-/** A store whose end also ends the replay server. */
+/** Opens a store on a replay server, which stops together with the store. */
 const playStore = (store: RealStore, recording: StoreRecording) => async () => {
   const { url, stop } = await play(recording);
   return { ...(await store.service(url)), stop };

@@ -24,8 +24,9 @@ const listOf = (word: string, query: number) => [`${word}-${query}`, `${word}-${
 /** Twelve queries from a day ago, and twelve from the last half hour; their texts are their numbers. */
 async function replayed(
   parts: {
-    /** First part of the document ids that users got before and now, and that the retriever returns now. */
+    /** First part of the document ids in the results of the older queries; default: `good`, as in a replay. */
     readonly before?: string;
+    /** First part of the document ids in the results of the recent queries; default: `good`, as in a replay. */
     readonly now?: string;
     readonly retriever?: Retriever['retrieve'];
     readonly sample?: Partial<LiveSample>;

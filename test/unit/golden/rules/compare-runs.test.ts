@@ -10,7 +10,7 @@ const keys: readonly MetricKey[] = [
   { measure: 'mrr', k: null },
 ];
 
-/** The second half of the queries drops. */
+/** In `fallen`, the scores of the second half of the queries are lower. */
 const ndcg = pattern(100);
 const fallen = ndcg.map((value, i) => (i < 50 ? value : value - 0.1 - (i % 5) / 50));
 const mrr = pattern(100).toReversed();

@@ -19,7 +19,7 @@ describe('the variance of a run about the mean of its reruns', () => {
 
   it('allows a metric to change that was constant by chance', () => {
     const constant = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0 });
-    // In one of ten runs, -ln 0.05 = 2.9957 of 100 queries may change by 1.
+    // In one of ten runs, the scores of -ln 0.05 = 2.9957 of the 100 queries may change by 1.
     expect(rerunVariance(constant, 100)).toBeCloseTo(((2.9957 * 0.1) / 100 / 100) * 1.1, 6);
   });
 

@@ -34,7 +34,7 @@ describe('the completion of a language model', () => {
     [answer('**Q1:** When do they open?'), 'When do they open?'],
     [answer('```\nWhen do they open?\n```'), 'When do they open?'],
     [answer('<think>short</think> When do they open?'), 'When do they open?'],
-    // Users write such queries too.
+    // A real query may begin like a refusal.
     [answer('I cannot log in, what now?'), 'I cannot log in, what now?'],
     [answer("I can't create a ticket"), "I can't create a ticket"],
     [answer('Sorry to ask, but where is the desk?'), 'Sorry to ask, but where is the desk?'],

@@ -36,7 +36,7 @@ it('does not know a quantile that too few have reached, and grows no faster by w
 
 it('has an upper bound where many come at one time, the last, and none where few do', () => {
   const together = (count: number) => Array.from({ length: count }, () => ({ time: 900, hasArrived: true, weight: 1 }));
-  // If all of n changes arrived, the share of late changes is at most 1 - 0.025^(1/n): 5 % for n = 72.
+  // If all n changes arrived, the share of late changes is at most 1 - 0.025^(1/n): 5 % for n = 72.
   expect(survivalQuantile(together(72), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: 900 });
   expect(survivalQuantile(together(71), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: null });
 });
@@ -53,8 +53,8 @@ it.each([
   'has bounds that hold the truth of %s in 93 % of draws at least, though the last are still on their way',
   (_, share) => {
     const random = uniforms(20);
-    // Log-normal lags with a median of one hour and a 95th percentile of five hours; changes of a day, observed until
-    // its end.
+    // Log-normal lags with a median of one hour and a 95th percentile of five hours; the changes occur during one day
+    // and are observed until its end.
     const spread = Math.log(5) / 1.6448536269514722;
     const truth = 3600 * Math.exp(spread * normalQuantile(share));
     const draws = 1000;
@@ -66,7 +66,7 @@ it.each([
         return { time: Math.min(lag, watched), hasArrived: lag <= watched, weight: 1 };
       });
       const { low, high } = survivalQuantile(lifetimes, share, 0.95);
-      // A bound that was not reached is missing, and counts as unlimited.
+      // A bound that was not reached is null, and counts as 0 or infinity.
       if ((low ?? 0) <= truth && truth <= (high ?? Number.POSITIVE_INFINITY)) held += 1;
     }
     expect(held / draws).toBeGreaterThanOrEqual(0.93);

@@ -32,7 +32,8 @@ describe('the nearest centroid', () => {
   it('equals that of float64 to the last digit', () => {
     const uniform = uniforms(5);
     const base = Array.from({ length: 24 }, () => uniform() - 0.5);
-    // Centroids that are equal in float32, and some that are not; rows of many lengths, and zero rows.
+    // Eight centroids that float32 can hardly distinguish, and four different ones; rows of many lengths, and a zero
+    // row.
     const start = Array.from({ length: 12 }, (_, j) =>
       base.map((value) => (j < 8 ? value * (1 + (uniform() - 0.5) * 1e-6) : uniform() - 0.5)),
     ).flat();
@@ -160,7 +161,8 @@ describe('regions', () => {
     const rows = { rows: 50_000, columns: 2, data: new Float32Array(100_000) };
     for (let i = 0; i < 50_000; i++) rows.data[2 * i + (i % 2)] = 1;
     const regions = findRegions(rows, 1, 1);
-    // Only every third row is read. These rows point in both directions equally often, give or take one row.
+    // Only every third row is read. The rows that are read point in both directions equally often, give or take one
+    // row.
     expect(regions.centroids[0]).toBeCloseTo(Math.SQRT1_2, 3);
     expect(regions.centroids[1]).toBeCloseTo(Math.SQRT1_2, 3);
   });

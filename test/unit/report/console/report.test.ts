@@ -10,7 +10,7 @@ import { aTopic } from '../../../support/uncovered-topics.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 168;
-/** This many hours after the start of the week. */
+/** Returns the time `hour` hours after the start of the week. */
 const at = (hour: number) => new Date(NOON.getTime() + (hour - HOURS) * HOUR_MS);
 
 const scores = (hour: number) => {
