@@ -1,10 +1,10 @@
 /**
  * Measures how often recalld detects faults of an agent and names the right cause, and how often alerts fire without a
  * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent that searches
- * the demo texts handles 100 episodes an hour. Measures, change detection and diagnosis use the daemon's code.
- * docs/explanation/agent-faults.md contains the table. With `--daemon`, the benchmark instead sends one short stream of
- * each kind through the simulated daemon, and compares the daemon's measures and diagnosed cause with the expected
- * ones.
+ * the demo texts handles 100 episodes an hour. The daemon's code computes the measures, detects changes and diagnoses
+ * the cause. docs/explanation/agent-faults.md contains the table. With `--daemon`, the benchmark instead sends one
+ * short stream of each kind through the simulated daemon, and compares the daemon's measures and diagnosed cause with
+ * the expected ones.
  */
 import { execFile } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
@@ -38,7 +38,7 @@ export interface CalledFault {
   readonly streams: number;
   /** Number of streams in which an alert fired within a day. */
   readonly called: number;
-  /** Hours from the fault to the first alert; null if no alert fired. */
+  /** Median number of hours from the fault to the first alert; null if no alert fired. */
   readonly median_hours: number | null;
   /** Number of streams whose first alert message named only the right cause. */
   readonly right: number;

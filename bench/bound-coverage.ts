@@ -43,7 +43,7 @@ export const MIN_COVERAGE = 0.93;
  * the minimum by chance, so its kind of interval is tested again with more samples.
  */
 export const TIMES_REPEATED = 10;
-/** Tolerance: without it, a ratio to an imprecise reference value could look like a failure. */
+/** Tolerance for rounding: without it, an interval could seem to miss a true value that equals one of its bounds. */
 const ROUNDING = 1e-9;
 
 /** @param before earlier result; the samples of its first simulations are reused */

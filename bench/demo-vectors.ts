@@ -1,5 +1,6 @@
 /**
- * Computes the vectors that ship with the demo, one for each text that the demo embeds, with a neural sentence encoder.
+ * Uses a neural sentence encoder to compute the vectors that ship with the demo: one for each text that the demo
+ * embeds.
  *
  *     npx tsx bench/demo-vectors.ts
  *

@@ -70,7 +70,7 @@ interface Drawn extends Ranked {
   readonly fault: Fault;
 }
 
-/** Pipeline properties that determine which signs exist. */
+/** Lists the properties of a pipeline that determine which signs exist. */
 function shapeText({ hasStore, hasEmbedder, hasDensity, liveQueries, segments, candidates }: Shape): string {
   const parts = { store: hasStore, embedder: hasEmbedder, density: hasDensity, live: liveQueries > 0 };
   const told = { segments: segments > 0, stages: candidates !== null };

@@ -29,7 +29,7 @@ export interface ChangeCell {
   readonly streams: number;
   /** Share of streams with a reported drop within three days. */
   readonly called: ShareWithBounds;
-  /** Share of streams whose drop human judgments confirmed or rejected within ten days. */
+  /** Share of streams in which human judgments confirmed or rejected the drop within ten days. */
   readonly confirmed: ShareWithBounds;
   readonly takenBack: ShareWithBounds;
   /** Share of streams with a reported change of the judge within three days. */

@@ -1,7 +1,7 @@
 /**
- * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data: the first divides
- * by the ideal order of the judged documents, the second by that of all documents. Also measures the benefit of judging
- * the documents in the store that are nearest to the query, in addition to the retrieved documents.
+ * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data. The first is
+ * relative to the ideal order of the judged documents, the second to the ideal order of all documents. Also measures the
+ * benefit of judging the documents in the store that are nearest to the query, in addition to the retrieved documents.
  *
  *     npx tsx bench/judging-pool.ts
  */

@@ -22,9 +22,9 @@ import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
 interface ShadowWorld {
-  /** Standard deviation of a query's difference between the two retrievers. */
+  /** Standard deviation, over queries, of the score difference between the two retrievers. */
   readonly questions: number;
-  /** Standard deviation of one query's difference from run to run. */
+  /** Standard deviation, over runs, of the score difference of one query. */
   readonly noise: number;
 }
 

@@ -75,7 +75,7 @@ async function measure(quick: boolean, names: readonly string[]): Promise<SpeedR
   return { provenance: provenance('npm run bench', 1, startedAt), load, rows: measured, curves };
 }
 
-/** Returns the earlier results, with the newly measured rows replaced. */
+/** Returns the earlier results, in which the newly measured rows replace the rows with the same names. */
 function keep(before: SpeedResult, { provenance: now, load, rows: measured }: SpeedResult): SpeedResult {
   const apart = measured.map((row) => ({ ...row, notes: [...row.notes, howApart(row.name, now, load)] }));
   const kept = before.rows.map((row) => apart.find(({ name }) => name === row.name) ?? row);

@@ -15,7 +15,7 @@ interface Gaps {
 interface Traffic {
   readonly world: string;
   readonly usual: Gaps;
-  /** Gaps in suspect sessions: one session in five, sampled twice as often as the others. */
+  /** Gaps in suspect sessions. One session in five is suspect, and suspect sessions are sampled twice as often. */
   readonly suspect: Gaps;
 }
 
@@ -26,7 +26,7 @@ const FAILING = 0.1;
 /** Probability that a query has the same gap as the previous query in its session. */
 const SAME = 0.5;
 const CHANCE = 0.001;
-/** Mean numbers of sampled sessions whose pools are searched. */
+/** For each scenario, the mean number of sampled sessions whose pools are searched. */
 const SIZES = [10, 30, 70, 300];
 
 const traffics: readonly Traffic[] = [

@@ -190,7 +190,7 @@ async function scoreInTurns(
 
 /**
  * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. The daemon
- * computes in threads. Calls that run on threads reject with the abort reason of `signal`, or with RecalldError
- * overloaded if too many calls are already waiting.
+ * computes them in worker threads. Calls that run on worker threads reject with the abort reason of `signal`, or with
+ * RecalldError overloaded if too many calls are already waiting.
  */
 export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

@@ -19,8 +19,9 @@ export const pagerdutySchema = z
   })
   .describe('A PagerDuty service.');
 
-/** Maximum lengths in the Events API v2. The API rejects an event whose key is longer than MAX_KEY. */
+/** Maximum length of a summary in the Events API v2. */
 const MAX_SUMMARY = 1024;
+/** Maximum length of a key; the API rejects an event with a longer key. */
 const MAX_KEY = 255;
 
 /** A second trigger with the same `dedup_key` is added to the log of the incident and does not page again. */

@@ -11,8 +11,9 @@ export const slackSchema = z
   })
   .describe('A Slack channel.');
 
-/** Maximum lengths of a header and of a section in Slack, which rejects messages with longer texts. */
+/** Maximum length of a header; Slack rejects messages with a longer header. */
 const MAX_HEADER = 150;
+/** Maximum length of a section; Slack rejects messages with a longer section. */
 const MAX_SECTION = 3000;
 
 /**

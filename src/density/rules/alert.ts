@@ -106,8 +106,9 @@ const SILENCE_MS = DAY_MS;
 /** Longest period that a density covers; a step needs the windows of this period. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
-/** Minimum duration of recovery, and minimum number of sessions, for an early resolution. */
+/** Minimum duration of the recovery for an early resolution. */
 const MIN_EARLY_MS = 2 * HOUR_MS;
+/** Minimum number of sessions for an early resolution. */
 const MIN_EARLY_SESSIONS = 100;
 /**
  * Confidence level of the intervals that can resolve an alert early. The level is high because many intervals are

@@ -103,8 +103,8 @@ export function novelBelow(baseline: Matrix): number | null {
     const own = similarities.subarray(row * k, (row + 1) * k);
     const itself = indices.subarray(row * k, (row + 1) * k).indexOf(row);
     const sum = own.reduce((total, similarity) => total + similarity, 0);
-    // If a query has many duplicates, the search may return only the duplicates but not the query itself. One duplicate
-    // is then excluded in place of the query.
+    // If a query has many duplicates, the search may return duplicates but not the query itself. In that case, one
+    // duplicate is excluded instead of the query.
     return (sum - (own[Math.max(0, itself)] ?? 0)) / NEIGHBOURS;
   }).toSorted();
   return values[Math.floor(NOVEL_SHARE * values.length)] ?? null;

@@ -127,7 +127,7 @@ export interface MetricSummary {
   readonly ciMethod: 'bca' | 't' | 'wilson';
 }
 
-/** Returns a bound for JSON documents and metrics; null if it is infinite. */
+/** Returns a bound as it appears in JSON documents and metrics: null if the bound is infinite. */
 export function finiteOrNull(bound: number): number | null {
   return Number.isFinite(bound) ? bound : null;
 }

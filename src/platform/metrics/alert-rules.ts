@@ -73,7 +73,7 @@ export interface RuleSettings {
   /** Time for which an alert on golden scores keeps firing, so that one good run among bad runs does not resolve it. */
   readonly holdSeconds: number;
   readonly pipelines: readonly RulePipeline[];
-  /** Histogram buckets for the latency of live queries, in seconds. */
+  /** Upper bounds of the histogram buckets for the latency of live queries, in seconds. */
   readonly latencyBuckets: readonly number[];
 }
 
@@ -170,7 +170,7 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
   return selector(name, matchers);
 }
 
-/** A gauge aggregated over replicas, which export equal values. If `ago` is set, the value is from that long ago. */
+/** A gauge aggregated over replicas, which export equal values. `ago`: how long before the evaluation it is read. */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -181,7 +181,7 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return `max by (${labels.join(', ')}) (${selector(name, matchers)}${offset})`;
 }
 
-/** Increase over all replicas within a window such as `1h`. If `ago` is set, the window ends that long ago. */
+/** Increase over all replicas within a window such as `1h`. `ago`: how long before the evaluation the window ends. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,

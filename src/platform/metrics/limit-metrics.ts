@@ -12,7 +12,7 @@ export const sharedMetrics: readonly string[] = Object.entries<MetricDefinition>
 );
 
 /**
- * Returns the shared metrics, and the samples of the pipelines and their shadows, in the Prometheus text format.
+ * Returns the shared metrics, and the samples of the given pipelines and their shadows, in the Prometheus text format.
  *
  * @param parts the complete metrics text, split at line endings
  */

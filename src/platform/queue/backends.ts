@@ -60,7 +60,7 @@ export interface WorkerOfOneName {
 export interface Backend {
   queue(name: string): JobsOfOneName;
   worker(name: string, processor: Processor, concurrency: number): WorkerOfOneName;
-  /** Claims the store for `owner` if it has no owner. Returns the store's owner. */
+  /** Claims the store for `owner` if the store has no owner. Returns the store's owner. */
   claim(owner: QueueOwner): Promise<QueueOwner>;
   /** Problems that make the store unsafe, as sentences. */
   problems(): Promise<readonly string[]>;

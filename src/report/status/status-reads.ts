@@ -27,7 +27,11 @@ export async function readDeploymentsPage(context: Context, query: Query, range:
   };
 }
 
-/** Returns the pipeline that the query string selects; null for all. @throws RecalldError pipeline_unknown */
+/**
+ * Returns the pipeline that the query string selects; null if it selects all pipelines.
+ *
+ * @throws RecalldError pipeline_unknown
+ */
 export function chosen({ pipelines }: Context, { pipeline = '' }: Query): string | null {
   return pipeline === '' ? null : findPipeline(pipelines, pipeline).name;
 }
