@@ -9,7 +9,7 @@ export interface AgentFault {
   readonly answers?: number;
   readonly isEveryCallTwice?: true;
   readonly isStoppedAfterFirst?: true;
-  /** Source that is never queried. */
+  /** Index of a source that the agent never queries. */
   readonly neverAsked?: number;
   readonly retriever?: RetrieverName;
   /** Share of calls that fail. */

@@ -26,8 +26,8 @@ const HEALTHY_HOURS = 16;
 const FAULT_HOURS = 4;
 const IDLE_MS = 10 * MINUTE_MS;
 /**
- * Delay after which the measures of an hour are computed, because recalld closes an episode some time after its last
- * call.
+ * Time from the end of an hour until its measures are computed. The delay is needed because recalld closes an episode
+ * some time after its last call.
  */
 const MEASURED_MS = 15 * MINUTE_MS;
 const START = new Date('2026-03-02T00:00:00Z');
@@ -37,11 +37,9 @@ export interface DaemonStream {
   readonly expected: string | null;
   /** Cause of the incident; null if no alert fired. */
   readonly cause: string | null;
-  /**
-   * Number of stored measures that were compared with those of the simulation without a daemon, and the largest
-   * difference.
-   */
+  /** Number of stored measures that were compared with those of the simulation without a daemon. */
   readonly compared: number;
+  /** Largest difference between a stored measure and that of the simulation. */
   readonly difference: number;
 }
 

@@ -29,8 +29,9 @@ export type RetrieverName = (typeof retrievers)[number];
 export interface AskedQuestion {
   readonly id: string;
   readonly article: number;
-  /** Index of the document that answers the question, and the source that contains this document. */
+  /** Index of the document that answers the question. */
   readonly document: number;
+  /** Index of the source that contains this document. */
   readonly source: number;
   /** Texts by form; the last is an answer. */
   readonly texts: readonly string[];
@@ -85,7 +86,7 @@ export async function openLibrary(): Promise<Library> {
       texts: [text, ...rewritten(text, frequency), inventedAnswer(id, text)],
     };
   });
-  /** Text that a model would write from memory: sometimes right, otherwise about another subject. */
+  /** Returns an answer such as a model would write from memory: sometimes right, otherwise about another subject. */
   function inventedAnswer(id: string, text: string): string {
     const words = contentWords(text);
     const scored = sentences

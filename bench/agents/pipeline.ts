@@ -15,7 +15,7 @@ import { type Library, SOURCES } from './library.ts';
 const GOLDEN = 100;
 const K = 10;
 const LATENCY_MS = 40;
-/** A check fires if the score is this far below the baseline. */
+/** A check fails if the score is below the baseline by more than this. */
 const SLACK = 0.05;
 
 const settings = {
@@ -31,7 +31,7 @@ const settings = {
 
 export interface GoldenRunSeen {
   readonly run: ObservedRun;
-  /** Kinds of effects that the firing golden checks indicate. */
+  /** Kinds of effects that the failing golden checks indicate. */
   readonly firing: readonly EffectKind[];
 }
 

@@ -28,11 +28,9 @@ export const EPISODES_PER_HOUR = 100;
 const SWING = 0.4;
 /** Probability that a session continues with another turn about the same article. */
 const GOES_ON = 0.3;
-/**
- * Standard deviation of the logarithm of an article's popularity, and the time in which a deviation decays by a factor
- * e.
- */
+/** Standard deviation of the logarithm of an article's popularity. */
 const WANDER = 0.5;
+/** Time in which a deviation of the popularity decays by a factor e. */
 const MEMORY_HOURS = 72;
 const GOLDEN_EVERY_MS = HOUR_MS;
 
@@ -241,8 +239,9 @@ function quickValue(
 export interface Called {
   /** Hours from the fault to the first alert; null if no alert fired within a day. */
   readonly hours: number | null;
-  /** Causes named in the first message, and two hours later. */
+  /** Cause named in the first message. */
   readonly first: Cause | null;
+  /** Cause named two hours after the first message. */
   readonly later: Cause | null;
   readonly firing: readonly EffectKind[];
 }
@@ -303,7 +302,7 @@ function runFault(library: Library, fault: AgentFault, start: FaultStart, random
   const { watch, traffic, onset, windowMs, hasStore } = start;
   const healthy = goldenRun(library, nothingWrong, hasStore, random);
   const broken = goldenRun(library, fault, hasStore, random);
-  /** Golden runs start at a fixed minute of the hour; a check fires after two bad runs. */
+  /** Golden runs start at a fixed minute of the hour; a check fails after two bad runs. */
   const firstRun = onset + random.uniform() * GOLDEN_EVERY_MS;
   const confirmed = firstRun + GOLDEN_EVERY_MS;
   let kept = [...start.kept];

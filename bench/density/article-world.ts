@@ -137,7 +137,7 @@ export function readEncoder(name: string | null): BenchEncoder | null {
   return encoder;
 }
 
-/** Returns the articles of each scenario of a benchmark, and whether its traffic repeats the same queries. */
+/** Returns the scenarios of a benchmark: the articles of each, and whether users repeat the same queries. */
 export async function encodedSettings(encoder: BenchEncoder, most: number) {
   if (encoder !== 'use-lite')
     return Object.entries(recorded[encoder]).map(([corpus, name]) => ({

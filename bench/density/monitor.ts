@@ -45,7 +45,7 @@ export interface MonitoredHour {
 }
 
 export interface Monitor {
-  /** Closes the next hour. @param vectors and scores of all queries from the current live embedder and store */
+  /** Closes the next hour. `vectors` and `scores`: those of all queries, from the current live embedder and store. */
   close(asked: readonly Asked[], vectors: Matrix, scores: Scores): MonitoredHour;
 }
 

@@ -28,8 +28,9 @@ export interface Reading extends CauseReading {
   readonly purity: number | null;
 }
 
-/** The daemon stores this many baseline queries, and examines this many queries in an alert. */
+/** Number of baseline queries that the daemon stores. */
 const KNOWN = 1_000;
+/** Number of live queries that the daemon examines to explain an alert. */
 const LIVE = 1_000;
 const GOLDEN = 300;
 const SIGNIFICANCE = 0.01;

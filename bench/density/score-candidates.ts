@@ -9,7 +9,7 @@ import { shuffled, type World } from './world.ts';
 export interface ScoreCell {
   readonly world: string;
   readonly chunks: number;
-  /** P(covered > missing) + P(equal) / 2, averaged over the simulated stores, by candidate. */
+  /** By candidate: P(covered > missing) + P(equal) / 2 for two random scores, averaged over the simulated stores. */
   readonly auc: Readonly<Record<string, number>>;
 }
 

@@ -20,7 +20,7 @@ export type Scenario =
 export interface MeasuredWorld {
   readonly world: World;
   readonly scores: Scores;
-  /** Mean of the chunks, as it was stored with the baseline. */
+  /** Mean vector of the chunks, as it was stored with the baseline. */
   readonly storeMean: Float64Array;
   readonly changed: Map<string, Pick<Change, 'vectors' | 'scores' | 'missing'>>;
 }
@@ -32,7 +32,7 @@ export interface QuietResult {
 }
 
 export interface ChangeResult {
-  /** Number of hours and queries from the change to the alert; null if no alert fired in the simulated days. */
+  /** Numbers of hours and queries from the change to the alert; null if no alert fired in the simulated days. */
   readonly delays: Readonly<Record<AlertLevel, { readonly hours: number; readonly queries: number } | null>>;
   /** Density of all traffic, from the change to the first alert of either level, or to the end. */
   readonly density: number;

@@ -46,18 +46,17 @@ const STAYS_ON_TOPIC = 0.8;
 const SAME_PERSON = 0.3;
 const WEEKEND_VOLUME = 0.45;
 const NIGHT_VOLUME = 0.25;
-/** Popularity of topics depends on the hour and on weekends, and drifts over weeks. */
+/** The popularity of topics differs between hours and between weekdays and weekends, and drifts over weeks. */
 const HOUR_SWING = 0.6;
 const WEEKEND_SWING = 0.4;
 const WANDER_DAYS = 14;
-/** Probability per day that a topic enters the news, and the factor by which its queries then increase. */
+/** Probability per day that a topic enters the news. */
 const NEWS_PER_DAY = 0.1;
+/** Factor by which queries about a topic in the news increase. */
 const NEWS_FACTOR = 4;
-/**
- * Probability per hour that a bot repeats one query, and its number of queries as a share of the hour's expected
- * traffic.
- */
+/** Probability per hour that a bot repeats one query. */
 const BOTS_PER_HOUR = 0.02;
+/** Number of the bot's queries, as a share of the hour's expected traffic. */
 const BOT_SHARE = 0.1;
 
 /**

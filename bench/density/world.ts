@@ -25,14 +25,14 @@ export interface World {
 /** Scores of the queries, as the daemon computes them. */
 export type Scores = Float64Array;
 
-/** Score of each query in a store. Subtracts the mean of the store at the time of the baseline. */
+/** Returns the score of each query in a store, after subtracting the mean vector that the store had at the baseline. */
 export function scoresOn(store: Matrix, vectors: Matrix, storeMean: Float64Array): Scores {
   return coverageScores(nearestNeighbours(store, vectors, 1), vectors, storeMean);
 }
 
 /**
- * An orthogonal transformation of all vectors, like another embedding model of the same dimension: its vectors match no
- * stored vector.
+ * Transforms all vectors orthogonally, which simulates another embedding model of the same dimension: the transformed
+ * vectors match no stored vector.
  */
 export function otherModel(vectors: Matrix, random: RandomNumbers): Matrix {
   const { columns } = vectors;

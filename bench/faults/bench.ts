@@ -109,12 +109,13 @@ export async function openBench(signal: AbortSignal, historyHours = HISTORY_HOUR
 }
 
 /**
- * Hours before the end at which golden runs and index rounds start; density and normal ranges need the whole history.
+ * Golden runs and index rounds start this many hours before the end of the history; density and normal ranges need the
+ * whole history.
  */
 const MEASURED_BEFORE = 12;
-/** Hours before the end at which the baseline is pinned. */
+/** The baseline is pinned this many hours before the end of the history. */
 const PINNED_BEFORE = 2;
-/** Recording of diagnoses and messages starts this many hours before the end. */
+/** Recording of diagnoses and messages starts this many hours before the end of the history. */
 const TOLD_BEFORE = 3;
 
 async function passHistory(world: World, hours: number): Promise<void> {

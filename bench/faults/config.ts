@@ -6,14 +6,14 @@ import type { Shape } from './shape.ts';
 export const PIPELINE = 'docs';
 export const GOLDEN_SET = 'golden';
 
-/** No rate limit, because the service is in this process. */
+/** Practically unlimited, because the service is in this process. */
 const MAX_PER_SECOND = 10_000;
 /** Maximum latency in seconds, which is far above the duration of a search even on a busy machine. */
 const MAX_LATENCY = 0.3;
 export const TIMEOUT_MS = 3000;
 /** The store and the embedder are in this process, and never slow. */
 const STORE_TIMEOUT_MS = 60_000;
-/** Distance of a threshold below the healthy score. */
+/** A threshold is this far below the healthy score. */
 const FLOOR_BELOW = 0.12;
 
 interface ConfigSettings {

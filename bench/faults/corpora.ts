@@ -7,7 +7,7 @@ export const dataFolder = path.join(import.meta.dirname, 'data');
 
 export interface CorpusDocument {
   readonly id: string;
-  /** Article or file of the document. */
+  /** Article or file that contains the document. */
   readonly source: string;
   readonly language: string;
   readonly text: string;

@@ -118,15 +118,15 @@ export function some<Item>(items: readonly Item[], share: number, random: Random
 }
 
 /**
- * Returns a function that decides whether a fault affects a text: always the same for the same text, and true for a
- * share `share` of the texts.
+ * Returns a function that decides whether a fault affects a text. The function returns true for the share `share` of
+ * all texts, and always the same result for the same text.
  */
 export function someTexts(random: RandomNumbers, share: number): (text: string) => boolean {
   const seed = random.below(1e9);
   return (text) => hashText(text, seed) / 2 ** 32 < share;
 }
 
-/** Combines several effects: each gets the output of the previous one. */
+/** Combines several effects; each receives what the previous effect returned. */
 export function together(conditions: readonly Condition[]): Condition {
   type Wrap<Value> = (value: Value) => Value;
   const chain = <Value>(wraps: readonly (Wrap<Value> | undefined)[]): Wrap<Value> => {

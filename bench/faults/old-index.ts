@@ -8,10 +8,10 @@ import { prefixOf } from './texts.ts';
 const DRAFT = 0.1;
 
 /**
- * The rows of an index from before the last changes of some documents. Half of these documents were not written yet.
- * For the other half, the index contains short drafts, whose ids no longer exist.
+ * Returns the rows of an index that was built before some documents were written or last changed. Half of these
+ * documents are missing. For the other half, the index contains short drafts, whose ids no longer exist.
  *
- * @param share share of the documents that have changed since then
+ * @param share share of the documents that were written or changed after the index was built
  */
 export function oldRows(material: Material, share: number, random: RandomNumbers): Row[] {
   const changed = some(material.rows, share, random);

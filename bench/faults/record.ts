@@ -1,4 +1,4 @@
-/** The record of a world: its faults, and what recalld reported at which time. */
+/** The record of a world: its faults, and what recalld reported and when. */
 import type { Cause, Confidence } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { Effect } from '../../src/incidents/diagnosis/rules/effects.ts';
 import type { Size } from './fault.ts';
@@ -57,7 +57,7 @@ export interface WorldRecord {
   readonly faults: readonly { readonly kind: string; readonly size: Size; readonly causes: readonly Cause[] }[];
   /** nDCG@10 of the healthy service. */
   readonly healthy: number;
-  /** The largest drop of nDCG@10 that the faults caused in a golden run. */
+  /** Largest drop in nDCG@10 that the faults caused in a golden run. */
   readonly drop: number;
   /** Incidents of the healthy history that were open at the onset; there should be none. */
   readonly incidentsBefore: number;

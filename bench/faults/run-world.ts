@@ -11,7 +11,7 @@ import type { Evaluation, IncidentRecord, MessageRecord, WorldRecord } from './r
 import type { Material, Shape } from './shape.ts';
 import type { World } from './world.ts';
 
-/** A line of a split. */
+/** A world in a split file. */
 export interface WorldPlan {
   readonly id: string;
   readonly seed: number;

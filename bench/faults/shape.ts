@@ -47,10 +47,11 @@ export interface Material {
   readonly embed: VectorOf;
   /** Rows of the store. */
   readonly rows: readonly Row[];
-  /** Text of each document in the corpus, by its first id. */
+  /** Text of each document in the corpus, keyed by its id before any fault. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Sources that are not yet written, and queries about them. */
+  /** Rows of sources that are not yet written. */
   readonly unwritten: readonly Row[];
+  /** Queries about these sources. */
   readonly unwrittenQueries: readonly Query[];
   readonly golden: readonly Query[];
   /** User queries, none of which is in the golden set. */

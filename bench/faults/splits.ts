@@ -19,7 +19,7 @@ export interface Split {
 }
 
 const folder = path.join(import.meta.dirname, 'splits');
-/** File of a named split, or the path of your own split. */
+/** Returns the path of a split file: `name` itself if it is a path to a JSON file, otherwise the file of this split. */
 export const splitFile = (name: string): string => (name.endsWith('.json') ? name : path.join(folder, `${name}.json`));
 export const sealFile = path.join(folder, 'SEAL');
 

@@ -44,7 +44,7 @@ export interface Summary {
   readonly runsToRight: Readonly<Record<string, number>>;
   /**
    * Of the single faults that lower nDCG@10 by 0.05 or more, the share with a critical incident in the first golden run
-   * with this drop or in the next run. A slow loss reaches the drop only after some runs.
+   * with this drop or in the next run. A slow loss causes this drop only after several runs.
    */
   readonly pagedWithinTwo: Share;
   /** Share of single document losses that were diagnosed as a loss within two golden runs. */
@@ -139,7 +139,8 @@ function count(values: readonly string[]): Record<string, number> {
 }
 
 /**
- * Worlds with a failed daemon job are counted and otherwise excluded, because other processes kept the machine busy.
+ * Summarizes the worlds. Worlds with a failed daemon job are only counted, because their jobs failed while other
+ * processes kept the machine busy.
  */
 export function summarise(all: readonly WorldRecord[]): Summary {
   const records = all.filter(({ failedJobs }) => failedJobs.length === 0);

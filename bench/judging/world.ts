@@ -30,7 +30,7 @@ export interface Query {
   readonly grades: readonly (readonly [number, number])[];
   /** Sampling probability. */
   readonly kept: number;
-  /** A cheap signal indicates poor results. */
+  /** True if a cheap signal indicates poor results. */
   readonly isSuspect: boolean;
 }
 
@@ -154,9 +154,10 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
   };
 }
 
-/** Mean number of queries that the model grades, and mean number of these queries that people grade too. */
 export interface Budget {
+  /** Mean number of queries that the model grades. */
   readonly model: number;
+  /** Mean number of these queries that people grade too. */
   readonly people: number;
 }
 

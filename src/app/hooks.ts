@@ -1,4 +1,4 @@
-/** Hooks through which one subject of the code starts work in another. */
+/** Hooks through which the code in one folder of src/ starts work in another folder. */
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';

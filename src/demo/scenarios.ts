@@ -40,7 +40,7 @@ const TOPIC_SHARE = 0.2;
  * not cover these passages, and the store contains similar ones.
  */
 const ANSWERS_SHARE = 0.8;
-/** Phases in which one golden run detects the fault of the RAG service, and the next run detects the fix. */
+/** Lengths of the phases: one golden run detects the fault of the RAG service, and the next run detects the fix. */
 const usual = {
   ragFault: 'none',
   missing: null,

@@ -57,7 +57,7 @@ declare module '../core/context.ts' {
      * evaluation cannot be scheduled, the checks are evaluated within a minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
-    /** Starts an export to the configured folder and removes erased data from its files. Never throws. */
+    /** Starts an export, which removes erased data from the files in the configured folder. Never throws. */
     refreshExport(): void;
   }
   interface Context {

@@ -2,7 +2,7 @@
 import { deserialize, serialize } from 'node:v8';
 import type { Feedback, LiveQuery } from './rules/live-query.ts';
 
-/** Base weight of an item, in retrieved documents. */
+/** Base weight of an item; a retrieved document has the weight 1. */
 export const ITEM_WEIGHT = 20;
 /** Number of text characters with the same weight as one retrieved document. */
 const CHARACTERS_PER_DOCUMENT = 500;

@@ -131,7 +131,7 @@ export function historyNeeded(checks: readonly GoldenCheck[]): number {
   return Math.max(0, ...ofKind(checks, 'regression').map(({ runs }) => runs - 1));
 }
 
-/** A minimum for a golden measure. */
+/** A check that requires a minimum for a golden measure. */
 export interface FloorCheck extends AnyCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
@@ -142,10 +142,10 @@ export interface FloorCheck extends AnyCheck {
 const ROUNDING = 1e-12;
 
 /**
- * Evaluates a minimum for the mean score over all queries. With severity `critical`, the verdict is `critical` only if
- * even the upper 95 % bound is below the threshold, so that a score that is low merely because of the choice of queries
- * does not trigger a page. If only the mean is below, the verdict is `warning`. Without a score, the verdict is
- * `no_data`.
+ * Compares the mean score over all queries with the minimum. With severity `critical`, the verdict is `critical` only
+ * if even the upper 95 % bound is below the minimum, so that a score that is low merely because of the choice of queries
+ * does not trigger a page. If only the mean is below the minimum, the verdict is `warning`. Without a score, the verdict
+ * is `no_data`.
  *
  * @param shift threshold shift by new versions of the golden set
  */

@@ -61,7 +61,7 @@ export function readDemoFile(path: string): Promise<Buffer> {
 export const SENTENCE_MODEL = 'universal-sentence-encoder-lite';
 export const SENTENCE_DIMENSIONS = 128;
 
-/** Consecutive entries, each with the key of a text and one signed byte per dimension. */
+/** File of consecutive entries, each with the key of a text and one signed byte per dimension. */
 export const sentenceVectorsFile = join(
   import.meta.dirname,
   '../../../src/demo/data/sentence-vectors/universal-sentence-encoder-lite.bin',

@@ -21,8 +21,9 @@ export function contentWords(text: string): string[] {
 }
 
 /**
- * Removes the plural (the S stemmer of Harman, "How effective is suffixing?", JASIS 1991), then -ing, -ed or -ly if at
- * least four letters remain, then a final e. This unifies most forms of a word, and occasionally two different words.
+ * Removes a plural ending (the S stemmer of Harman, "How effective is suffixing?", JASIS 1991), then -ing, -ed or -ly
+ * if at least four letters remain, then a final e. This unifies most forms of a word, and occasionally two different
+ * words.
  */
 function lightStem(word: string): string {
   let stem = singular(word);

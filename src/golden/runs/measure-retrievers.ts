@@ -13,7 +13,7 @@ import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
 export const FALSE_ANSWERS = 'false_answer_ratio';
-/** Recall of the first stage; the details contain the shares of documents that every stage keeps and loses. */
+/** Recall of the first stage; the details contain the shares of documents that each stage keeps and loses. */
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';

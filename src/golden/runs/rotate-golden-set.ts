@@ -81,9 +81,9 @@ export function checkShiftsAt(rotations: readonly GoldenRotation[], version: num
 const MAX_PAIRS = 100;
 
 /**
- * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Excludes ticks at
- * which the new version failed the stale-labels checks with a verdict other than that of the old version, because the
- * new version must not take over with worse labels.
+ * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Excludes a tick if
+ * the new version failed its stale-labels checks with a different verdict than the old version, because a version with
+ * worse labels must not take over.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,
@@ -167,7 +167,10 @@ export async function advanceRotation(
   );
 }
 
-/** Scores the new version with the old judgments of the queries that it kept; null if no such judgment changed. */
+/**
+ * Scores the new version with the old judgments of the queries that both versions contain; null if the new version did
+ * not change these judgments.
+ */
 async function scoresAsBefore(
   context: Context,
   from: GoldenRun,

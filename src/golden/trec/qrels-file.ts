@@ -179,7 +179,7 @@ function tabLines(reading: LineReading): BlockHandler {
       }
       for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Adds the lines collected so far before this line, so that the rows stay in the order of the file.
+      // Adds the collected lines first and then this line, so that the rows stay in the order of the file.
       texts.flush();
       judgments.add(block, line, idsIn(starts, ends, query, document), found);
     }

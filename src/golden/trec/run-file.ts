@@ -59,8 +59,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // The growth of this length during a call of `goOn` tells the caller how many lines the call added. The length drops
-  // to 0 when a batch ends, but never during a call of `goOn`.
+  // `length` grows by the number of lines that a call of `goOn` adds. It drops to 0 when a batch ends, but never during
+  // a call of `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;

@@ -12,15 +12,15 @@ import type { LatestMeasurement } from '../../measures/measurements.ts';
 
 export const LIVE_REPLAY = 'live_replay_overlap';
 
-/** Maximum number of replayed queries from before the incident, and from now. */
+/** Maximum number of replayed queries in each of two samples: from before the incident, and from the last hour. */
 const QUERIES = 24;
 const MIN_QUERIES = 8;
-/** An alert may fire hours after the onset of a fault, so the earlier queries are older than this. */
+/** The earlier queries arrived at least this long before the incident: alerts may fire hours after a fault begins. */
 const BEFORE_MS = 6 * HOUR_MS;
 const MAX_BEFORE_MS = 30 * HOUR_MS;
 const RECENT_MS = HOUR_MS;
 const AGAIN_MS = 30 * MINUTE_MS;
-/** A failing retriever cannot return the results of live queries; the golden run already shows that it fails. */
+/** Number of failures after which a replay stops; the golden run already shows that the retriever fails. */
 const MAX_FAILURES = 3;
 /** Assumed number of documents if the service does not report top_k. */
 const USUAL_K = 10;
@@ -35,9 +35,9 @@ export function isReplayDue(latest: readonly LatestMeasurement[], now: Date): bo
 
 /**
  * Sends sampled live queries to the retriever, and measures `live_replay_overlap`: the mean rank-biased overlap of the
- * results that users got in the last hour with the results now; a failed query has no results. The details contain the
- * same value for queries from before the incident. If only the recent results differ, live queries take a path that the
- * retriever's own results do not explain; if only the earlier results differ, the retriever changed for all callers.
+ * results that users got in the last hour with the results of the replay; a live query that failed has no results. The
+ * details contain the same overlap for queries from before the incident. If only the recent results differ, the fault
+ * is in the path of live traffic; if only the earlier results differ, the retriever changed for all callers.
  *
  * Records a gap if either sample has fewer than 8 queries with a stored text, for example in hash mode, or if the
  * retriever fails. Rejects with the reason of `signal`, or with a database error.
@@ -88,7 +88,7 @@ function hoursBefore(time: Date, fromMs: number, untilMs: number) {
   return { since: new Date(time.getTime() - fromMs), until: new Date(time.getTime() - untilMs) };
 }
 
-/** Alternates the two samples, so that a replay that ends early has as many queries of each. */
+/** Alternates the two samples, so that a replay that ends early has used equally many queries of each sample. */
 function alternating(one: readonly AnsweredSample[], other: readonly AnsweredSample[]): AnsweredSample[] {
   return Array.from({ length: QUERIES }, (_, place) => [one[place] ?? [], other[place] ?? []].flat()).flat();
 }

@@ -77,13 +77,14 @@ export function formatAgreement({ kappa, low, high, sessions }: Agreement): stri
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
-/** Sums that determine kappa. To omit a session, subtract its sums. */
+/** Sums that determine kappa. Subtracting the sums of a session gives those without the session. */
 interface Moments {
   weight: number;
   /** Sum of weight times squared difference. */
   difference: number;
-  /** Sums of weights by grade. */
+  /** Sum of weights for each grade of the first grader. */
   first: number[];
+  /** The same sums for the second grader. */
   second: number[];
 }
 

@@ -1,8 +1,9 @@
 import { DAY_MS } from '../../core/time.ts';
 
-/** Number of model grades, and number of flagged grades (whose query or document addresses the model). */
 export interface FlaggedGrades {
+  /** Number of model grades. */
   readonly graded: number;
+  /** Number of flagged model grades: the query or the document addresses the model. */
   readonly flagged: number;
 }
 

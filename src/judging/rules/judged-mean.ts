@@ -301,11 +301,11 @@ const MAX_BASELINE_DAYS = 42;
 const MIN_DROP = 0.02;
 /** Number of days after which a drop is rejected if human judgments exclude a drop of the detected size. */
 const MAX_UNDECIDED_DAYS = 10;
-/** Minimum number of human-graded sessions before the drop, and since the drop. */
+/** Minimum number of human-graded sessions on each side of the drop. */
 const MIN_DROP_SESSIONS = 8;
-/** Minimum number of sessions since the drop; with fewer sessions, the interval is too narrow to reject the drop. */
+/** Minimum number of sessions since the drop; with fewer, the interval is too narrow to justify a rejection. */
 const MIN_SESSIONS_TO_REJECT = 40;
-/** Minimum share of the detected drop that human judgments must show; otherwise the model measured something else. */
+/** If human judgments exclude a drop of this share of the detected drop, the model measured something else. */
 const MIN_CONFIRMED_SHARE = 0.5;
 
 /**

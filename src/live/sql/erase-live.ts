@@ -58,7 +58,7 @@ const ofId = (column: string, hasPipeline: boolean) =>
 
 /**
  * Deletes the fragments of erased users before their queries. Deleting a fragment waits for a concurrent transaction
- * that completes the same trace, so the queries to which this transaction adds an erased user are found too.
+ * that completes the same trace, so the queries to which that transaction adds an erased user are found too.
  */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');

@@ -87,7 +87,7 @@ export function createLiveSamples(pool: Pool) {
   };
 }
 
-/** A sample with its text and the documents that the user got; none if the query failed. */
+/** A sample with its text and the documents that the user got; it has no documents if the query failed. */
 export interface AnsweredSample {
   readonly text: string;
   readonly segments: Readonly<Record<string, string>>;
@@ -189,8 +189,8 @@ export function createTrafficReads(pool: Pool) {
     },
 
     /**
-     * Returns the weights of measured queries by the cosine of their nearest chunk, in equal bins from `low` to `high`;
-     * null if no query that occurred in the time range was measured.
+     * Returns the weights of measured queries by the cosine of their nearest chunk, in bins of equal width from `low` to
+     * `high`; null if no query that occurred in the time range was measured.
      *
      * @param within scores that the histogram must include, in addition to the scores of the queries
      */

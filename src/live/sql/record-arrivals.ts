@@ -34,12 +34,12 @@ export interface LiveSample
   /** Inclusion probability; its inverse is the weight in estimates. */
   readonly probability: number;
   readonly keepReason: string;
-  /**
-   * Data for closing the minute: the random number drawn for the sampling unit, the sampling probability, and the level
-   * when the query arrived.
-   */
+  // The next three fields are needed to close the minute.
+  /** Random number drawn for the sampling unit. */
   readonly unitHash: number;
+  /** Sampling probability. */
   readonly rateProbability: number;
+  /** Sampling level when the query arrived. */
   readonly level: number;
 }
 

@@ -22,8 +22,9 @@ const tableManifestSchema = z.object({
       day: z.string(),
       rows: z.number(),
       files: z.array(z.string()),
-      /** State of the database at the export: time of reading, number of source rows, and time of their last change. */
+      /** Time at which the export read the day from the database. */
       read_at: z.string(),
+      /** Number of source rows at that time, and time of their last change. */
       source_rows: z.number(),
       changed_micros: z.string().nullable(),
     }),

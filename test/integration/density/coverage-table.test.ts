@@ -381,8 +381,8 @@ describe('the search budget', () => {
         ),
       ),
     );
-    // Forty slots at intervals of 50 ms take two seconds, whichever caller uses them; reserving the slots took part of
-    // this time.
+    // Forty slots at intervals of 50 ms take two seconds, whichever caller uses them; some of this time passed
+    // while the slots were reserved.
     expect(Math.max(...waits)).toBeGreaterThan(1000);
     expect(waits.every((ms) => ms < 2100)).toBe(true);
   });

@@ -25,8 +25,8 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
 };
 
 /**
- * Reads the schema with one call. Traits exclude the properties of the collection, because Weaviate's automatic schema
- * adds the properties of new documents.
+ * Reads the schema with one call. `traits` exclude the properties of the collection, because Weaviate's automatic
+ * schema adds the properties of each new document to the collection.
  */
 export async function readSchema(
   calls: StoreCalls,

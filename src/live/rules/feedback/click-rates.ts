@@ -1,8 +1,8 @@
 /**
  * Raw click rates. Unlike `clicksOverExpectedClicks`, click-through rates depend on the ranks at which documents are
- * shown. No click measure reliably reflects retrieval quality: none of the eight that Radlinski, Kurup and Joachims
- * (CIKM 2008) tested did so in absolute terms. Click measures show that user behavior changed; golden runs show whether
- * retrieval got worse.
+ * shown. No click measure reliably reflects retrieval quality: none of the eight measures that Radlinski, Kurup and
+ * Joachims (CIKM 2008) tested reflected it in absolute terms. Click measures show that user behavior changed; golden
+ * runs show whether retrieval got worse.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';

@@ -173,8 +173,8 @@ export const FEEDBACK_RETRY_MS = 60_000;
 
 /**
  * True if a repeat under the same id may be an opinion that changed back. If the repeat arrives at least
- * `FEEDBACK_RETRY_MS` after the first item, the store moves the first item to the time of the repeat, so that this item
- * becomes the latest.
+ * `FEEDBACK_RETRY_MS` after the first item, the store moves the first item to the time of the repeat, so that the
+ * first item becomes the latest opinion.
  */
 export function mayRepeat({ id, occurredAt }: Feedback): boolean {
   return id === null && occurredAt === null;

@@ -1,4 +1,4 @@
-/** Schemas of Kubernetes' API, for kubeconform. */
+/** Schemas of the Kubernetes API, for kubeconform. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { workshop } from '../../virtual-environment.ts';
@@ -15,7 +15,7 @@ interface Definition {
   }[];
 }
 
-/** Writes, for each kind, a schema that refuses unknown fields. Returns the pattern of the schemas' paths. */
+/** Writes, for each kind, a schema that refuses unknown fields. Returns the path pattern of the schema files. */
 export async function kubernetesSchemas(): Promise<string> {
   const source = path.join(await goModule('k8s.io/kubernetes'), 'api/openapi-spec/swagger.json');
   const swagger = JSON.parse(readFileSync(source, 'utf8')) as { readonly definitions: Record<string, Definition> };
