@@ -154,7 +154,7 @@ function withoutOneWord(text: string, random: RandomNumbers): string {
 }
 
 /**
- * Uses the vectors of a neural encoder. The store lacks six articles. It contains six other articles that no query is
+ * Uses the vectors of a neural encoder. The store lacks six articles, and contains six other articles that no query is
  * about before a change.
  *
  * @param repeats true if users repeat the written queries unchanged; otherwise, two users rarely use the same words

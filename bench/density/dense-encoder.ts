@@ -1,6 +1,6 @@
 /**
  * A neural sentence encoder that runs without a network: Universal Sentence Encoder lite, 512 dimensions. Each text is
- * encoded once. Its vector is cached by the hash of model and text, next to the installed packages and outside of git.
+ * encoded once: its vector is cached next to the installed packages, outside of git, under a hash of model and text.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';

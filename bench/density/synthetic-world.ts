@@ -11,7 +11,7 @@ export interface SyntheticSize {
 }
 
 const COLUMNS = 64;
-/** Weight of the component that all vectors share: any two topics have a cosine of about 0.4, as with dense embedders. */
+/** Weight of the component that all vectors share: two topics have a cosine of about 0.4, as with dense embedders. */
 const COMMON_WEIGHT = 0.65;
 const GROUP_WEIGHT = 0.6;
 const CHUNK_SPREAD = 0.45;

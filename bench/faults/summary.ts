@@ -123,7 +123,7 @@ function isNamedBy({ evaluations }: WorldRecord, causes: Accepted): boolean {
   return evaluations.some((one) => allNamed(one).some((cause) => causes.includes(cause)));
 }
 
-/** Number of golden runs until the main incident has a right cause; null if it never has. */
+/** Number of golden runs until the main incident has a right cause; null if its cause is never right. */
 function firstRight(world: WorldRecord): number | null {
   return world.evaluations.find((one) => isRight(mainIncident(one), accepted(world)))?.run ?? null;
 }

@@ -37,7 +37,7 @@ export interface World {
   /** A full hour. */
   readonly start: Date;
   readonly now: () => Date;
-  /** Advances the clock, sends live traffic meanwhile, and evaluates it. */
+  /** Advances the clock while users send queries, and evaluates this traffic. */
   passUntil(at: Date): Promise<void>;
   /** Advances the clock by an hour with measured live traffic, but without golden runs. */
   passHour(at: Date): Promise<void>;

@@ -161,8 +161,8 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 }
 
 export function goldenChecks({ checks, isolation }: PipelineConfig): GoldenCheck[] {
-  // Isolation rules also apply to golden queries. A forbidden document in the results of a golden query triggers a page
-  // even if no check for forbidden documents is configured.
+  // Isolation rules also apply to golden queries.
+  // A forbidden document in golden results triggers a page even if no check for forbidden documents is configured.
   const isImplied = isolation.length > 0 && !checks.some((check) => 'forbidden_results' in check);
   const implied = isImplied
     ? [{ forbidden_results: true as const, name: undefined, severity: 'critical' as const }]

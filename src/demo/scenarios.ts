@@ -31,13 +31,13 @@ export interface Scenario {
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
 /**
- * Share of sessions about the uncovered topic. It is large enough to detect drift within half a day, whatever the time
- * of day at which the drift begins.
+ * Share of sessions about the uncovered topic. The share is large enough for drift to be detected within half a day,
+ * whatever the time of day at which the drift begins.
  */
 const TOPIC_SHARE = 0.2;
 /**
- * Share of sessions about the missing passages. It is large because only live queries show this fault: golden runs do
- * not cover these passages, and the store contains similar ones.
+ * Share of sessions about the missing passages. The share is large because only live queries show this fault: golden
+ * runs do not cover these passages, and the store contains similar passages.
  */
 const ANSWERS_SHARE = 0.8;
 /** Lengths of the phases: one golden run detects the fault of the RAG service, and the next run detects the fix. */

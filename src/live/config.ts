@@ -266,8 +266,8 @@ function capsSchema(group: KindGroup) {
 
 export const feedbackPolicySchema = z
   .strictObject({
-    // `negative` is the safer default. If 0 means "retracted", `negative` makes the positive ratio too low, which you
-    // would notice. If 0 means "down", `neutral` would keep the positive ratio at 1, which you would not notice.
+    // `negative` is the safer default: if 0 means "retracted", you would notice that the positive ratio is too low.
+    // If 0 means "down", `neutral` would keep the positive ratio at 1, which you would not notice.
     thumb_zero: z
       .enum(['negative', 'neutral'])
       .default('negative')

@@ -25,7 +25,7 @@ const LOOKBACK_MS = HOUR_MS;
 
 const counts: ReadonlySet<EpisodeMeasure> = new Set<EpisodeMeasure>(['episode_retrievals', 'episode_repeats']);
 
-/** @returns no outcomes for a pipeline that has never reported an episode, unless a check requires one */
+/** @returns no outcomes for a pipeline that has never reported an episode, unless a check requires such outcomes */
 export async function measureEpisodes(
   context: Context,
   plan: LivePlan,

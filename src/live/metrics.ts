@@ -1,6 +1,6 @@
 /**
  * Catalog entries for metrics of two kinds: measures of live traffic, and measures of how well golden sets represent
- * it.
+ * live traffic.
  */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 

@@ -52,7 +52,7 @@ function measureSamples(
   ];
 }
 
-/** Always exports the time of the last measurement, because an alert on its age needs it. */
+/** Exports the time of the last measurement even if the value is too old: an alert on its age needs this time. */
 function samplesReadSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
   if (newest === null) return [];
   const measuredAt = newest.measuredAt.getTime() / 1000;

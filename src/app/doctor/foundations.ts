@@ -222,7 +222,10 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
 }
 
 export interface Result {
-  /** `unreachable`: the service does not respond; `wrong`: it needs a fix; `skipped`: it is not in the config. */
+  /**
+   * `unreachable`: the service does not respond. `wrong`: the service needs a fix. `skipped`: the service is not in the
+   * config.
+   */
   readonly status: 'ok' | 'warning' | 'wrong' | 'unreachable' | 'skipped';
   /** The result, or the problem and its fix. */
   readonly message: string;

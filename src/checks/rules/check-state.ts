@@ -18,8 +18,8 @@ export interface ThresholdStatus extends ConfirmedVerdict {
  * measurement recurs after a retry, or if there is no newer one. `no_data` caused by a fault needs no confirmation,
  * because enough time passes before the values are too old to trust.
  *
- * If a check was failing when its traffic ended, its missing data fires an alert, because recalld cannot know whether
- * the check has recovered.
+ * If a check was failing when its traffic ended, its missing data always fires an alert, because recalld cannot know
+ * whether the check has recovered.
  *
  * @param evidenceAt time of the measurement; null if there is none
  */

@@ -45,11 +45,11 @@ export interface PipelineExpectation {
  * critical until the same number of consecutive runs show none. The expected number of such changes is computed run by
  * run for each b, and averaged over b.
  *
- * The number is too high if the noise is smaller than `drop`, because such noise is never significant. It is also too
- * high if ten or more reruns measured the noise, because runs are then compared with its upper bound. With fewer than
- * ten reruns, the noise estimate is too poor for the test to keep its level. However the runs depend on each other, the
- * number is at most evaluations * alpha / runs, because no two pages share a significant run and each needs `runs` of
- * them.
+ * The number is too high if the noise is smaller than `drop`, because such noise is never significant. The number is
+ * also too high if ten or more reruns measured the noise, because runs are then compared with the upper bound of the
+ * noise. With fewer than ten reruns, the noise estimate is too poor for the test to keep its level. However the runs
+ * depend on each other, the number is at most evaluations * alpha / runs: each page needs `runs` significant runs, and
+ * no two pages share one.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */
@@ -64,8 +64,8 @@ export function falseRegressions(
 
 /** Expected number of times that the verdict becomes critical, if each evaluation is significant with probability p. */
 function expectedPages(p: number, runs: number, evaluations: number): number {
-  // `ok[i]` is the probability that the verdict is OK and the last i runs show a significant drop; `critical[i]` is the
-  // probability that the verdict is critical and the last i runs show none.
+  // `ok[i]` is the probability that the verdict is OK and the last i runs show a significant drop.
+  // `critical[i]` is the probability that the verdict is critical and the last i runs show no significant drop.
   const ok = new Float64Array(runs);
   const critical = new Float64Array(runs);
   ok[0] = 1;

@@ -26,7 +26,7 @@ export function isolationCheckOf(pipeline: string, rule: string): ConfiguredChec
     name: isolationCheckName(rule),
     severity: 'critical',
     threshold: 0,
-    // It is not a fault that a pipeline has no traffic yet.
+    // A pipeline that has not received any traffic yet is not faulty.
     isQuietAtFirst: true,
   };
 }
@@ -46,7 +46,7 @@ export interface FoundByRule {
 
 /**
  * Returns the details of an isolation rule's check. If the rule could not check any query, the check has no data.
- * This indicates a fault in the config of the rule or in the service, so it fires an alert.
+ * An alert then fires, because the config of the rule or the service is probably faulty.
  *
  * @param found null if no query arrived within the window
  */

@@ -136,10 +136,10 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  * Evaluates a threshold on the latest readings.
  *
  * With severity `critical`, the verdict is `critical` only if the whole 95 % confidence interval is beyond the
- * threshold, so that chance alone does not trigger a page. If only the value is beyond it, the verdict is `warning`.
- * With several segments, the intervals hold for all of them together (Bonferroni), so that the worst of m healthy
- * segments does not trigger m times as many pages. A value without a confidence interval is compared as if it were its
- * own bound. Values from fewer than `minN` samples are not evaluated.
+ * threshold, so that chance alone does not trigger a page. If only the value is beyond the threshold, the verdict is
+ * `warning`. With several segments, the intervals hold for all of them together (Bonferroni), so that the worst of m
+ * healthy segments does not trigger m times as many pages. A value without a confidence interval is compared as if it
+ * were its own bound. Values from fewer than `minN` samples are not evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
  */
@@ -245,9 +245,9 @@ function withoutValue(
 const DIFFERENCE_SCALE = 0.1;
 
 /**
- * Returns the number that is multiplied by `MARGIN`. For a share, it is the smaller of the threshold and its
- * complement, so the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because
- * the threshold may be 0.
+ * Returns the scale that is multiplied by `MARGIN`. The scale of a share is the smaller of the threshold and its
+ * complement, so the threshold 0.99 has a margin of 0.001. The scale of a difference is the same at every threshold,
+ * because the threshold may be 0.
  */
 function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   if (unit === 'difference') return DIFFERENCE_SCALE;

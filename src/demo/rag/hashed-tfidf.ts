@@ -1,4 +1,4 @@
-/** A lexical embedder: hashed TF-IDF over stemmed English words. It is the wrong model in the `embedding` fault. */
+/** A lexical embedder: hashed TF-IDF over stemmed English words. The `embedding` fault uses it as the wrong model. */
 
 const stopWords = new Set(
   (
@@ -22,8 +22,8 @@ export function contentWords(text: string): string[] {
 
 /**
  * Removes a plural ending (the S stemmer of Harman, "How effective is suffixing?", JASIS 1991), then -ing, -ed or -ly
- * if at least four letters remain, then a final e. This unifies most forms of a word, and occasionally two different
- * words.
+ * if at least four letters remain, then a final e. Most forms of a word get the same stem, and occasionally two
+ * different words do.
  */
 function lightStem(word: string): string {
   let stem = singular(word);

@@ -24,7 +24,7 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-// If the parent was killed, writing to its pipe fails. This is not an error.
+// If the parent was killed, writing to its pipe fails, which is not an error of this process.
 process.stderr.on('error', () => undefined);
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
 // The parent may have ended while the modules were loading, before the listeners were added.

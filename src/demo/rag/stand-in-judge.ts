@@ -16,7 +16,7 @@ export type StandInJudge = (prompt: string) => string;
 
 /**
  * Creates a judge that reads question and document from the last line of the prompt and grades them with `knownGrade`;
- * unknown texts get 0. Its errors depend on a hash of the pair, so they are the same in every run.
+ * unknown texts get 0. Grading errors depend on a hash of question and document, so they are the same in every run.
  *
  * @param known.answers id of the document that answers each question, keyed by question id
  */

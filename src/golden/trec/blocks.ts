@@ -62,8 +62,8 @@ export class BlockBuffers {
  * Passes every line of a UTF-8 text file to the handler, in order. Apart from the blocks that the handler keeps, only
  * the current block and the next one are in memory. A byte order mark is skipped. The last line may lack a line feed.
  *
- * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8 text or
- *   has a line longer than 512 KiB. Errors of the handler pass through.
+ * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if the file is not
+ *   UTF-8 text or has a line longer than 512 KiB; the errors of the handler
  */
 export async function forEachBlock(path: string, handle: BlockHandler, buffers = new BlockBuffers()): Promise<void> {
   const file = await openFile(path);
@@ -83,8 +83,8 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
       const start = line === 1 && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
       const bytes = buffer.subarray(start, end);
       if (!isLast) {
-        // Reads the next block while the current one is scanned. The next block gets its own buffer, because the
-        // handler may keep the current one.
+        // Reads the next block while the current one is scanned.
+        // The next block gets a separate buffer, because the handler may keep the current one.
         const following = buffers.take();
         kept = buffer.copy(following, 0, end, filled);
         buffer = following;

@@ -53,8 +53,7 @@ export interface EvaluationCounts {
 }
 
 /**
- * Difference that is reported if the run returns judged documents, but always for queries other than those for which
- * they are judged.
+ * Difference that is reported if the run returns judged documents, but never for the queries for which they are judged.
  */
 export const OTHER_QUERY = 'query';
 
@@ -76,7 +75,7 @@ export interface TrecScores {
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query; null if no document is repeated. */
   readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
-  /** Number of steps, and a query id that looks like a step but is not one; null if there is no such id. */
+  /** `count`: number of steps; `unread`: a query id that looks like a step but is not one, or null. */
   readonly steps: { readonly count: number; readonly unread: string | null };
   /** One column per metric key, with one value per judged query. */
   readonly columns: readonly Float64Array[];

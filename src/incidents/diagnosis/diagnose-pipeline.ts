@@ -46,7 +46,7 @@ import { summarizeFiring } from './rules/firing.ts';
 import { type Alert, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
 
-/** Measurements that a diagnosis takes itself. They never reject; they return the errors. */
+/** Probes that a diagnosis runs itself. The functions never reject; they return the errors. */
 export interface Probes {
   /** Probes the store, embedder and index of a pipeline now, ahead of schedule. */
   readonly parts: (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
@@ -288,8 +288,8 @@ async function observe(
     judge: observeJudge(measured, deployments),
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A deployment whose annotated time is after the first bad measurement is not the cause. A detected change may be
-    // the cause even if it was recorded later, because it happened before the probe that recorded it.
+    // A deployment whose annotated time is after the first bad measurement is not the cause.
+    // A detected change may be the cause even if it was recorded later: it happened before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     sentinel:

@@ -92,8 +92,8 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 }
 
 /**
- * Returns a headline and a text for a density alert. Both state the share of poorly covered traffic, because the
- * statistic of the check does not show this share. Returns an empty object if the share is no higher than in the
+ * Returns a headline and a text for a density alert: they state the share of poorly covered traffic, which the
+ * statistic of the check does not show. Returns an empty object if the share is no higher than in the
  * baseline: the alert then fires although coverage has recovered, or because coverage dropped in only one region of the
  * embedding space.
  */
@@ -262,8 +262,8 @@ export function closingReasonOf(timeline: readonly AlertTimeline[], parts: reado
 
 /**
  * Returns an incident's alerts whose check or golden set is missing from the config of this process, but still present
- * in another active config. This happens during a rolling deployment. Such alerts keep firing until no config contains
- * their check or golden set.
+ * in another active config, as during a rolling deployment. An alert keeps firing until no config contains its check or
+ * golden set.
  */
 export function carriedOver(
   timeline: readonly AlertTimeline[],

@@ -22,8 +22,8 @@ export interface Actor {
 }
 
 /**
- * Of the causes that were diagnosed with this confidence, the number that users marked (`marked`), and the number that
- * users marked as right (`right`). The share of right causes and its 95 % CI are null if no cause is marked.
+ * How often users marked causes that were diagnosed with this confidence: as right or wrong (`marked`), and as right
+ * (`right`). The share of right causes and its 95 % CI are null if no cause is marked.
  */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;

@@ -1,6 +1,6 @@
 /**
- * Firing alerts on live traffic, and on measures that recalld monitors for changes because they have no check. These
- * alerts fire under the same conditions as the alert rules.
+ * Firing alerts on live traffic, and on measures that recalld monitors for changes because they have no check. Each
+ * alert fires under the same conditions as its alert rule.
  */
 
 import { capitalized, decimal, formatValue, percentage } from '../../core/format.ts';

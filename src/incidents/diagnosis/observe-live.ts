@@ -85,8 +85,8 @@ export async function observeLive(windows: LiveWindows, around: Around, now: Dat
 const MIN_TIMED = 30;
 
 /**
- * Reads the latency that the service reports. This latency excludes delays in recalld. Compares the latency since the
- * onset with the latency on the day before `good`.
+ * Reads the latency that the service reports, which excludes delays in recalld. Compares the latency since the onset
+ * with the latency on the day before `good`.
  */
 async function observeLatency(
   windows: LiveWindows,

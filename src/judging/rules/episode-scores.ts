@@ -22,8 +22,8 @@ export interface ScoredEpisode extends EpisodeScores {
 }
 
 /**
- * nDCG at k for the results of a rewritten text, and for those of the original text. Both scores use the ideal order of
- * all documents together, so that they can be subtracted.
+ * nDCG at k for the results of a rewritten text, and for those of the original text. Both scores use one ideal order
+ * over the documents of both results, so that one score can be subtracted from the other.
  *
  * @param gradeOf returns 0 for a document without a grade
  */

@@ -92,8 +92,7 @@ async function readFragments(client: PoolClient, traceIds: readonly string[]): P
       order by f.ended_at_unix_nano, f.span_id, f.part`,
     [traceIds, MAX_OF_A_TRACE],
   );
-  // Skips duplicates, because a fragment is stored twice if it is sent again after recalld has moved on to the next
-  // partition.
+  // Skips duplicates: a fragment is stored twice if it is sent again after the current partition has changed.
   const once = new Map(rows.map((row) => [`${row.traceId} ${row.spanId} ${row.part}`, row]));
   return [...once.values()].map((row) => ({
     fragment: toFragment(row),
@@ -149,7 +148,7 @@ export interface BufferedFragment
   readonly receivedAt: Date;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /** The `sessionHash` of queries of this trace that have no session; null if this fragment has no session. */
+  /** `sessionHash` for the queries of this trace that have no session; null if the fragment has no session. */
   readonly traceHash: string | null;
   /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;
@@ -181,8 +180,8 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
   const ids = rows.map((row) => row.id).toSorted();
   if (ids.length === 0) return;
   await inTransaction(pool, async (client) => {
-    // Serializes transactions per trace, so that each sees everything committed before it. Locks the traces in sorted
-    // order.
+    // Serializes transactions per trace, so that each sees everything committed before it.
+    // Locks the traces in sorted order.
     await client.query(
       `select pg_advisory_xact_lock(hashtextextended(id, 7322553)) from unnest($1::text[]) as t (id)`,
       [ids],

@@ -12,7 +12,7 @@ import { codeOf, RecalldError } from '../../core/errors.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { inTransaction } from './transaction.ts';
 
-/** SQL file that grants the daemon's role its privileges. Only the owner of the tables can grant them. */
+/** SQL file that grants privileges to the daemon's role. Only the owner of the tables can grant these privileges. */
 const grants = path.resolve(import.meta.dirname, '../../../deploy/postgres/grants.sql');
 
 /** SQLSTATE for a nonexistent role. */

