@@ -224,7 +224,7 @@ function strongParagraphs(results: readonly StrongResult[]): string[] {
       ]),
     ),
     papersParagraph(results),
-    `How well the score that recalld uses separates covered from uncovered queries depends on the texts. The probability that a covered query scores higher than an uncovered query (0.5 is chance) is ${scores.map(({ world, auc }) => `${(auc['nearest minus half of the mean to the store'] ?? Number.NaN).toFixed(2)} in *${world}*`).join(', ')}.`,
+    `How well recalld's score separates covered from uncovered queries depends on the texts. The probability that a covered query scores higher than an uncovered query (0.5 is chance) is ${scores.map(({ world, auc }) => `${(auc['nearest minus half of the mean to the store'] ?? Number.NaN).toFixed(2)} in *${world}*`).join(', ')}.`,
     results.map(({ dense }) => measuredBy(dense.provenance)).join('\n'),
   ];
 }

@@ -84,10 +84,10 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## What to conclude',
       [
-        '- The main problem is noise that all queries of a run share, because no test of one run can distinguish shared noise from a real drop. recalld estimates the shared noise from the reruns of the baseline, and uses its upper 95 % bound.',
+        '- The main problem is noise that all queries of a run share, because no test of a single run can distinguish shared noise from a real drop. recalld estimates the shared noise from the reruns of the baseline, and uses its upper 95 % bound.',
         '- Five reruns are too few to estimate the noise that all queries share. Pin a baseline with ten or more runs.',
-        '- Most false regressions occur in the few streams whose reruns varied less than usual by chance. If a check keeps reporting false regressions, pin another baseline.',
-        '- If the noise that all queries share is as large as the smallest drop that a check reports, it hides real drops. In this case, raise the `drop` of the check, or reduce the noise.',
+        '- Most false regressions occur in the few streams whose reruns, by chance, varied less than usual. If a check keeps reporting false regressions, pin another baseline.',
+        '- If the noise that all queries share is as large as the smallest drop that a check reports, this noise hides real drops. In this case, raise the `drop` of the check, or reduce the noise.',
         '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Rebuilds that recalld does not detect also cause false pages.',
         '- The hit rate of a golden run varies about 25 % more than its nDCG.',
       ].join('\n'),

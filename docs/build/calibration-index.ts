@@ -70,7 +70,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
       [
         'Changes a day',
         'Usual p95',
-        'Days with changes in time',
+        'Days on which all changes arrived in time',
         'False pages',
         'Streams that stop',
         'Median time to the page',
@@ -101,7 +101,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
     '## Real stores',
-    `A similar simulation ran on real stores (${names.map((name) => name.replace(', ', ' ')).join(', ')}) with ${documents} documents each. In each round, recalld probes ${probe} documents without listing ids; the set of wrong documents changes every few rounds. All four kinds of faults occur at the same time, each at its own rate. If the intervals of a scenario contained the truth in less than 93 % of the rounds, the scenario was simulated again and its first rounds were discarded. The table has no \`index_superseded_ratio\` for Redis, because a Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of the new documents never arrive; the others arrive within one hour (median) or five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
+    `A similar simulation ran on real stores (${names.map((name) => name.replace(', ', ' ')).join(', ')}) with ${documents} documents each. In each round, recalld probes ${probe} documents without listing ids; the set of wrong documents changes every few rounds. All four kinds of faults occur at the same time, each at its own rate. If the intervals of a scenario contained the truth in less than 93 % of the rounds, the benchmark discarded these rounds and simulated the scenario again with ten times as many. The table has no \`index_superseded_ratio\` for Redis, because a Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of the new documents never arrive; the others arrive within one hour (median) or five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
     `In the worst scenario on real stores, intervals contain the truth in ${percent(least)} of the rounds (${goal(least >= MIN_COVERAGE)}), and ${percent(first)} of the stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${goal(first >= MIN_PAGED)}). Correct stores caused a page in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${goal(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that recalld reported as wrong, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
       ['Store', 'Measure', 'Wrong', 'Rounds', 'Intervals contain the truth', 'Page in the first round'],

@@ -105,7 +105,7 @@ const thresholdShape = {
     .min(1)
     .optional()
     .describe(
-      'Minimum number of queries, feedback items or sessions behind a value. With fewer, the check has no data. Default: depends on the measure.',
+      'Minimum number of queries, feedback items or sessions from which a value is computed. With fewer, the check has no data. Default: depends on the measure.',
     ),
   confirm: z
     .int()
@@ -173,7 +173,7 @@ const regressionCheck = z
       .min(1)
       .default(2)
       .describe(
-        'The check fails after this many consecutive runs with the drop, and passes again after as many without it.',
+        'The check fails after this number of consecutive runs with the drop, and passes again after the same number of consecutive runs without the drop.',
       ),
   })
   .describe('A drop in a golden measure relative to its baseline.');

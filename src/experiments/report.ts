@@ -118,11 +118,11 @@ export const variantsReportSchema = z.object({
     arms: z.array(z.object({ name: z.string(), sessions: z.int(), share: number, declared: z.number() })),
     mixed_sessions: z
       .int()
-      .describe('Number of sessions that saw more than one arm. These sessions are excluded from every arm.'),
+      .describe('Number of sessions with queries in more than one arm. These sessions are excluded from every arm.'),
     unnamed_sessions: z.int().describe('Number of sessions whose tag value is not an arm in the config.'),
   }),
   difference: z.number().describe('Smallest relevant difference.'),
-  confidence: z.number().describe('Confidence level at which all bounds hold at every interim analysis.'),
+  confidence: z.number().describe('Probability that all bounds are valid at every interim analysis.'),
   arms: z.array(z.object(candidateShape)),
 });
 

@@ -1,6 +1,6 @@
 /** Check for a drop in a golden measure relative to its pinned baseline. */
 
-import { decimal, interval, probability, signed } from '../../core/format.ts';
+import { decimal, interval, plural, probability, signed } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import {
@@ -30,7 +30,7 @@ export interface RegressionCheck extends AnyCheck {
   readonly drop: number;
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
-  /** The check fails after this number of consecutive runs with the drop, and passes again after as many without it. */
+  /** The check fails after this number of consecutive runs with the drop, and passes again after as many without the drop. */
   readonly runs: number;
 }
 
@@ -120,11 +120,15 @@ export function evaluateRegression(
   }
   const good = goodRuns(runs);
   if (isBreach(previous) && history.at(-1)?.baselineRunId === current.baselineRunId && good < check.runs) {
-    const progress = good === 0 ? 'another drop' : `no drop in ${good} of the ${check.runs} consecutive runs required`;
-    return { ...measured, verdict: check.severity, explanation: `${numbers}: ${progress}, not resolved yet.` };
+    const progress = good === 0 ? 'another drop' : `no drop in ${plural(good, 'run')}`;
+    return {
+      ...measured,
+      verdict: check.severity,
+      explanation: `${numbers}: ${progress}, not resolved yet (${plural(check.runs, 'consecutive run')} without a drop required).`,
+    };
   }
   if (confirmation?.verdict === 'unconfirmed_regression') {
-    const explanation = `${numbers}: a drop in ${confirmation.consecutive} of the ${check.runs} consecutive runs required, not confirmed yet.`;
+    const explanation = `${numbers}: a drop in ${plural(confirmation.consecutive, 'run')}, not confirmed yet (${check.runs} consecutive runs required).`;
     return { ...measured, verdict: 'ok', explanation };
   }
   const shown = isOneSided(found, 2 * check.alpha)

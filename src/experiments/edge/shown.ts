@@ -148,10 +148,10 @@ function factsOf({ live, calls }: ShadowReport): ContentNode {
 function notesOf({ tag, split, arms, confidence, first_day: first, last_day: last }: VariantsReport): string[] {
   const { mixed_sessions: mixed, unnamed_sessions: unnamed } = split;
   return [
-    ...(mixed === 0 ? [] : [`Excluded because they saw more than one arm: ${plural(mixed, 'session')}.`]),
+    ...(mixed === 0 ? [] : [`Sessions excluded because they have queries in more than one arm: ${count(mixed)}.`]),
     ...(unnamed === 0
       ? []
-      : [`${count(unnamed)} sessions are excluded because their value of \`${tag}\` is not an arm in the config.`]),
+      : [`Sessions excluded because their value of \`${tag}\` is not an arm in the config: ${count(unnamed)}.`]),
     ...(first === null ? [] : [`Whole days from ${first} to ${last ?? first} (UTC).`]),
     ...(arms.length === 0
       ? []

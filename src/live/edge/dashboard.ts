@@ -42,13 +42,13 @@ function isolation(): Builder<Panel>[] {
     }),
     perSecond(
       'New isolation violations',
-      'Live queries per second that returned a document not allowed by an isolation rule.',
+      'Live queries per second that returned a document that an isolation rule does not allow.',
       rateBy(['rule'], 'recalld_live_isolation_violations_total'),
       '{{rule}}',
     ),
     perSecond(
       'Queries that a rule could not check',
-      'Live queries per second that an isolation rule could not check: the query lacks the segment, or a document lacks an id or the field.',
+      'Live queries per second that an isolation rule could not check, because the query lacks the segment of the rule, or because a document lacks an id or the field of the rule.',
       rateBy(['rule', 'reason'], 'recalld_live_isolation_unchecked_total'),
       '{{rule}}, {{reason}}',
     ),

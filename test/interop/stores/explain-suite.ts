@@ -112,7 +112,10 @@ const cases: readonly Case[] = [
       await index.remove(['doc-50']);
       await index.add([{ ...documentAt(50), vector: documentAt(50).vector.map((value) => -value) }]);
     },
-    expected: { verdict: 'not_indexed', evidence: /The vector of this document was not computed by this embedder/ },
+    expected: {
+      verdict: 'not_indexed',
+      evidence: /The vector of this document was not computed by the configured embedder/,
+    },
   },
   {
     name: 'copies of it are nearer',

@@ -303,7 +303,7 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
     evidence: [
       vector === 'none'
         ? 'The document is in the store, but has no vector.'
-        : 'The document is in the store, but a search for its own text does not find it. For another document, a search for its own text works. The vector of this document was not computed by this embedder.',
+        : 'The document is in the store, but a search for its own text does not find it. For another document, a search for its own text works. The vector of this document was not computed by the configured embedder.',
       `${howSearched(store)} does not return the document among the ${lengthOf(store.broad)} nearest documents.`,
     ],
     action: 'Embed the document again with the model that embeds the queries, and index it.',
@@ -336,7 +336,7 @@ function searched(
       const setting = store.breadth === null ? 'of the index that determines how much a search scans' : store.breadth;
       if (common < SHARED)
         return unknown(
-          `${evidence[0] ?? ''} The retriever and the index return different documents, so this may not be the cause.`,
+          `${evidence[0] ?? ''} The retriever and the index return different documents, so the index may not be the cause.`,
           'Configure the retriever stages in `results.stages`, and explain the query again.',
         );
       return { verdict: 'index_miss', evidence, action: `Raise the setting ${setting}, or rebuild the index.` };
@@ -356,7 +356,7 @@ function searched(
   }
   if (common < SHARED)
     return unknown(
-      `Only ${percentage(common)} of the retriever results are among the nearest documents in the store, so the retriever does not rank by these vectors alone.`,
+      `Only ${percentage(common)} of the retriever results are among the nearest documents in the store, so the retriever does not rank only by the vectors in the store.`,
       'Configure the retriever stages in `results.stages`, and explain the query again.',
     );
   if (place === null)

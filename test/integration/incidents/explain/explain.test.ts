@@ -129,7 +129,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'a vector of another model': {
     verdict: 'not_indexed',
-    says: /The vector of this document was not computed by this embedder/,
+    says: /The vector of this document was not computed by the configured embedder/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.revector(idOf(place), (vectors[place] ?? []).map((value) => -value).toReversed());

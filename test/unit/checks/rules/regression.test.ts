@@ -66,7 +66,7 @@ describe('the regression check', () => {
   it('waits for its confirmation', () => {
     const result = evaluateRegression(check, aRun(), [aRun(steady)]);
     expect(result).toMatchObject({ verdict: 'ok', isBeyond: true });
-    expect(result.explanation).toContain('a drop in 1 of the 2 consecutive runs required, not confirmed yet.');
+    expect(result.explanation).toContain('a drop in 1 run, not confirmed yet (2 consecutive runs required).');
   });
 
   it.each([
@@ -87,7 +87,9 @@ describe('the regression check', () => {
       evaluateRegression(check, current, [before], NO_SHIFT, stood);
     const first = after(aRun(steady), aRun(), 'critical');
     expect(first).toMatchObject({ verdict: 'critical', isBeyond: false });
-    expect(first.explanation).toContain('no drop in 1 of the 2 consecutive runs required, not resolved yet.');
+    expect(first.explanation).toContain(
+      'no drop in 1 run, not resolved yet (2 consecutive runs without a drop required).',
+    );
     expect(after(aRun(), aRun(steady), 'critical')).toMatchObject({ verdict: 'critical', isBeyond: true });
     expect(after(aRun(steady), aRun(steady), 'critical').verdict).toBe('ok');
     expect(after(aRun(steady), aRun(steady), 'ok').verdict).toBe('ok');
