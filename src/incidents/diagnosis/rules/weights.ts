@@ -105,6 +105,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     missed_vectors: { own: 0.3, foreign: -3 },
     returned_documents: { absent: -3 },
     common_document: { rose: -1 },
+    // recalld searches for the texts of documents through the retriever.
+    index_retrieval: { not_found: 1.5 },
   },
   index_parameters: {
     ...answered,
@@ -242,6 +244,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     returned_documents: { stored: -1, absent: 4.5 },
     // If many documents are missing, the others appear in the results of more queries.
     common_document: { rose: -1 },
+    index_retrieval: { not_found: 1.5 },
   },
   split_index: {
     ...answered,
@@ -259,6 +262,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     missed_vectors: { foreign: -1.5 },
     returned_documents: { absent: 1.5 },
     common_document: { rose: -2 },
+    index_retrieval: { not_found: 1 },
   },
   one_segment: {
     foreign_lists: { some: -2.5 },
