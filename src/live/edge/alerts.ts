@@ -122,7 +122,7 @@ and on () group by () (${series('recalld_build_info')})`,
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: no live queries received`,
-    description: `recalld has received no live queries for ${name} in 30 minutes. At this time yesterday, it received {{ $value | humanize }} live queries per hour. Check the service that sends them, and its API key.`,
+    description: `recalld has received no live queries for ${name} in 30 minutes. In the same hour yesterday, it received {{ $value | humanize }} live queries. Check the service that sends them, and its API key.`,
   },
 ];
 

@@ -71,7 +71,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     healthy: [signal('recalld_queries_total', { ...docs, outcome: 'ok' }, growing(10))],
     minutes: DAY + 180,
     step: 5,
-    says: 'recalld has received no live queries for docs in 30 minutes. At this time yesterday, it received 1.2k live queries per hour. Check the service that sends them, and its API key.',
+    says: 'recalld has received no live queries for docs in 30 minutes. In the same hour yesterday, it received 1.2k live queries. Check the service that sends them, and its API key.',
   },
   {
     alert: 'RecalldFeedbackFell',
