@@ -115,7 +115,7 @@ function brokenAtRandom(documents: number, share: number, random: RandomNumbers)
   return ways;
 }
 
-/** Returns, for each way of being wrong, the true share of wrong items in the population that its measure samples. */
+/** Returns, for each way of being wrong, the true share of wrong items among the items that its measure samples. */
 function truthsOf(ways: readonly (WrongWay | null)[], rows: number, hasChunks: boolean): Record<WrongWay, number> {
   const count = (way: WrongWay): number => ways.filter((one) => one === way).length;
   const named = ways.length - count('orphaned');

@@ -1,7 +1,8 @@
 /**
  * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data. The first is
- * relative to the ideal order of the judged documents, the second to the ideal order of all documents. Also measures the
- * benefit of judging the documents in the store that are nearest to the query, in addition to the retrieved documents.
+ * relative to the ideal order of the judged documents, the second to the ideal order of all documents. Also measures
+ * the benefit of judging the documents in the store that are nearest to the query, in addition to the retrieved
+ * documents.
  *
  *     npx tsx bench/judging-pool.ts
  */

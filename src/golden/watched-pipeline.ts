@@ -74,7 +74,7 @@ export interface GoldenSchedule {
   readonly set: string;
   /** Schedule; null if the set runs only manually. */
   readonly cron: Cron | null;
-  /** A few representative queries that run between full runs; null for none. */
+  /** A few representative queries that run between full runs; null if the set has no sentinel. */
   readonly sentinel: { readonly cron: Cron; readonly queries: number } | null;
   /** Time zone for the quiet hours and the daily budget. */
   readonly timezone: string;

@@ -26,8 +26,8 @@ const givenOf = (columns: string): string => `
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)`;
 
 /**
- * Stores a person's judgments. A later grade replaces an earlier one, and null withdraws it. If a query needs two
- * people, the stored judgment of another person is not replaced: the new judgment is stored as the second one.
+ * Stores a person's judgments. A later grade replaces an earlier grade, and a null grade withdraws it. If a query needs
+ * two people, the stored judgment of another person is not replaced: the new judgment is stored as the second judgment.
  *
  * @returns for each judgment, true if its query was selected with that document; other judgments are ignored
  */

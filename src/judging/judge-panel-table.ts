@@ -6,7 +6,7 @@ import type { JudgeRequest } from './judge.ts';
 import { judgePanelSize, type PanelPair } from './rules/agreement.ts';
 
 export interface JudgePanel {
-  /** Fingerprint of the judge with the number of changes that were detected under this fingerprint. */
+  /** Fingerprint of the judge, combined with the number of changes that were detected under this fingerprint. */
   readonly identity: string;
   readonly since: Date;
   readonly changedAt: Date | null;

@@ -29,7 +29,7 @@ export const POOL_GAP = 'live_ndcg_pool_gap';
 export const EPISODE_HIT_RATE = 'episode_hit_rate';
 export const REWRITE_GAIN = 'rewrite_gain';
 
-/** Measures the queries selected in the trailing window, or in the retention period if it is shorter. */
+/** Measures the queries selected in the trailing window, or in the retention period if that period is shorter. */
 export async function measureJudged(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
   const { db, clock } = context;
   const { pipeline, depth, pooling, windowMs, retentionDays } = plan;

@@ -28,7 +28,7 @@ export const routeAccess: readonly RouteAccess[] = [
 
 const byRoute = new Map(routeAccess.map((one) => [anonymous(one.route), one]));
 
-/** Parameter names in the documentation differ from those in the code. */
+/** Removes the parameter names, because those in the documentation differ from those in the code. */
 function anonymous(route: string): string {
   return route.replaceAll(/:\w+/g, ':');
 }

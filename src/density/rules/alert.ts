@@ -80,8 +80,9 @@ export type AlertEvent =
   | { readonly kind: 'resolved'; readonly size: PooledDensity };
 
 /**
- * `calm`: the e-value is below its threshold. `unconfirmed`: the e-value has reached its threshold, but the density is
- * not confirmed to be below the density threshold. `silent`: the alert fired less than a day ago, so no tests run.
+ * `calm`: the e-value is below the alert threshold. `unconfirmed`: the e-value has reached the alert threshold, but the
+ * density is not confirmed to be below the density threshold. `silent`: the alert fired less than a day ago, so no tests
+ * run.
  */
 type AlertStatus =
   | { readonly kind: 'calm' | 'silent' | 'raised' }
@@ -230,9 +231,9 @@ function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTo
 }
 
 /**
- * The alert is resolved if the density of a day is above the threshold, and its lower bound is above the upper bound of
- * the density when the alert fired. Unless the alert has returned, a few hours suffice if their density shows a
- * recovery with higher confidence.
+ * The alert is resolved if the density of a day is above the threshold, and the lower bound of that density is above
+ * the upper bound of the density when the alert fired. If the alert has not returned, the density of a few hours is
+ * enough, provided that it shows a recovery with higher confidence.
  */
 function resolution(
   policy: AlertPolicy,

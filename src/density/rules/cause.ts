@@ -20,8 +20,8 @@ export interface CauseReading {
   /** Confidence in the cause; null if there was no drop to explain. */
   readonly confidence: ReadingConfidence | null;
   /**
-   * True if golden scores or, for a changed embedding, the canary confirm the cause; false if golden scores contradict
-   * it; null if unknown.
+   * True if the cause is confirmed: by the canary for a changed embedding, by golden scores for any other cause. False
+   * if golden scores contradict the cause. Null if unknown.
    */
   readonly confirmed: boolean | null;
 }

@@ -60,7 +60,7 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
         /** Ids of queries with negative feedback in the topic, one per session, most typical first. */
         members: cluster.members,
         examples: cluster.examples,
-        /** Ids of queries without negative feedback that are as close to the topic as its members. */
+        /** Ids of queries without negative feedback that are as close to the topic as the topic's members are. */
         alike: alike.map(({ id }) => id),
         subjects,
         sessions: cluster.current,

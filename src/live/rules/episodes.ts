@@ -141,7 +141,7 @@ export const episodeMeasures = [
 export type EpisodeMeasure = (typeof episodeMeasures)[number];
 
 /**
- * Tally of an episode that was sampled as a whole. `cluster` is the sampled unit: the session if there is one,
+ * Tally of an episode that was sampled as a whole. `cluster` identifies the sampled unit: the session if there is one,
  * otherwise the episode.
  */
 export interface SampledEpisode extends ClusterMember {

@@ -30,7 +30,7 @@ export type MeasurementStatus = ReturnType<typeof measurementStatuses>[number];
 
 export type PipelineStatus = ReturnType<typeof pipelineStatus>;
 
-/** Stored data for all pipelines, and the schedules on which it is refreshed. */
+/** Stored data for all pipelines, and the schedules on which this data is refreshed. */
 export interface StatusFacts {
   readonly latest: readonly LatestRun[];
   readonly measurements: readonly LatestMeasurement[];

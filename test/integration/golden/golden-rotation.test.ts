@@ -35,7 +35,7 @@ const aWorld = (rotationRuns = 3) =>
     { checks: goldenChecks({ floors: [FLOOR], regressions: [REGRESSION] }) },
   );
 
-/** A set whose version 1 is easy, with a pinned baseline; version 2 keeps half of it and adds hard queries. */
+/** Version 1 of the set is easy and has a pinned baseline; version 2 keeps half of its queries and adds hard ones. */
 async function aRotation(rotationRuns = 3) {
   const world = aWorld(rotationRuns);
   world.answerWith(rightUpTo(40));

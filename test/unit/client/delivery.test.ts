@@ -13,7 +13,7 @@ import { accept, hang, inTurn, startRecordingDaemon, status } from './recording-
 /** Retries wait for up to several seconds, and machines may be slow. */
 const patience = { timeout: 60_000 };
 
-/** Sends nothing automatically during a test, unless the test says otherwise. */
+/** Opens a client that sends nothing automatically during a test, unless `options` say otherwise. */
 function openClient(url: string, options: Partial<ClientOptions> = {}) {
   const client = createClient({ url, pipeline: 'support-docs', flushIntervalMs: 3_600_000, ...options });
   onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));

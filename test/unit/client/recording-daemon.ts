@@ -21,7 +21,7 @@ export interface RecordedRequest {
   readonly bytes: Buffer;
   /** Items of the JSON array, or the one object; empty if the body is not JSON. */
   readonly items: readonly Item[];
-  /** Status of its response; 0 before a response. */
+  /** HTTP status of the response to this request; 0 until a response is sent. */
   readonly status: number;
 }
 

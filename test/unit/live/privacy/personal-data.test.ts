@@ -32,7 +32,7 @@ const key = 'key-of-the-hashes-0123456789';
 
 const aQuery = (parts: Partial<LiveQuery> = {}) => aLiveQuery({ text: 'Is Ada ada@example.org in?', ...parts });
 
-/** Personal data of `docs` with a simulated redaction service. */
+/** Redaction of personal data for the pipeline `docs`, with a simulated redaction service. */
 async function aPrivacy(responder: Responder | null, privacy: object = {}, timeoutMs = 5000) {
   if (responder !== null) server = await startFaultServer(responder);
   const presidio = server === null ? {} : { presidio: { url: server.url, timeout_ms: timeoutMs } };

@@ -42,7 +42,7 @@ const aStore = (changes: Partial<SeenQuestion['store']> = {}): SeenQuestion['sto
   ...changes,
 });
 
-/** Returns three documents, none of which is `d`. */
+/** A query for which the retriever returns three documents, none of which is `d`. */
 const aQuestion = (changes: Partial<SeenQuestion> = {}): SeenQuestion => ({
   k: 3,
   asked: ranking(...numbered(3)),
