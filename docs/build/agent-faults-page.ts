@@ -21,10 +21,10 @@ function sectionsOf(result: AgentFaultsResult): string[] {
   return [
     '# Agent faults',
     `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between the simulated streams, and the topics of its users drift. The agent handles ${perHour} episodes an hour, more by day than by night. \`live.window\` is ${window} hours (the default), no live query is judged, and a golden set of 100 queries runs every hour.`,
-    'The simulation ranks the documents for each query once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the comparison of golden runs and the [diagnosis](diagnosis.md) use the same code as the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
+    'The simulation ranks the documents for each query once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the comparison of golden runs and the [diagnosis](diagnosis.md) use the same code as the daemon. Every five minutes, the simulation checks whether a measure left its normal range; it updates the normal ranges twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
-    'Each fault starts after 15 healthy days. A fault is *detected* if an alert fires within a day. A diagnosis is right if it names only the true cause; *right cause immediately* counts the first diagnosis of each stream. *Named as an agent fault* counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
+    'Each fault starts after 15 healthy days. A fault is *detected* if an alert fires within a day of its start. A diagnosis is right if it names only the true cause; *right cause immediately* counts the first diagnosis of each stream. *Named as an agent fault* counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), immediately or two hours later.',
     table(
       [
         'Fault',

@@ -72,7 +72,7 @@ function memorySection(): string[] {
   ]);
   return [
     '## Memory under overload',
-    `The table shows the resident set size of one overloaded recalld process, without the memory of PostgreSQL. \`${provenance.command}\` measured the memory on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before the run). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
+    `The table shows the resident set size of one overloaded recalld process, excluding the memory of PostgreSQL. \`${provenance.command}\` measured the memory on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before the run). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
     table(
       ['Sent', 'Accepted (202)', 'Requests refused (503)', 'MB at the end of each tenth of the test', 'Maximum'],
       rows,

@@ -82,7 +82,7 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     ['single faults without any incident', percent(summary.silent)],
     ['single faults by the number of golden runs until the named cause was right', countsText(summary.runsToRight)],
     [
-      'single faults that lowered nDCG@10 by 0.05 or more and caused a page in the first golden run with this drop or in the next one',
+      'single faults that lowered nDCG@10 by 0.05 or more and caused a page in the first golden run with this drop or in the next run',
       percent(summary.pagedWithinTwo),
     ],
     ['document losses diagnosed correctly within two golden runs', percent(summary.lossesWithinTwo)],

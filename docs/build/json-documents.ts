@@ -102,12 +102,12 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'isolation check': {
     is: 'object',
     keys: ['from', 'until', 'violated', 'pipelines'],
-    more: 'Each pipeline has `queries` (number of sampled queries) and `rules`; each rule has `violated`, `allowed`, `unchecked` (by reason) and `violations` (only the first). Exit code 1 if `violated` is not 0.',
+    more: 'Each pipeline has `queries` (number of sampled queries) and `rules`; each rule has `violated`, `allowed`, `unchecked` (by reason) and `violations` (the first ones only). Exit code 1 if `violated` is not 0.',
   },
   'index hubs': {
     is: 'object',
     keys: ['pipeline', 'k', 'queries', 'documents', 'hubs', 'never_returned', 'why'],
-    more: '`never_returned` is null if the store cannot be sampled, or if its ids differ from the ids in the answers; `why` gives the reason.',
+    more: '`never_returned` is null if the store cannot be sampled, or if its ids differ from the ids in the results; `why` gives the reason.',
   },
   'judge status': { is: 'object', keys: judgeStatus },
   'judge run': { is: 'object', keys: judgeStatus },

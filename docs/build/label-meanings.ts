@@ -17,7 +17,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
     'Compared data: `golden:SET` for a golden set, `judged` for judged live queries, or `traffic` for feedback and clicks from users.',
   arm: 'Name of an arm in `variants.arms`.',
   verdict:
-    '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`. For the traffic split between variants: `as_declared`, `mismatch` or `no_data`.',
+    '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`. For the session split between variants: `as_declared`, `mismatch` or `no_data`.',
   judge: '`model`, `person`, or `second` for an independent second person.',
   rule: 'Name of an isolation rule in the config.',
   check:

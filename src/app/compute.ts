@@ -8,6 +8,6 @@ export const tasks = { ...goldenTasks, ...densityTasks } as const;
 export type ComputePool = ThreadPool<typeof tasks>;
 
 export function createComputePool(settings: Omit<ThreadPoolSettings, 'tasks' | 'refusal'>): ComputePool {
-  const refusal = 'Too many computations are waiting; this one runs later.';
+  const refusal = 'Too many computations are waiting; this computation is deferred.';
   return createThreadPool<typeof tasks>({ ...settings, tasks: import.meta.url, refusal });
 }

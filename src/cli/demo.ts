@@ -36,7 +36,7 @@ async function demo(port: number, once: boolean, fault: string, signal: AbortSig
   } catch (error) {
     // The original message refers to the config file, which a demo user does not have.
     if (!(error instanceof RecalldError) || error.code !== 'port_in_use') throw error;
-    const message = `Port ${port} is in use by another process. Choose another with --port, or use --port 0 for any free port.`;
+    const message = `Port ${port} is in use by another process. Choose another port with --port, or use --port 0 for any free port.`;
     throw new RecalldError('port_in_use', message, { cause: error });
   }
   if (!isAsExpected) process.exitCode = EXIT_CHECK_FAILED;

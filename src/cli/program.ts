@@ -30,7 +30,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./config.ts')).configCommand,
   },
   status: {
-    does: 'Show the status of every pipeline, the reasons for the status, and the age of the data; exit 1 unless all are ok.',
+    does: 'Show the status of every pipeline, the reasons for the status, and the age of the data; exit 1 unless all pipelines are ok.',
     load: async () => (await import('../report/status/status-command.ts')).statusCommand,
   },
   diagnose: {
@@ -46,7 +46,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../incidents/notifications/edge/silence-command.ts')).silenceCommand,
   },
   notify: {
-    does: 'Send the opening and closing messages of a test incident to each receiver in `notify`; exit 3 if one is not delivered.',
+    does: 'Send the opening and closing messages of a test incident to each receiver in `notify`; exit 3 if a message is not delivered.',
     load: async () => (await import('../incidents/notifications/edge/notify-command.ts')).notifyCommand,
   },
   doctor: {
@@ -106,7 +106,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../golden/edge/commands/baselines.ts')).baselinesCommand,
   },
   checks: {
-    does: 'Show the status of every check; exit 1 if one is critical. With --history, show when verdicts changed and why.',
+    does: 'Show the status of every check; exit 1 if a check is critical. With --history, show when verdicts changed and why.',
     load: async () => (await import('../checks/edge/checks-command.ts')).checksCommand,
   },
   report: {

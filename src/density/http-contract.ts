@@ -72,7 +72,7 @@ export const densityAnswer = z.object({
       needs: z.object({ days: z.number(), sessions: z.number() }),
     })
     .nullable()
-    .describe('Progress toward a baseline; null once there is one.'),
+    .describe('Progress toward a baseline; null once a baseline exists.'),
   incidents: z.record(z.string(), z.object({ opened_at: z.iso.datetime() })),
   closed_until: z.iso.datetime().nullable().describe('End of the latest closed window.'),
   check: z.object({ name: z.string(), verdict: verdictField, explanation: z.string() }).nullable(),

@@ -15,7 +15,9 @@ const comparisonSchema = z.object({
     ),
   measure: z.string(),
   verdict,
-  called_on: day.describe('First day (UTC) with a verdict of regression or improvement; later days do not revoke it.'),
+  called_on: day.describe(
+    'First day (UTC) with a verdict of regression or improvement; later days do not revoke the verdict.',
+  ),
   baseline: number,
   candidate: number,
   difference: number.describe('Score of the candidate minus score of the baseline.'),
@@ -38,7 +40,7 @@ const comparisonSchema = z.object({
     })
     .nullable()
     .describe(
-      'Whether there is enough evidence to detect `difference` and, if not, when there will be; null for `traffic`.',
+      'Whether there is enough evidence to detect `difference` and, if not, when there will be enough; null for `traffic`.',
     ),
   test: z
     .object({
@@ -93,7 +95,7 @@ export const shadowReportSchema = z.object({
       'Mean rank-biased overlap with the results that users got, weighted by inverse sampling probability; null before the first query.',
     ),
     changed: share.describe(
-      'Share of live queries with different results, weighted by inverse sampling probability; null before the first query.',
+      'Share of live queries for which the shadow returns other results than users got, weighted by inverse sampling probability; null before the first query.',
     ),
     latency_ms: z.object({ median: z.number(), p95: z.number() }).nullable(),
   }),

@@ -89,7 +89,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.1)
       .describe(
-        'Share of the selected queries that also need human judgments. Without a model judge, all selected queries need them.',
+        'Share of the selected queries that also need human judgments. Without a model judge, all selected queries need human judgments.',
       ),
     second_reviewer_share: z
       .number()

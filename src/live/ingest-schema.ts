@@ -139,7 +139,7 @@ const resultSchema = z
       .string()
       .nullish()
       .describe(
-        'Text that is passed to the model. recalld stores only the total length of all texts and their share of repeated passages.',
+        'Text that is passed to the model. recalld stores only the total length of all texts and the share of repeated passages in them.',
       ),
     fields: documentFieldsSchema
       .nullish()

@@ -6,11 +6,11 @@ import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/m
 
 export const liveMeasurementMetrics = {
   recalld_live_measure_samples: storedGauge(
-    'Number of sampled queries or episodes in a live traffic measure (its n).',
+    'Number of sampled queries or episodes (n) on which a live traffic measure is based.',
     ['pipeline', 'segment', 'measure'],
   ),
   recalld_live_measure_no_data: storedGauge(
-    '1 while a live traffic measure has no data; the label `reason` says why.',
+    '1 while a live traffic measure has no data; the label `reason` gives the reason.',
     ['pipeline', 'segment', 'measure', 'reason'],
   ),
   recalld_feedback_drop_evidence_ratio: storedGauge(

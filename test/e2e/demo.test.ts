@@ -108,7 +108,7 @@ describe('recalld demo', () => {
     const { code, stderr } = await runRecalld(['demo', '--once', '--port', port], await aFolder());
     expect(code, stderr).toBe(2);
     expect(stderr).toBe(
-      `recalld: Port ${port} is in use by another process. Choose another with --port, or use --port 0 for any free port.\n`,
+      `recalld: Port ${port} is in use by another process. Choose another port with --port, or use --port 0 for any free port.\n`,
     );
   });
 

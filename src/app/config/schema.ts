@@ -42,7 +42,7 @@ const serverSchema = z.strictObject({
     .max(16_384)
     .default(128)
     .describe(
-      'Maximum estimated memory of in-flight requests, in megabytes: bodies, parsed values, and rows waiting to be stored. Requests without a valid key can use half of it, but at most 64 MB. Further requests get 503 and Retry-After.',
+      'Maximum estimated memory of in-flight requests, in megabytes: bodies, parsed values, and rows waiting to be stored. Requests without a valid key can use half of this memory, but at most 64 MB. Further requests get 503 and Retry-After.',
     ),
   trusted_proxies: z
     .array(
@@ -78,7 +78,7 @@ const serverSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'If true, /metrics requires an API key with the read scope. Set it to true if clients whose keys are restricted to some pipelines can reach /metrics.',
+      'If true, /metrics requires an API key with the read scope. Set this key to true if clients whose keys are restricted to some pipelines can reach /metrics.',
     ),
 });
 

@@ -222,7 +222,7 @@ function processes(): Builder<Panel>[] {
       ...usual,
       title: 'Event loop lag, p99',
       description:
-        '99th percentile of the delay before the process handles an event. Below 50 ms is normal; a long task causes a spike.',
+        '99th percentile of the delay before the process handles an event. Values below 50 ms are normal; a long task causes a spike.',
       unit: 's',
       queries: [
         {

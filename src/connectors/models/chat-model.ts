@@ -24,7 +24,7 @@ export const llmSchema = z
         output: price.describe('Price of output tokens.'),
       })
       .optional()
-      .describe('Prices of the model, in US dollars. A cost limit requires them.'),
+      .describe('Prices of the model, in US dollars per million tokens. A cost limit requires these prices.'),
   })
   .optional()
   .describe(

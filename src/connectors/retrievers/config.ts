@@ -117,7 +117,7 @@ const searchEngineShape = {
       'Field values that a result must have, such as `{course: "{{tags.course}}"}`. recalld ignores empty values.',
     ),
   id: textSchema.default('_id').describe('Field that contains the document id.'),
-  content: textSchema.optional().describe('Field that contains the text, which only a reranker needs.'),
+  content: textSchema.optional().describe('Field that contains the text; needed only for a reranker.'),
   rank_constant: z.int().min(1).default(60).describe('Rank constant of reciprocal rank fusion.'),
 };
 

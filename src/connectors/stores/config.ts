@@ -2,11 +2,13 @@
 import { z } from 'zod';
 import { httpServiceShape, keySchema, textSchema, timeoutSchema } from '../../platform/config/connection.ts';
 
-const content = textSchema.optional().describe('Field that contains the text of a chunk, if it is stored.');
+const content = textSchema
+  .optional()
+  .describe('Field that contains the text of a chunk, if the store has such a field.');
 
 const version = textSchema
   .optional()
-  .describe("Field that contains the version, hash or time of a chunk's document, if it is stored.");
+  .describe("Field that contains the version, hash or time of a chunk's document, if the store has such a field.");
 
 const id = textSchema.describe('Field that contains the document id.');
 
@@ -168,7 +170,9 @@ const lancedb = z.strictObject({
   metric: z
     .enum(['cosine', 'l2', 'dot'])
     .default('cosine')
-    .describe('Distance metric of your own queries. If the column has an index, recalld uses the metric of the index.'),
+    .describe(
+      'Distance metric that your service uses in its queries. If the column has an index, recalld uses the metric of the index.',
+    ),
   timeout_ms: timeoutSchema,
 });
 

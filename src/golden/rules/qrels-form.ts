@@ -300,7 +300,7 @@ function refuseTwoReadings(lines: readonly SourceLine[], separator: LineSeparato
   if (odd !== undefined && separator === 'blanks') {
     throw malformed(
       odd.line,
-      `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so it may be "query document grade" with a blank in an id; separate the columns by tabs`,
+      `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so the line may be "query document grade" with a blank in an id; separate the columns by tabs`,
     );
   }
 }

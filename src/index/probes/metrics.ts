@@ -16,11 +16,10 @@ export const probeMetrics = {
     'pipeline',
     'fingerprint',
   ]),
-  recalld_probe_no_data: storedGauge('1 if the latest probe did not return a value; the label `reason` says why.', [
-    'pipeline',
-    'measure',
-    'reason',
-  ]),
+  recalld_probe_no_data: storedGauge(
+    '1 if the latest probe did not return a value; the label `reason` gives the reason.',
+    ['pipeline', 'measure', 'reason'],
+  ),
   recalld_probe_last_success_timestamp_seconds: storedGauge('Time when the probe last returned a value.', [
     'pipeline',
     'measure',

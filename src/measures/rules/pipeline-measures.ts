@@ -14,7 +14,7 @@ export const pipelineMeasures = {
     every: 300,
     gauge: pipelineGauge(
       'recalld_store_vectors',
-      "Number of vectors in the store. If an exact count is expensive, this is the store's estimate.",
+      "Number of vectors in the store. If an exact count is expensive, the value is the store's estimate.",
     ),
   },
   ann_recall: {

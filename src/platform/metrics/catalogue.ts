@@ -164,7 +164,7 @@ export const metricCatalogue = {
   },
   recalld_query_top1_similarity: {
     type: 'histogram',
-    help: 'Score of the top document of live queries, if it is between -1 and 1.',
+    help: 'Score of the top document of live queries, if the score is between -1 and 1.',
     labels: ['pipeline'],
     source: 'process',
     buckets: [-0.2, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
@@ -252,7 +252,7 @@ export const metricCatalogue = {
   },
   recalld_clock_skew_seconds: {
     type: 'gauge',
-    help: 'How far the clock of this process is ahead of the clock of the database; negative if it is behind.',
+    help: 'Seconds by which the clock of this process is ahead of the clock of the database; negative if the clock is behind.',
     labels: [],
     source: 'process',
     isShared: true,

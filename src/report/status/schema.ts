@@ -80,7 +80,7 @@ const measurementSchema = z.object({
   measured_at: z.iso.datetime().nullable().describe('When the last measurement was attempted.'),
   age_seconds: age.describe('Seconds since the measurement.'),
   too_old: z.boolean(),
-  gap: z.string().nullable().describe('Why the last measurement produced no value; null if it produced one.'),
+  gap: z.string().nullable().describe('Why the last measurement produced no value; null if it produced a value.'),
 });
 
 export const pipelineStatusSchema = z.object({

@@ -103,7 +103,7 @@ export const combinations: readonly Combination[] = [
     // OpenLLMetry never ends the span of a failed call.
     missing: ['error', 'failure'],
     switchedOn:
-      'the service name as `app_name` of `Traceloop.init`; without the distribution `llama-index`, also `LlamaIndexInstrumentor().instrument()` after it',
+      'the service name as `app_name` of `Traceloop.init`; without the distribution `llama-index`, also `LlamaIndexInstrumentor().instrument()` after `Traceloop.init`',
   },
   {
     name: 'langchain-langfuse',

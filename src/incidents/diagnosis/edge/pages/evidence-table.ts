@@ -31,6 +31,6 @@ export function evidenceTable(supporting: readonly Sign[], opposing: readonly Si
   const rest = signs.slice(MAX_ROWS);
   return [
     rows('Evidence of the diagnosis', signs.slice(0, MAX_ROWS)),
-    rest.length > 0 && more(`More evidence (${rest.length})`, rows('More evidence of the diagnosis', rest)),
+    rest.length > 0 && more(`More evidence (${rest.length})`, rows('More evidence for the diagnosis', rest)),
   ];
 }
