@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { RecalldError } from '../core/errors.ts';
+import { plural } from '../core/format.ts';
 import { distinctRows, groupEqualRows, type Matrix, meanDirection, selectRows } from '../math/vector/matrix.ts';
 import { meanSimilarities, type Neighbours, nearestNeighbours } from '../math/vector/nearest-neighbours.ts';
 import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';
@@ -157,7 +158,7 @@ async function readInputs(request: OfflineDriftRequest) {
       : await readSessions(sessionsPath);
   if (sessions.length !== current.rows) {
     throw malformed(
-      `${sessionsPath} has ${sessions.length} lines, but ${currentPath} has ${current.rows} rows; write one line per row`,
+      `${sessionsPath} has ${plural(sessions.length, 'line')}, but ${currentPath} has ${plural(current.rows, 'row')}; write one line per row`,
     );
   }
   return { store, reference, current, sessions };

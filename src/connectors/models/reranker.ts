@@ -132,7 +132,7 @@ function readScores(results: unknown, scoreKey: string, count: number): ScoreRea
   for (const [place, result] of (results as unknown[]).entries()) {
     const [index, score] = [at(result, 'index'), at(result, scoreKey)];
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      return broken('missing_index', `returned result ${place} without a valid index (${count} texts were sent)`);
+      return broken('missing_index', `returned result ${place} without a valid index (number of texts sent: ${count})`);
     }
     if (scores.has(index)) return broken('missing_index', `scored text ${index} twice`);
     if (typeof score !== 'number' || !Number.isFinite(score)) {

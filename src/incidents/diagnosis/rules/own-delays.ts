@@ -33,6 +33,6 @@ export function isStarvedForAlert({ lateShare }: OwnDelays): boolean {
 
 export function describeDelays({ lateShare, queuedShare }: OwnDelays): string {
   return lateShare >= queuedShare
-    ? `recalld's event loop was blocked for ${percentage(lateShare)} of the run, so the measured latencies are too high.`
-    : `The processors of the recalld host were busy for ${percentage(queuedShare)} of the run, so the measured latencies are too high.`;
+    ? `recalld's event loop was blocked for ${percentage(lateShare)} of the run, which inflated the measured latencies.`
+    : `The processors of the recalld host were busy for ${percentage(queuedShare)} of the run, which inflated the measured latencies.`;
 }

@@ -166,7 +166,7 @@ const NOT_RENAMED = 0.4;
 function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Sign[] {
   // Documents that still exist were not renamed.
   if (renamed === null || vanished < SOME_DOCUMENTS * documentsBefore) return [];
-  const sentence = `At ${percentage(renamed)} of the changed ranks, one new id consistently replaces one old id.`;
+  const sentence = `At ${percentage(renamed)} of the changed ranks, the new id is the usual replacement for the old id.`;
   if (renamed >= RENAMED) return [sign('renamed', 'one_to_one', sentence)];
   return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
 }
@@ -180,7 +180,7 @@ const FOREIGN_SHARE = 0.04;
 
 function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers): Sign[] {
   if (compared < MIN_ANSWERS) return [];
-  const sentence = `${foreign} of ${compared} queries got another query's result list, which they did not get before.`;
+  const sentence = `${foreign} of ${compared} queries got a result list that previously belonged to another query.`;
   if (foreign >= Math.max(MIN_FOREIGN, FOREIGN_SHARE * compared, 2 * usual))
     return [sign('foreign_lists', 'some', sentence)];
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
