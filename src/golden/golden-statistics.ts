@@ -1,4 +1,4 @@
-/** Computes scores and comparisons of golden runs, in worker threads or in process. */
+/** Computes scores and comparisons of golden runs, in worker threads or in the calling thread. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GoldenQuery } from '../core/model.ts';
 import type { MetricKey } from '../math/ir/metric-key.ts';

@@ -35,7 +35,7 @@ const evaluationSchema = z.object({
   causes: z.array(z.enum(causes)).min(1),
   signs: z.array(sign),
   effects: z.array(effect),
-  /** Share of the golden queries that failed; null without a run. */
+  /** Share of the golden queries that failed; null if there was no golden run. */
   failedShare: z.number().nullable(),
 });
 

@@ -81,8 +81,8 @@ export type AlertEvent =
 
 /**
  * `calm`: the e-value is below the alert threshold. `unconfirmed`: the e-value has reached the alert threshold, but the
- * density is not confirmed to be below the density threshold. `silent`: the alert fired less than a day ago, so no tests
- * run.
+ * density is not confirmed to be below the density threshold. `silent`: the alert fired less than a day ago, so no
+ * tests run.
  */
 type AlertStatus =
   | { readonly kind: 'calm' | 'silent' | 'raised' }

@@ -58,7 +58,7 @@ export function expectedSurprises(
 export interface ReferenceQueries {
   readonly vectors: Matrix;
   readonly surprises: Float64Array;
-  /** Two lists, one per half of the baseline: the number of sessions with the query of each row. */
+  /** For each half of the baseline, a list: for each row, the number of sessions with the row's query. */
   readonly counts: readonly [Uint32Array, Uint32Array];
 }
 

@@ -71,8 +71,8 @@ export interface MeasuredQuery extends ScoredQuery {
 }
 
 /**
- * Measurable queries in order, and the number of other queries. Queries without a vector are measurable too: they have
- * no region, so they are compared with the whole baseline.
+ * Returns the measurable queries in order, and the number of excluded queries by reason. Queries without a vector are
+ * measurable too: they have no region, so they are compared with the whole baseline.
  *
  * @param lengths Euclidean norms of the vectors, from rowLengths
  */

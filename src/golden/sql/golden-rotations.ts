@@ -41,7 +41,8 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
     },
 
     /**
-     * Begins a rotation unless a rotation to the same version is open. Replaces an open rotation to an older version.
+     * Begins a rotation unless a rotation to the same version is open. The new rotation replaces an open rotation to an
+     * older version.
      */
     begin(rotation: Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;

@@ -121,7 +121,8 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
     },
 
     /**
-     * Returns the number of requests that a run of the version sends: one per query, or one per step.
+     * Returns the number of requests that a run of the version sends: one for each query without steps, and one for
+     * each step of the other queries.
      *
      * @param ids ids of the queries of the run; null for all queries
      */

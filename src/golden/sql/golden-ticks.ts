@@ -79,8 +79,9 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Returns how many requests the runs of a set have sent to a pipeline since the given time: one per query, or one
-     * per step. All requests of a run in progress count, including those that have not been sent yet.
+     * Returns how many requests the runs of a set have sent to a pipeline since the given time: one for each query
+     * without steps, and one for each step of the other queries. All requests of a run in progress count, including
+     * those that have not been sent yet.
      */
     async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ requests: number }>(

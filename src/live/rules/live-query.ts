@@ -31,7 +31,7 @@ export function unknownPipeline(name: string): Rejection {
   };
 }
 
-/** Rejects a time that is in the future or older than the retention. Accepts a missing time. */
+/** Rejects a time that is in the future or older than the retention period. Accepts a missing time. */
 export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, now: Date): Rejection | null {
   if (occurredAt === null) return null;
   const aheadMs = occurredAt.getTime() - now.getTime();

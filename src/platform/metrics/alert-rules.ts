@@ -60,7 +60,7 @@ export interface RuleGroup {
 }
 
 export interface RuleSettings {
-  /** Base URL for runbooks. If null, runbook links point to the console, if the URL of the console is known. */
+  /** Base URL for runbooks. If null, runbook links point to the console, provided that its URL is known. */
   readonly runbookBaseUrl: string | null;
   /** If null, alerts do not link to a dashboard. */
   readonly dashboardBaseUrl: string | null;

@@ -156,7 +156,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     healthy: [
       ended('completed', growing(1)),
       ended('failed', (m) => Math.floor(m / 40)),
-      // One of many pipelines fails now and then: eight of a hundred rounds.
+      // One of many pipelines fails occasionally, so eight of a hundred rounds fail.
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],
