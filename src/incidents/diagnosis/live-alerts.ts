@@ -73,7 +73,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
     `${measure}${of} left its normal range`,
     MEASURE_CHANGED,
     `${titleInLine(measure)}${of} ${spell(value)} (normally ${spell(normal)})`,
-    `${capitalized(subject)}${of} is ${spell(value)}; ${isLow ? 'at least' : 'at most'} ${spell(threshold)} is normal (usually ${spell(normal)}).`,
+    `${capitalized(subject)}${of} is ${spell(value)}; values of ${isLow ? 'at least' : 'at most'} ${spell(threshold)} are normal (usual value: ${spell(normal)}).`,
     { goldenSet, value, threshold, measured: { measure, segment } },
   );
 }

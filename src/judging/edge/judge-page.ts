@@ -182,7 +182,7 @@ function documentOf(data: JudgePageData, query: string, document: ReviewedDocume
     isFlagged &&
       paragraph(
         badge('flagged', 'warning'),
-        ' The query or this document addresses a grading model. Ignore that part when you grade.',
+        ' The query or this document contains text that addresses a grading model. Ignore this text when you grade.',
       ),
     styledParagraph('document', verbatim(text)),
     gradeForm(
