@@ -1,4 +1,4 @@
-/** Statuses of checks and their transitions in PostgreSQL, the current check states, and the metrics of checks. */
+/** Stores the statuses and transitions of checks in PostgreSQL, and returns their current states and metrics. */
 
 import type { Pool } from 'pg';
 import type { Context, Scope } from '../core/context.ts';

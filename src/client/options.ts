@@ -71,7 +71,7 @@ export function required<T>(value: T | undefined, field: string): T {
 export const version = '0.1.0';
 
 export interface Settings {
-  /** Base URL of the daemon; null if nothing can be sent. */
+  /** Base URL of the daemon; null if the URL or the API key is invalid, so that nothing can be sent. */
   readonly url: URL | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly pipeline: string | undefined;

@@ -73,8 +73,8 @@ async function startBeside(
 }
 
 /**
- * If the number of shadow runs of this version of the golden set has doubled since the last test, tests all of them,
- * each paired with the pipeline run that it replays.
+ * Tests the shadow if the number of its runs of this golden set version has doubled since the last test. The test uses
+ * all these runs, each paired with the pipeline run that it replays.
  */
 async function testShadow(
   context: Context,

@@ -33,7 +33,9 @@ export function measureGroup(measure: string): MeasureGroup {
   return /^(store_|ann_|embedding_|missed_foreign)/.test(measure) ? 'Store and embedder' : 'Golden';
 }
 
-/** True for measures of the whole pipeline or of a golden set. Measures of live segments have a page of their own. */
+/**
+ * True for measures of the whole pipeline or of a golden set. Measures of live segments are shown on a separate page.
+ */
 export function isOverviewSeries({ segment }: { readonly segment: string }): boolean {
   return segment === ALL_SEGMENT || goldenSetOf(segment) !== null;
 }

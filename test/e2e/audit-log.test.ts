@@ -87,7 +87,9 @@ async function aTopic(): Promise<string> {
   return id;
 }
 
-/** Creates a closed incident with one diagnosis. A pipeline may have many closed incidents. */
+/**
+ * Creates an incident with one diagnosis. The incident is closed, because a pipeline may have many closed incidents.
+ */
 async function anIncident(): Promise<string> {
   const rows = await installed.query(
     `with opened as (

@@ -21,7 +21,7 @@ import { aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 export type QueueKind = 'postgres' | 'redis';
 
-/** More than one batch, so that workers share a run. */
+/** Number of golden queries: more than one batch, so that workers share a run. */
 const QUERIES = 60;
 export const TICK_SECONDS = 5;
 /** The machine may be busy, and leases and locks expire only with time. */

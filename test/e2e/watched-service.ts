@@ -18,7 +18,7 @@ import { aGoldenCsv, questionOf, rightAnswer } from './golden-files.ts';
 type AtEnd = (clean: () => Promise<void>) => void;
 
 const QUERIES = 40;
-/** Judged documents that are missing from the store because the manifest deleted them. */
+/** Number of judged documents that are missing from the store because the manifest deleted them. */
 const GONE = 3;
 const DIMENSIONS = 8;
 const HOUR_MS = 3_600_000;

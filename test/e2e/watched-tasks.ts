@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { describeWithBrowser, useBrowser } from '../support/browser.ts';
 import type { WatchedService } from './watched-service.ts';
 
-/** Each task starts at the status page. */
+/** Maximum number of clicks for a task, which starts at the status page. */
 const MAX_CLICKS = 3;
 const MAX_BYTES = 500_000;
-/** First contentful paint on an idle machine with two cores. */
+/** Maximum time to first contentful paint on an idle machine with two cores. */
 const MAX_PAINT_MS = 300;
 /** Other suites share the CI machine, which slows the best of three loads down by up to this factor. */
 const SLOWDOWN = 6;

@@ -19,8 +19,9 @@ export interface BreakableStore {
   /** Excludes the chunk from the filter `language: en`. */
   hide(id: string): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Gives the chunk another vector, or removes its vector if the store allows that. */
+  /** Gives the chunk another vector. */
   readonly revector: (id: string, vector: readonly number[]) => Promise<void>;
+  /** Removes the chunk's vector; null if the store does not allow that. */
   readonly unvector: ((id: string) => Promise<void>) | null;
   stop(): Promise<void>;
 }

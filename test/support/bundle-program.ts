@@ -17,7 +17,7 @@ const APART = [
   '@resvg/resvg-js',
 ];
 
-/** @param into a folder from which packages are found as from dist */
+/** @param into a folder in which Node.js finds the same packages as in dist */
 export async function bundleProgram(dist: string, into: string): Promise<void> {
   await build({
     entryPoints: ['main', 'program', 'exit'].map((name) => path.join(dist, 'cli', `${name}.js`)),

@@ -17,7 +17,7 @@ export interface PlacedPanel {
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly Target[];
   readonly repeat?: string;
-  /** Panels in a collapsed row. */
+  /** True for a collapsed row; its panels are in `panels`. */
   readonly collapsed?: boolean;
   readonly panels?: readonly PlacedPanel[];
   readonly fieldConfig?: { readonly defaults: { readonly unit?: string; readonly noValue?: string } };
@@ -74,12 +74,12 @@ export interface Asked {
   readonly text: string;
 }
 
-/** All PromQL, with the panel that uses it. */
+/** All PromQL expressions, each with the panel that uses it. */
 export function expressions(dashboard: ReadDashboard): readonly Asked[] {
   return asked(dashboard, ({ expr }) => expr);
 }
 
-/** All SQL from panels and annotations, with the panel that uses it. */
+/** All SQL statements, each with the panel or the annotation that uses it. */
 export function statements(dashboard: ReadDashboard): readonly Asked[] {
   const noted = dashboard.annotations.flatMap(({ name, target }) =>
     target?.rawSql === undefined ? [] : [{ where: `${dashboard.name}: ${name}`, text: target.rawSql }],

@@ -66,7 +66,7 @@ export async function startFaultServer(responder: Responder, port = 0): Promise<
       requests.push(request);
       respond(request, response);
     });
-    // Many tests are about clients that give up.
+    // In many tests, the client gives up, which causes an error on its request.
     incoming.on('error', () => undefined);
   });
   server.on('connection', (socket: Socket) => {
@@ -127,7 +127,7 @@ export function withoutScores(ranked: readonly WireDocument[]): WireDocument[] {
   return ranked.map(({ id }) => ({ id: id ?? null }));
 }
 
-/** Each document twice in a row. */
+/** Returns each document twice in a row. */
 export function withDuplicates(ranked: readonly WireDocument[]): WireDocument[] {
   return ranked.flatMap((document) => [document, document]);
 }

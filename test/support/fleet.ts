@@ -16,8 +16,9 @@ export interface FleetSettings {
   /** URL of Redis; null stores the jobs in PostgreSQL. */
   readonly redis: string | null;
   readonly roles: readonly Role[];
-  /** Further keys for `server` and `storage`, in YAML's flow style. */
+  /** Further keys for `server`, in YAML's flow style. */
   readonly server?: string;
+  /** Further keys for `storage`, in YAML's flow style. */
   readonly storage?: string;
   /** The rest of the config, from `pipelines:` on. */
   readonly pipelines: string;
@@ -28,7 +29,7 @@ export interface FleetSettings {
 export interface Member {
   readonly role: Role;
   readonly daemon: Daemon;
-  /** Its gate to PostgreSQL, and to Redis if the jobs are there. */
+  /** Gates of the process: one to PostgreSQL, and one to Redis if the jobs are there. */
   readonly gates: readonly TcpGate[];
   readonly isUp: boolean;
   /** Like `kill -9`; resolves when the process has ended. */

@@ -11,7 +11,7 @@ export interface LargeHistory {
   readonly liveQueries: number;
 }
 
-/** Today's partitions already exist. Rows of the last hour are a moment apart, and none is in the future. */
+/** Requires that today's partitions exist. Rows of the last hour are a moment apart, and none is in the future. */
 export async function writeLargeHistory(
   db: ClientBase | Pool,
   { pipeline, goldenQueries, oldRuns, liveQueries }: LargeHistory,

@@ -16,8 +16,9 @@ export interface LiveLoadSettings {
 }
 
 export interface LiveLoad {
-  /** Ids that were answered with 202: live queries, including those from OpenTelemetry spans, and feedback. */
+  /** Ids of live queries, including those from OpenTelemetry spans, that were answered with 202. */
   readonly queries: ReadonlySet<string>;
+  /** Ids of feedback that was answered with 202. */
   readonly feedback: ReadonlySet<string>;
   /** Number of responses by status other than 202; 0 means no response. */
   readonly refusals: ReadonlyMap<number, number>;

@@ -5,7 +5,7 @@ import { NOON } from './builders.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** The time this many hours after noon. */
+/** Returns the time `count` hours after noon. */
 export function hours(count: number): Date {
   return new Date(NOON.getTime() + count * HOUR_MS);
 }

@@ -17,8 +17,8 @@ import type { LabelsOf, MetricName } from '../../src/platform/metrics/catalogue.
 export type ValueAt = (minute: number) => number | null | 'stale';
 
 export interface Signal {
-  /** Name and labels, without target labels. */
   readonly name: string;
+  /** Labels of the series, without target labels. */
   readonly labels: Readonly<Record<string, string>>;
   readonly isCounter: boolean;
   readonly at: ValueAt;

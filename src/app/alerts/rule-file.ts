@@ -95,7 +95,10 @@ function diagnosis({ groupLabels }: RuleSettings): string {
   return `${selectorVariable('$of', groupLabels, ['pipeline'])}${ifSeries('$of', 'recalld_diagnosis_info', cause, 'Cause not yet known.')}`;
 }
 
-/** Returns the links whose base URL is configured. The console also serves the runbooks. */
+/**
+ * Returns the links whose base URL is configured. Without a base URL for runbooks, the runbook link points to the
+ * console, which also serves them.
+ */
 function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string, string>> {
   const runbooks = withoutSlash(settings.runbookBaseUrl);
   const console = withoutSlash(settings.consoleBaseUrl);

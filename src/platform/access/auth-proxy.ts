@@ -1,6 +1,6 @@
 /**
  * Sign-in through the headers of a proxy that authenticates users. Only proxies in `server.trusted_proxies` may send
- * them.
+ * these headers.
  */
 import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';

@@ -51,7 +51,7 @@ export const lineStyles: readonly StyleByPattern[] = [
   { pattern: '/^normal /', properties: normalStyle },
 ];
 
-/** Colors by meaning for graphs of outcomes, in which the palette would draw failures in green. */
+/** Colors by meaning for graphs of outcomes, because the default palette may draw failures in green. */
 export const outcomeStyles: readonly StyleByPattern[] = [
   { pattern: '/^(ok|completed|positive|sent|.*, positive)$/', properties: [fixed('green')] },
   { pattern: '/^(empty|cancelled|running|neutral|.*, neutral)$/', properties: [fixed('blue')] },

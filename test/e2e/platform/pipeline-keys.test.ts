@@ -407,7 +407,7 @@ describe('the table of routes and keys', () => {
   const asked = routeAccess.filter(({ route, pipelines }) => pipelines !== 'link' && !route.startsWith('POST /sign-'));
 
   it.each(asked)('is true for $route', async ({ route, scope: stated }) => {
-    // The table contains the default of server.metrics_protected, which is on here.
+    // The table assumes the default of server.metrics_protected (off), but the setting is on in this test.
     const scope = route === 'GET /metrics' ? 'read' : stated;
     const [method = '', pattern = ''] = route.split(' ');
     const ask = async (headers: Record<string, string>): Promise<number> =>

@@ -78,7 +78,7 @@ describe('the checks of live traffic', () => {
     const { clock, deps, checkStore, logger, shown, measure } = aWorld();
     for (const value of [0.01, 0.2, 0.2, 0.2]) {
       await measure(value);
-      // The check is evaluated every minute, and the measure every five minutes.
+      // The check is evaluated every minute, and the measurement is taken every five minutes.
       for (let look = 0; look < 5; look++) {
         await evaluateChecks(deps);
         await clock.advance(60_000);

@@ -16,11 +16,11 @@ import { realStores } from './real-stores.ts';
 
 const folder = process.env[courseVariable] ?? '';
 const K = 5;
-/** Deep enough to show which documents tie with one of the first five. */
+/** Number of results per query: enough to show which documents tie with one of the first five. */
 const DEPTH = 20;
 const AT_ONCE = 8;
 const evaluate = createEvaluator([parseMetricKey(`hit_rate@${K}`), parseMetricKey(`mrr@${K}`)], 1);
-/** Makes 1, 1/2, 1/3, 1/4 and 1/5 integers, so that sums are exact. */
+/** Multiple of reciprocal ranks: 1, 1/2, 1/3, 1/4 and 1/5 become integers, so that sums are exact. */
 const UNIT = 60;
 /** Larger than any sum of reciprocal ranks, so that one number can contain both the sum and the number of hits. */
 const HIT = 1_000_000;

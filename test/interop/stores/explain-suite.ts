@@ -125,7 +125,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** @param engine search engine whose own retriever is also asked */
+/** @param engine search engine whose own retriever is also queried */
 export function describeExplain(
   database: UsedDatabase,
   fill: (documents: readonly VectorDocument[]) => Promise<FilledIndex>,

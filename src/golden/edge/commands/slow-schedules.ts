@@ -8,8 +8,9 @@ import { overrunSeconds } from '../../rules/schedule.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 
-/** Number of runs whose median duration is computed. More runs are read, because cancelled runs do not count. */
+/** Number of runs whose median duration is computed. */
 const COUNTED = 5;
+/** Number of runs to read; more than COUNTED, because cancelled runs do not count. */
 const RECENT = 10;
 
 export function readSlowSchedules(settings: CommandSettings, pipelines: readonly WatchedPipeline[]) {

@@ -92,8 +92,8 @@ function likeness(a: Lists, b: Lists): number | null {
 }
 
 /**
- * Minimum Jaccard similarity at which two result lists count as the same; it allows small variations in a retriever's
- * results.
+ * Minimum Jaccard similarity at which two result lists count as the same; a value below 1 allows for small variations
+ * in a retriever's results.
  */
 const SAME_ANSWER = 0.75;
 /** Minimum share of the top documents that have the same rank in both lists. */

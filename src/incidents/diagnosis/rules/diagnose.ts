@@ -204,7 +204,7 @@ const alwaysReported: readonly EffectKind[] = [
 
 /**
  * Returns the effects of the firing alerts. An effect whose measure has recovered has size 0, so no cause needs to
- * explain it. Excludes effects without an earlier value; empty if the firing alerts are unknown.
+ * explain it. Excludes effects without an earlier value. Returns an empty list if the firing alerts are unknown.
  */
 function effectsOf({ firing, run }: Observations, signs: readonly Sign[]): Effect[] {
   if (firing === null) return [];

@@ -43,15 +43,15 @@ const MIN_SEGMENTS = 4;
 /** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
 /**
- * A division into lost and intact segments is reported only if its probability, with the affected queries distributed
- * at random, is at most this value.
+ * Maximum probability of a reported division into lost and intact segments, if the affected queries were distributed at
+ * random.
  */
 const SPLIT_BY_CHANCE = 0.01;
 
 /**
- * Returns the lost segments of one key (nearly all of their queries are affected), and the number of intact segments
- * (almost no queries are affected); null unless the key divides its segments clearly into at least two lost and two
- * intact ones.
+ * Returns the lost segments of one key, in which nearly all queries are affected, and the number of intact segments, in
+ * which almost no queries are affected. Returns null unless the key clearly has at least two lost and two intact
+ * segments.
  */
 export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly string[]) {
   for (const key of segmentKeys) {

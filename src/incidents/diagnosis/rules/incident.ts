@@ -230,8 +230,8 @@ export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
 /**
  * Trend of the firing alerts. `worse`: an alert is new, or worse than ever before in the incident. `recovering`: all
  * alerts have data and are better than at their worst, so new signs come from the repair, not from the fault. For a
- * limited time after a recovery, ignores alerts that are based on data from before the recovery, and alerts without a
- * golden set that had already fired during the incident.
+ * limited time after a recovery, ignores two kinds of alerts: those based on data from before the recovery, and those
+ * that have no golden set and had already fired during the incident.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const isKnown = (alert: Alert): boolean => timeline.some(({ name }) => name === alert.name);

@@ -39,7 +39,7 @@ const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
  * Returns true if a later diagnosis, without a new run, only lowers the confidence. The signs of such a diagnosis are
- * weaker because the fault is being repaired or because old live queries leave the window; weaker signs must not turn a
+ * weaker because the fault is being repaired or because old live queries leave the window. Weaker signs must not turn a
  * known cause into `unknown`.
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {

@@ -26,7 +26,7 @@ import type { Samples } from './samples.ts';
 export interface Observations {
   /** Effects of the failing checks; null if unknown. */
   readonly firing: readonly EffectKind[] | null;
-  /** First bad measurement; null if unknown. */
+  /** Time of the first bad measurement; null if unknown. */
   readonly onset: Date | null;
   /** Samples from which the signs were measured. */
   readonly samples: Samples;
@@ -48,7 +48,7 @@ export interface Observations {
    */
   readonly storeAgreement: ObservedAgreement | null;
   readonly liveReplay: ObservedReplay | null;
-  /** Share of missed documents whose stored vector does not match their text. */
+  /** Share of the documents missed by the run whose stored vector does not match their text. */
   readonly missedVectors: ObservedShare | null;
   /** Share of the returned documents that the store does not have. */
   readonly returnedAbsent: ObservedShare | null;

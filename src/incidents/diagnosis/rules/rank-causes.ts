@@ -7,7 +7,7 @@ import { fittedEstimates } from './fitted-weights.ts';
 import { mostNats } from './samples.ts';
 import { isHealthy, type Sign, type SignName } from './signs.ts';
 
-/** Minimum probability of the named cause, or of two causes that the signs do not distinguish. */
+/** Minimum probability of the named cause, or combined probability of two causes that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
 /** Minimum probability at which a second cause is also named. */
@@ -18,7 +18,7 @@ const MIN_BESIDE = 0.2;
  * `high`.
  */
 const needs = { high: 0.95, medium: 0.7 } as const;
-/** Maximum probability of a cause for which a level's distinguishing signs are missing. */
+/** Maximum probability of a cause whose distinguishing signs for the confidence level are missing. */
 const below = { high: 0.94, medium: 0.69 } as const;
 
 /** A sign is shown as evidence against a cause if its weight, in nats, is at most this value. */
@@ -81,7 +81,7 @@ type Telling = readonly (readonly [SignName, ...states: string[]])[];
 /**
  * Signs that distinguish a cause from similar causes. For each sign, the states that distinguish the cause may be
  * listed; without a list, every state distinguishes it. The confidence in such a cause reaches a level only if one of
- * the signs listed for this level was measured, in a listed state; healthy measurements from before the onset do not
+ * the signs listed for this level was measured in a listed state. Healthy measurements from before the onset do not
  * count (`sinceOnset`).
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'medium', Telling>>>>> = {

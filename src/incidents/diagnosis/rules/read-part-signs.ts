@@ -78,7 +78,7 @@ function readStore(store: Observations['store']): Sign[] {
 }
 
 function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
-  // Low recall is not a new fault if the index has always had it.
+  // Low recall is not a new fault if the recall of the index was always low.
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
   const was = before === null ? '' : `; previously, it returned ${percentage(before)}`;
   const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbors (upper 95 % bound ${percentage(ciHigh)})${was}.`;
@@ -157,7 +157,10 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
   return sign('canary', state, sentence, { before: 1, now: median, unit: 'score' });
 }
 
-/** The sign of each kind of finding. If two kinds share a sign, the finding with the larger lower bound is used. */
+/**
+ * The signs of the kinds of findings. If two kinds share a sign, the kind whose share has the larger lower bound is
+ * used.
+ */
 const indexSigns: readonly {
   readonly kinds: readonly FindingKind[];
   readonly wrong: (sentence: string) => Sign;

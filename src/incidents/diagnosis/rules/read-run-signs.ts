@@ -69,8 +69,9 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** The 95th percentile must at least double, and its rise must exceed the delays on a busy host. */
+/** Minimum ratio between the higher and the lower 95th-percentile latency. */
 const SLOWER = 2;
+/** Minimum difference between the latencies, which exceeds the delays on a busy host. */
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
 

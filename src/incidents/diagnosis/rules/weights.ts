@@ -327,7 +327,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     answer_length: { cut: -4, thinned: -3 },
     score: { steady: -1.5, unsure: -0.5, fell: 1 },
     results: { intact: 0.5, disturbed: -1, scrambled: -4 },
-    // If only some calls are affected, few pairs are in reversed order.
+    // If only some calls are affected, few document pairs are in reversed order.
     order: { as_before: -2.5, changed: 4.5 },
     documents: { same: 0.5, vanished: -1, replaced: -3 },
     again: { alternates: -0.5, differs: -1 },

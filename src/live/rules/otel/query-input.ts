@@ -66,8 +66,9 @@ const queryNames = [
   'message',
 ];
 
-/** Fields of a JSON input that contain the named or the positional arguments of a decorated function. */
+/** Fields of a JSON input that contain the named arguments of a decorated function. */
 const namedArguments = ['kwargs', 'arguments', 'params'];
+/** Field of a JSON input that contains the positional arguments of a decorated function. */
 const positionalArguments = 'args';
 
 /** Maximum nesting depth of the query in an input. */
