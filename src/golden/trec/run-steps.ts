@@ -87,7 +87,7 @@ export class RunSteps {
       if (judged !== undefined)
         throw new RecalldError(
           'file_malformed',
-          `${this.#path}: The query id ${quoted(first)} is ambiguous, because ${qrelsPath} judges ${quoted(judged)} as a separate query: ${quoted(first)} may be a step of ${quoted(query)}, or a separate query without judgments. Rename one of these ids.`,
+          `${this.#path}: The query id ${quoted(first)} is ambiguous, because ${qrelsPath} has judgments for ${quoted(judged)} as a separate query: ${quoted(first)} may be a step of ${quoted(query)}, or a separate query without judgments. Rename one of these ids.`,
         );
       yield [place, ordered.map(([, ranking]) => ranking)];
     }
