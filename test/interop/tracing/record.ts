@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process';
 import { cp } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { npmFolder } from '../npm-folder.ts';
 import { virtualEnvironment, workshop } from '../virtual-environment.ts';
 import type { Combination } from './combinations.ts';
@@ -76,6 +78,18 @@ export async function record(combination: Combination): Promise<Recording> {
   }
 }
 
+/**
+ * Replaces the home folder in a body, such as in stack traces, by a text of the same length, so that the encoding of
+ * the body remains valid.
+ */
+function withoutHome(body: Buffer, encoding: string | undefined): Buffer {
+  const home = homedir();
+  const other = '/home'.padEnd(home.length, 'x').slice(0, home.length);
+  const plain = encoding === 'gzip' ? gunzipSync(body) : body;
+  const replaced = Buffer.from(plain.toString('latin1').replaceAll(`${home}/`, `${other}/`), 'latin1');
+  return encoding === 'gzip' ? gzipSync(replaced) : replaced;
+}
+
 /** Starts an OTLP endpoint that stores the requests that it receives. */
 export async function startReceiver() {
   const requests: ExportRequest[] = [];
@@ -87,7 +101,7 @@ export async function startReceiver() {
         path: request.url ?? '',
         contentType: request.headers['content-type'] ?? '',
         contentEncoding: request.headers['content-encoding'] ?? 'identity',
-        body: Buffer.concat(chunks).toString('base64'),
+        body: withoutHome(Buffer.concat(chunks), request.headers['content-encoding']).toString('base64'),
       });
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
