@@ -36,12 +36,12 @@ describe('JSON with long integers', () => {
     expect(parseExactJson(JSON.stringify(value))).toStrictEqual(value);
   });
 
-  it('equals JSON.parse if all integers are safe', () => {
+  it('equals JSON.parse for all values beside a long integer', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
-        // The long sequence of digits is part of a string, so it must stay unchanged.
-        const text = JSON.stringify([value, 'x1234567890123456789']);
-        expect(parseExactJson(text)).toStrictEqual(JSON.parse(text));
+        const text = JSON.stringify(value);
+        const parsed = parseExactJson(`[${text}, 1234567890123456789]`);
+        expect(parsed).toStrictEqual([JSON.parse(text), '1234567890123456789']);
       }),
     );
   });
