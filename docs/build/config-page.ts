@@ -26,7 +26,7 @@ export function configPage(): Page {
     ['src/app/config', 'docs/build/config-example.ts'],
     [
       '# Configuration',
-      'recalld reads one YAML file: `recalld.yaml` in the working folder, or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment applied, and `recalld config schema` prints its JSON Schema for editors.',
+      'recalld reads one YAML file: `recalld.yaml` in the working folder, or `--config FILE`. `recalld config check` validates the file, `recalld config print` shows the config with defaults and environment applied, and `recalld config schema` prints the JSON Schema for editors.',
       rules,
       '## Example',
       'This example contains every key, with one kind of retriever, store and model. Most keys have defaults. The section *Keys* describes all keys.',

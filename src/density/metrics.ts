@@ -24,7 +24,7 @@ export const densityMetrics = {
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(
-    'Share of sampled live queries admitted for measurement. Below 1 while more queries arrive than recalld can measure, and for some minutes afterwards.',
+    'Share of sampled live queries admitted for measurement. The value is below 1 while more queries arrive than recalld can measure, and for some minutes afterwards.',
     ['pipeline'],
   ),
   recalld_density_left_out_total: {

@@ -11,7 +11,7 @@ export const experimentMetrics = {
   ...boundedGauges(
     {
       recalld_experiment_difference:
-        'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set, this is the value of the decisive test or, if there is none, of the latest test. For live traffic, the difference covers all days. Absent if there has been no new data for three days.',
+        'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set, the difference comes from the decisive test or, if no test is decisive, from the latest test. For live traffic, the difference covers all days. Absent if there has been no new data for three days.',
     },
     compared,
     'golden sets: 95 % for a single test; live traffic: 99 % for all comparisons and interim analyses together',

@@ -84,7 +84,7 @@ export const goldenMetrics = {
       recalld_golden_context_characters:
         'Mean length, in characters, of the text returned for a golden query in the latest finished run. Only queries whose returned documents all have texts are counted. Absent if the retriever returns no texts.',
       recalld_golden_context_repeated_ratio:
-        'Mean share of the text returned for a golden query that repeats an earlier document of the same query (compared in five-word sequences). Only queries whose returned documents all have texts are counted.',
+        'Of the text returned for a golden query, the mean share that repeats an earlier document of the same query (compared in five-word sequences). Only queries whose returned documents all have texts are counted.',
     },
     golden,
   ),

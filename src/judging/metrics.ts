@@ -45,7 +45,7 @@ export const judgingMetrics = {
     ['pipeline', 'segment'],
   ),
   recalld_judge_agreement_sessions: storedGauge(
-    'Sessions in the trailing window that were graded by both the current judge and people (n of recalld_judge_agreement). With at least 40 sessions, RecalldJudgeDisagrees fires if the lower bound of the agreement is below judged.min_agreement. With fewer sessions, it fires only if the upper bound is below this minimum.',
+    'Sessions in the trailing window that were graded by both the current judge and people (n of recalld_judge_agreement). With at least 40 sessions, RecalldJudgeDisagrees fires if the lower bound of the agreement is below judged.min_agreement. With fewer sessions, the alert fires only if the upper bound is below this minimum.',
     pipeline,
   ),
   recalld_human_agreement_sessions: storedGauge(

@@ -86,7 +86,7 @@ export const liveStageMetrics = {
       recalld_live_stage_documents:
         'Weighted mean number of distinct documents that a stage returns, over the live queries that report this number.',
       recalld_live_stage_emptied_ratio:
-        'Weighted share of live queries for which a stage returns nothing although the previous stage returned documents. For the first stage, this is the share of all queries for which it returns nothing.',
+        'Weighted share of live queries for which a stage returns nothing although the previous stage returned documents. For the first stage, the value is the share of all queries for which the stage returns nothing.',
       recalld_live_stage_answered_ratio:
         'Weighted mean share of the n final results of a live query that are among the top n documents of the stage; 1 if later stages change nothing. Only judgments show whether a change is an improvement.',
     },

@@ -19,12 +19,12 @@ const list = textSchema.describe('JMESPath expression for the list of documents,
 const id = textSchema.describe('JMESPath expression for the document id in a list element.');
 const score = textSchema
   .nullable()
-  .describe('JMESPath expression for the score in a list element; null if there are no scores.');
+  .describe('JMESPath expression for the score in a list element; null if the response contains no scores.');
 
 const http = z.strictObject({
   kind: z.literal('http').describe('Any HTTP service, described by a request template and JMESPath expressions.'),
   url: textSchema
-    .describe('URL to call; may contain the same placeholders as `body`, which are percent-encoded.')
+    .describe('URL to call. May contain the same placeholders as `body`; recalld percent-encodes their values.')
     .meta({ secret: 'url' }),
   method: z.enum(['GET', 'POST', 'PUT']).default('POST').describe('HTTP method.'),
   headers: headersSchema,

@@ -42,7 +42,10 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
   const cells = cellsOf(line.text);
   const [id, text] = cells;
   if (cells.length !== 2 || id === undefined || text === undefined) {
-    throw malformed(line, 'is not a query id, one tab and the text; convert other topic formats to this format');
+    throw malformed(
+      line,
+      'does not consist of a query id, one tab and the text; convert other topic formats to this format',
+    );
   }
   if (line.line === 1 && isHeader(id, text)) return null;
   return { id, text, tags: {} };

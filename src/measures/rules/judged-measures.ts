@@ -102,7 +102,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_drop',
-      help: 'Drop in the nDCG at k of live queries from the preceding weeks (up to six) to recent days. Once human judgments confirm or reject the drop, the value comes from human judgments. Until then, it comes from the judge model, with bounds that remain valid over a year of daily evaluations.',
+      help: 'Drop in the nDCG at k of live queries from the preceding weeks (up to six) to recent days. Once human judgments confirm or reject the drop, the value comes from human judgments. Until then, the value comes from the judge model, with bounds that remain valid over a year of daily evaluations.',
       labels: ['pipeline', 'k'],
       bounds: "Student's t over days, or Welch's t over sessions",
     },

@@ -113,7 +113,7 @@ function importOptions() {
     .option('--ignore <columns>', 'in a table: columns to ignore, separated by commas', parseColumns)
     .option(
       '--relevance-threshold <grade>',
-      'minimum grade of a relevant document, for fractional grades',
+      'minimum grade of a relevant document, if grades are fractions',
       parseThreshold,
     )
     .option('--documents-separator <text>', 'in a table: separator between documents in a cell, such as ","')

@@ -105,7 +105,8 @@ function segments(): Builder<Panel>[] {
     }),
     stat({
       title: 'Merged segments',
-      description: 'Number of segments in excess of the configured maximum; they are measured together as `other`.',
+      description:
+        'Number of segments in excess of the configured maximum; these segments are measured together as `other`.',
       unit: 'short',
       width: 3,
       height: 8,

@@ -181,12 +181,12 @@ export const causeTexts = {
   embedding_model: {
     title: 'embedding models of queries and documents differ',
     action:
-      'Compare the embedding model and revision used for queries with those used for documents, and roll back the one that changed.',
+      'Compare the embedding model and revision used for queries with those used for documents, and roll back the model that changed.',
     shows: 'a re-embedded stored text gets a different vector',
   },
   uncovered_topic: {
     title: 'users ask for content that the store lacks',
-    action: 'Write documents on the uncovered topics, or index existing ones; see `recalld topics list`.',
+    action: 'Write documents on the uncovered topics, or index existing documents; see `recalld topics list`.',
     shows: 'no document answers these queries',
   },
   unlike_golden: {

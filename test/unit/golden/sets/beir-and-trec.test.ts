@@ -54,7 +54,7 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
     [
       'topics in SGML',
       { 'topics.txt': '<top>\n<num> 301\n', 'qrels.txt': '301 0 d1 1\n' },
-      'Line 1 of topics.txt is not a query id, one tab and the text; convert other topic formats to this format.',
+      'Line 1 of topics.txt does not consist of a query id, one tab and the text; convert other topic formats to this format.',
     ],
     [
       'queries in Latin-1',

@@ -158,8 +158,8 @@ function evidence(incident: Incident): Section {
     {
       lead:
         incident.closedAt === null
-          ? '"Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.'
-          : 'This evidence was recorded when the incident was at its worst. "Before" is the value in the last good run. For measures outside golden runs, it is the value before the alert.',
+          ? '"Before" is the value in the last good run or, for measures outside golden runs, the value before the alert.'
+          : 'This evidence was recorded when the incident was at its worst. "Before" is the value in the last good run or, for measures outside golden runs, the value before the alert.',
     },
     supporting.length + opposing.length === 0
       ? empty('The evidence does not point to a single cause.')
