@@ -1,6 +1,6 @@
 /**
- * Documents and queries of a pipeline, in memory. The weights were set on the demo's passages and questions; diagnoses
- * are tested on random corpora.
+ * Documents and queries of a pipeline, in memory. The weights of the diagnosis were set on the demo's passages and
+ * questions; diagnoses are tested on random corpora.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

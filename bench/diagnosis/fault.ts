@@ -1,4 +1,4 @@
-/** A fault: its effect on a healthy pipeline, with random sizes in each world. */
+/** A fault: its effect on a healthy pipeline; the size of the effect is random in each world. */
 
 import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { OwnWork } from '../../src/incidents/diagnosis/rules/observations.ts';
@@ -33,7 +33,7 @@ export interface Broken {
   /** Share of each chunk's text that is stored. */
   readonly textShare?: number;
   readonly results?: (ids: readonly string[], call: Call) => readonly string[];
-  /** An error code, or `timeout`. */
+  /** Returns an error code or `timeout` if the call fails; null if it succeeds. */
   readonly failure?: (call: Call) => string | null;
   readonly latency?: (ms: number, call: Call) => number;
   /** Share of live queries that fail, if golden queries are sent differently and do not fail. */
@@ -42,7 +42,7 @@ export interface Broken {
   readonly liveEmpty?: number;
   /** Share of a live query's results that remain. */
   readonly liveResults?: number;
-  /** Percentage points by which positive feedback drops. */
+  /** Drop of the share of positive feedback, from 0 to 1. */
   readonly lessPositive?: number;
   /** Share of live traffic that repeats one query. */
   readonly topQuery?: number;

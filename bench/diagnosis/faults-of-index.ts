@@ -1,4 +1,4 @@
-/** Faults of the index and of the models that embed its vectors. */
+/** Faults of the index, and of the models that compute its vectors. */
 import type { Question } from './corpus.ts';
 import { cutInTwo, otherModel, rewritten } from './damage.ts';
 import { between, type Fault, isIn, some } from './fault.ts';

@@ -27,15 +27,15 @@ export interface Shape {
   readonly isEmbedderShared: boolean;
   readonly hasDensity: boolean;
   readonly liveQueries: number;
-  /** Number of bad runs until the check was confirmed, including the last. */
+  /** Number of bad runs until the failure was confirmed, including the last run. */
   readonly badRuns: number;
   /** Number of stored good runs before the reference run. */
   readonly olderRuns: number;
-  /** A harmless deployment before the alert. */
+  /** Kind of a harmless deployment before the alert; null if there is none. */
   readonly decoy: DeploymentKind | null;
   /** How far the check's threshold lies below the usual nDCG. */
   readonly slack: number;
-  /** Candidates per returned document, if the retriever reports its stages; otherwise null. */
+  /** Number of candidates per returned document; null if the retriever does not report its stages. */
   readonly candidates: number | null;
 }
 

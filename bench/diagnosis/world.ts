@@ -1,4 +1,4 @@
-/** One world: a pipeline, a fault, the firing alerts, and the data that the daemon would have. */
+/** One world: a pipeline, a fault, the firing alerts, and the data that the daemon would have collected. */
 
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
 import { type DocumentFate, judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
@@ -31,7 +31,7 @@ export function drawWorld(
   seed: number,
 ): World {
   const random = randomNumbers(seed);
-  // Traits added later use separate random numbers, so that earlier worlds stay the same.
+  // Traits that were added later use separate random numbers, so that the other traits of a world stay the same.
   const other = randomNumbers(seed + 0.5e9);
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const world = lookAt(corpusOf(random), drawShape(worlds, random), drawTraffic(other), fault, { random, other });
@@ -166,7 +166,7 @@ function questionsOf({ questions }: Corpus, { golden, segments }: Shape, random:
   };
 }
 
-/** Segments of different sizes: a lower number means a larger segment. */
+/** Returns a hash of the topic, from which the segment of the topic's queries is derived. */
 function tenantOf(topic: string): number {
   let hash = 7;
   for (let i = 0; i < topic.length; i++) hash = Math.imul(hash, 31) + topic.charCodeAt(i);

@@ -146,7 +146,7 @@ export interface DropCell {
 }
 
 const DELAYS: readonly number[] = [2, 3, 6, 24, 48, 168];
-/** Number of rebuilt indexes that recalld knows when the drop occurs. */
+/** Number of earlier rebuilds of the index that recalld has observed when the drop occurs. */
 const NIGHTS_BEFORE = 20;
 
 /** Simulates retrievers that find fewer documents from a certain run on, so that the true mean nDCG drops by `drop`. */

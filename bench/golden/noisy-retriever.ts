@@ -22,9 +22,9 @@ export interface NoiseLevel {
 }
 
 export interface Rebuild {
-  /** Share of the queries whose relevant document gets a random rank in a night. */
+  /** Share of the queries whose relevant document gets a random rank each night. */
   readonly redraw: number;
-  /** Standard deviation of the shift that a night causes for all queries, in nDCG. */
+  /** Standard deviation of the nightly shift that all queries share, in nDCG. */
   readonly shared: number;
   /** True if a night starts with the index of the previous night; false if it starts with the first index. */
   readonly wanders: boolean;
@@ -32,7 +32,7 @@ export interface Rebuild {
   readonly isSeen: boolean;
 }
 
-/** Scores of one run, one per query. */
+/** Scores of one run; each array contains one score per query. */
 export interface ScoredRun {
   readonly ndcg: Float64Array;
   readonly hits: Float64Array;
@@ -55,8 +55,8 @@ const REPLICAS = 3;
 const OWN_SHARE = 0.1;
 
 /**
- * Shares of the ranks 1, 2, ...; the other queries miss their document. The nDCG@10 is about 0.68, and the hit rate
- * 0.86.
+ * Shares of the queries whose document has rank 1, 2, ...; the other queries miss their document. The nDCG@10 is about
+ * 0.68, and the hit rate 0.86.
  */
 const RANK_SHARES: readonly number[] = [0.5, 0.13, 0.07, 0.05, 0.03, 0.025, 0.02, 0.015, 0.01, 0.01];
 const MAX_MOVE = 3;
@@ -123,7 +123,7 @@ export function runOnce(retriever: Retriever, noise: NoiseLevel, random: RandomN
   return { ndcg, hits };
 }
 
-/** Draws a shared rise or drop with this standard deviation, and yields each affected query with its new rank. */
+/** Draws a shared rise or drop with the given standard deviation, and yields each affected query with its new rank. */
 function* swayed({ ranks, meanNdcg }: Retriever, deviation: number, random: RandomNumbers) {
   const shift = deviation === 0 ? 0 : deviation * random.normal();
   const room = shift < 0 ? meanNdcg : 1 - meanNdcg;

@@ -28,7 +28,10 @@ import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import { pairedT } from '../../src/math/stats/paired-tests.ts';
 import type { ScoredRun } from './noisy-retriever.ts';
 
-/** Number of runs for pinning a baseline: the pinned run and the runs just before it, as in `recalld baselines pin`. */
+/**
+ * Number of runs from which a baseline is pinned: the pinned run and the runs just before it, as in `recalld baselines
+ * pin`.
+ */
 export const RERUNS = 10;
 
 /** The check of the example config. */
@@ -62,7 +65,7 @@ export interface Watch {
   judge(run: ScoredRun, day: number, isOwn: boolean): boolean;
 }
 
-/** State of a run that was not compared in full, because it cannot be a regression. */
+/** Comparison that stands for a run that was not compared in full, because the run cannot be a regression. */
 const notCalled = {
   ciLow: -1,
   ciHigh: 1,

@@ -21,7 +21,7 @@ export interface SoakResult {
   readonly provenance: Omit<Provenance, 'seed'> & { readonly seed: number };
   readonly queue: 'postgres' | 'redis';
   readonly minutes: number;
-  /** Number of kills and restarts of each process. */
+  /** Number of times that each process was killed and restarted. */
   readonly kills: Readonly<Record<string, number>>;
   readonly queries: Reconciled;
   readonly feedback: Reconciled;

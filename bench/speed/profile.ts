@@ -1,11 +1,11 @@
-/** Self time of the daemon's main thread by part, from a CPU profile of V8. */
+/** Self time of the daemon's main thread by kind of work, from a CPU profile of V8. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
 import path from 'node:path';
 import { type CallFrame, type SelfTime, selfTimes } from '../profiles/self-time.ts';
 import { type Daemon, withDaemon } from './child.ts';
 
-/** Parts with a smaller share of the self time are omitted. */
+/** Kinds of work with a smaller share of the self time are omitted. */
 const MIN_SHARE = 0.01;
 
 const byFunction: readonly (readonly [RegExp, string])[] = [

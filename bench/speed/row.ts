@@ -47,7 +47,7 @@ export function isMet({ value, side, limit }: Bar): boolean {
   return side === 'at least' ? value >= limit : value <= limit;
 }
 
-/** Runs each contender once per round, so that other processes on the machine affect them equally. */
+/** Runs each contender once per round, so that other processes on the machine affect all contenders equally. */
 export async function alternate<Name extends string>(
   rounds: number,
   contenders: Readonly<Record<Name, () => Promise<number> | number>>,

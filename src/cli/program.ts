@@ -4,7 +4,10 @@ import { version } from '../app/version.ts';
 
 interface TopCommand {
   readonly does: string;
-  /** Adds a command's options and subcommands. Loaded on demand, so that `eval` does not load the database driver. */
+  /**
+   * Adds a command's options and subcommands. The module is loaded on demand, so that `eval` does not load the database
+   * driver.
+   */
   readonly load: () => Promise<(command: Command, signal: AbortSignal) => CommandUnknownOpts>;
 }
 
@@ -184,8 +187,8 @@ export async function createProgram(
 }
 
 /**
- * Applies settings that commander does not pass on to added commands. commander throws instead of exiting, so that exit
- * codes are decided in one place.
+ * Applies settings that commander does not pass on to added commands. Makes commander throw instead of exit, so that
+ * exit codes are decided in one place.
  */
 function applyToTree(command: CommandUnknownOpts): void {
   command.exitOverride();

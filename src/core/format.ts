@@ -16,7 +16,10 @@ export function decimal(value: number): string {
   return value < 0 ? `${MINUS}${text}` : text;
 }
 
-/** Numbers from here on, such as e-values, are written with a power of ten, because their zeros are hard to count. */
+/**
+ * Numbers from this value on, such as large e-values, are written with a power of ten, because their zeros are hard to
+ * count.
+ */
 const POWER_FROM = 1e9;
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
@@ -115,8 +118,8 @@ export function withoutZeros(text: string): string {
 }
 
 /**
- * Formats a value of any size. Whole numbers are exact. Other numbers are rounded to at most three significant digits
- * if their absolute value is below 1,000, and to whole numbers otherwise.
+ * Formats a value of any size. Whole numbers are exact. Fractional numbers are rounded to at most three significant
+ * digits if their absolute value is below 1,000, and to whole numbers otherwise.
  */
 export function compact(value: number): string {
   const size = Math.abs(value);

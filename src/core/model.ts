@@ -39,11 +39,11 @@ export interface GoldenQuery {
   /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
   /**
-   * Patterns for documents that must never be returned. Their placeholders are replaced by the query's tags (see
-   * `core/text/document-pattern.ts`).
+   * Patterns for documents that must never be returned. Placeholders in the patterns are replaced by the query's tags
+   * (see `core/text/document-pattern.ts`).
    */
   readonly forbidden?: readonly string[];
-  /** True if the store has no answer, so an empty result is correct. Such a query has no judgments. */
+  /** True if the store has no answer, so an empty result is correct. A query without an answer has no judgments. */
   readonly noAnswer?: true;
 }
 

@@ -36,7 +36,10 @@ export interface RetainedQuery {
   /** Ids and cosines of the chunks that were nearest to the query when the baseline was built. */
   readonly nearest: readonly (readonly [string, number])[];
   readonly vector: Float32Array;
-  /** Numbers of sessions of a reference query (see `ReferenceQueries`); null for other roles. */
+  /**
+   * Number of sessions with this reference query in each half of the baseline (see `ReferenceQueries`); null for other
+   * roles.
+   */
   readonly counts: readonly [number, number] | null;
 }
 

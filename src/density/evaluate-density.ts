@@ -225,8 +225,9 @@ async function measureWindow(
 }
 
 /**
- * Measures windows of the last day again if some of their queries were scored after the latest window closed. This
- * updates the sums of the windows, but not their e-values, so sums do not depend on the order in which samples arrive.
+ * Measures windows of the last day again if some of their queries were scored after the latest window closed. The new
+ * measurements update the sums of the windows, but not their e-values, so the sums do not depend on the order in which
+ * samples arrive.
  *
  * @param comparable closed windows of the same baseline, oldest first
  * @returns the windows measured again, oldest first

@@ -170,7 +170,8 @@ function expectThreshold(
       'because this latency has no confidence interval; `recalld backtest` shows how often the check would have failed';
     return { evaluations, expected: null, assumption, fix };
   }
-  // The 95 % intervals of shares hold for all segments together; those of other measures hold for each segment alone.
+  // The 95 % intervals of shares are simultaneous over all segments; those of other measures are valid for each segment
+  // alone.
   const plan = deps.densityPlans.find((one) => one.pipeline === pipeline.name);
   const values = check.segments === 'each' && watched.unit !== 'share' ? 1 + (plan?.maxSegments ?? 0) : 1;
   const where = `${watched.worse === 'below' ? 'above' : 'below'} the threshold`;

@@ -24,7 +24,7 @@ export interface Embedder {
    */
   readonly identity: string;
   /**
-   * Splits a large request into several requests. If any of them fails, the whole call fails. Rejects only if `signal`
+   * Splits a large request into several requests. If any request fails, the whole call fails. Rejects only if `signal`
    * aborts, with `signal.reason`.
    */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;

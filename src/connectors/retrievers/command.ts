@@ -91,7 +91,7 @@ const MAX_MESSAGE = 300;
 
 /**
  * Returns the program's message in a form that can be shown: short, on one line, and without the query. A message that
- * repeats the query is replaced.
+ * repeats the query is replaced by a fixed text.
  */
 function shownMessage(message: string, queryText: string): string {
   const query = queryText.trim().toLowerCase();

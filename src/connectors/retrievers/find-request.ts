@@ -27,8 +27,8 @@ export type RequestSearch =
   | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
 
 /**
- * Reasons why a service returned no list of results, most informative last. If attempts differ, the last reason in this
- * list is reported.
+ * Reasons why a service returned no list of results, most informative last. If attempts failed for different reasons,
+ * the reason that comes last in this list is reported.
  */
 const searchProblems = [
   'missing',
@@ -259,7 +259,7 @@ const scoreNames = [
   'distance',
 ];
 const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'passage', 'chunk', 'snippet', 'document'];
-/** Keys of the objects in a result that may contain an id; the empty key is the result itself. */
+/** Keys of a result under which an object may contain the id; the empty key stands for the result itself. */
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;

@@ -98,7 +98,7 @@ export function whereOf(filter: Readonly<Record<string, string>>): { readonly wh
   return conditions.length === 0 ? {} : { where: oneOrJoined('$and', conditions) };
 }
 
-/** Chroma rejects a conjunction with a single condition. */
+/** Chroma rejects `$and` and `$or` with a single condition. */
 function oneOrJoined(operator: '$and' | '$or', conditions: readonly Where[]): Where {
   const [only] = conditions;
   return conditions.length === 1 && only !== undefined ? only : { [operator]: conditions };
@@ -116,7 +116,10 @@ function numberIn(value: string): number[] {
 const IDS_PER_REQUEST = 5000;
 /** Maximum number of vectors per request. A vector of 1,536 numbers is about 30 kB of JSON. */
 const VECTORS_PER_REQUEST = 200;
-/** The Chroma Cloud quota (docs.trychroma.com/cloud/quotas-limits); larger requests fail with status 422. */
+/**
+ * Maximum number of records per request in Chroma Cloud (docs.trychroma.com/cloud/quotas-limits); larger requests fail
+ * with status 422.
+ */
 const CLOUD_QUOTA = 300;
 /** Maximum number of values in one condition. */
 const VALUES_PER_REQUEST = 250;

@@ -41,7 +41,9 @@ export interface StoreOperations<S extends StoreShape> {
   readonly noExactSearch?: string;
   /** Returns hits in the order of the store, best first; null if the filter cannot match anything. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /** For each property that a hit may lack, its name in error messages; passed to `unexpected` as `lacking`. */
+  /**
+   * Names, for error messages, of the properties that a hit may lack; `unexpected` receives such a name as `lacking`.
+   */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
@@ -162,7 +164,10 @@ interface StoreCall extends JsonCall {
 
 export type StoreCalls = ReturnType<typeof createStoreCalls>;
 
-/** Returns the response to a call; null if the service denies or lacks the call (status 401, 403, 404 or 405). */
+/**
+ * Returns the response to a call; null if the service denies the call or does not support it (status 401, 403, 404 or
+ * 405).
+ */
 export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;

@@ -235,7 +235,10 @@ export function outcomeOfScan<Value>(
   return outcomeOf(signal, (attempt) => work({ ...attempt, patience: SCAN_PATIENCE }));
 }
 
-/** The vector's length differs from the store's, which means that the embedding model is different. */
+/**
+ * Returns the error for a vector whose length differs from the store's, which means that the embedding model is
+ * different.
+ */
 export function dimensionMismatch(service: string, expected: number, got: number): Refused {
   const fix = 'the config must name the embedding model that computed the stored vectors';
   return failed(

@@ -112,7 +112,7 @@ export interface StoredChunk {
   readonly content: string | null;
 }
 
-/** Maximum number of chunks per call. If a document has more, some are omitted. */
+/** Maximum number of chunks per call. If the documents of a call have more chunks, some chunks are omitted. */
 export const MAX_CHUNKS = 2000;
 
 export interface StoreDescription {

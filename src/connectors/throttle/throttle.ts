@@ -17,7 +17,7 @@ export interface Throttle {
   enter(signal: AbortSignal): Promise<void>;
   /** Reports that an admitted query has ended. The latency is null if the query failed without a meaningful latency. */
   leave(latencyMs: number | null, hasFailed: boolean): void;
-  /** Consecutive failures across all processes that call the retriever. */
+  /** Number of consecutive failures across all processes that call the retriever. */
   failuresInARow(): number;
   close(): Promise<void>;
 }

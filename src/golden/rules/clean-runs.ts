@@ -40,7 +40,7 @@ const MAD_TO_DEVIATION = 1.4826;
 
 /**
  * Chooses the clean runs near a pinned run: those with no failed query, no failed check, no open incident, no
- * deployment in between, and no mean that is an outlier among all runs.
+ * deployment between the run and the pinned run, and no mean that is an outlier among all runs.
  *
  * A run's mean is an outlier if its distance from the median of all runs exceeds both 4 robust standard deviations
  * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Because

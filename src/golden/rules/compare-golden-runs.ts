@@ -127,7 +127,9 @@ export function sharedQueries(before: readonly GoldenQuery[], after: readonly Go
   });
 }
 
-/** True for the same text, steps and judgments. Tags are ignored: they only assign a query to segments. */
+/**
+ * True if both queries have the same text, steps and judgments. Tags are ignored: they only assign a query to segments.
+ */
 function isJudgedAlike(a: GoldenQuery, b: GoldenQuery): boolean {
   if (a.text !== b.text || a.judgments.length !== b.judgments.length) return false;
   if (JSON.stringify(a.steps) !== JSON.stringify(b.steps)) return false;

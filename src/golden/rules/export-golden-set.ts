@@ -124,7 +124,10 @@ function csvRow(cells: readonly string[]): string {
 /** Maximum number of characters in a line, below the reader's limit in bytes even if all characters are multi-byte. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
-/** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */
+/**
+ * Writes JSONL, one query with its tags and judgments per line; this format can express everything that can be
+ * imported.
+ */
 function exportJsonLines(queries: readonly GoldenQuery[]): ExportFile[] {
   const lines = queries.map((query) =>
     jsonLine('JSONL', query, {

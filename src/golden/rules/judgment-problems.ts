@@ -21,7 +21,7 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
     readonly similarity: number;
   }[] = [];
   const contradictions: ReturnType<typeof contradictionsOf> = [];
-  // The same text for different tenants or languages is not a duplicate.
+  // Queries with the same text but different tenants or languages are not duplicates.
   for (const group of groupBy(queries, ({ tags }) => queryKey({ text: '', tags })).values()) {
     const texts = group.map(({ text }) => text);
     for (const { first, second, similarity } of nearDuplicates(texts, NEAR_TEXT)) {

@@ -156,12 +156,12 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * of two variances, that of the reruns and that of accepted days, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
- * @returns null if the variance is unknown. It is unknown if the index generation differs from the baseline's. It is
- *   also unknown if scores vary more from day to day than between reruns and this variation exceeds `minEffect`,
- *   because such variation indicates unnoticed rebuilds of the index. With such an index, only the paired test can
- *   determine whether scores changed. If all reruns scored the same, this limit is `minEffect` / 2 instead of
- *   `minEffect`, because only the differences between days then show how much scores vary, and a few days say little
- *   about the largest drop.
+ * @returns null if the variance is unknown. The variance is unknown if the index generation differs from the
+ *   baseline's. The variance is also unknown if scores vary more from day to day than between reruns and this variation
+ *   exceeds `minEffect`, because such variation indicates unnoticed rebuilds of the index. With such an index, only the
+ *   paired test can determine whether scores changed. If all reruns scored the same, this limit is `minEffect` / 2
+ *   instead of `minEffect`, because only the differences between days then show how much scores vary, and a few days
+ *   say little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -201,7 +201,7 @@ export const CLEAR_P = 0.01;
 /**
  * Differences between later runs and a pinned baseline, except clear regressions. While the index is the same as at the
  * baseline, there is one difference per day; after a change of the index, there is one difference per index generation.
- * Each difference is that of the last clean run of the day or generation. A generation begins when the index or the
+ * Each difference comes from the last clean run of the day or generation. A generation begins when the index or the
  * embedding model changes.
  */
 export interface Accepted {
@@ -237,7 +237,7 @@ export function acceptedVariance(differences: readonly number[]): number | null 
  * Like `acceptedVariance`, but for metrics whose drops may be larger than their rises, such as a hit rate close to 1.
  * If there are at least five accepted drops, the result is not less than the upper 95 % bound for the drops alone. That
  * bound is the sum of the squared drops divided by the 5 % quantile of chi-square with one degree of freedom per drop.
- * This assumes that the lower half of the distribution is half of a normal distribution about 0.
+ * The bound for drops assumes that the lower half of the distribution is half of a normal distribution about 0.
  */
 export function acceptedDropVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);

@@ -19,7 +19,7 @@ export interface AnsweredStage {
 /** Name of the last step, which consists of the final results, truncated at k. */
 export const ANSWER = 'answer';
 
-/** A stage, several parallel stages as one, or the final results. */
+/** One stage, one group of parallel stages, or the final results. */
 export interface StageStep {
   /** For parallel stages, their names joined by `and`, such as `words and vectors`. */
   readonly name: string;
@@ -167,11 +167,14 @@ export interface RunReason {
   readonly purpose: RunPurpose;
   /** What started the run. `sentinel`: a failed sentinel started this full run. */
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
-  /** A sentence that states why the run is outside its schedule. */
+  /** A sentence that states why the run was started outside its schedule. */
   readonly cause: string | null;
   /** Ids of the queries to run; null for the whole set. */
   readonly queryIds: readonly string[] | null;
-  /** The tick that started the run, or null. At most one run exists per pipeline, set, purpose, version and tick. */
+  /**
+   * Scheduled time of the tick that started the run; null if no tick started it. At most one run exists per pipeline,
+   * set, purpose, version and tick.
+   */
   readonly scheduledFor: Date | null;
 }
 

@@ -95,7 +95,7 @@ export interface SetUse {
 /**
  * Returns, for each check, a sentence that states which drops the check can detect.
  *
- * @param queries number of queries in the set. It may differ from the number in the pinned run, because the set may
+ * @param queries number of queries in the set. This number may differ from that of the pinned run, because the set may
  *   have a newer version
  */
 export async function powerOfSet(

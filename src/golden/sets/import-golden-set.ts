@@ -237,7 +237,10 @@ export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, nam
   return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal)), warnings, summary };
 }
 
-/** Part of every content hash. Must be increased when the same files produce a different golden set. */
+/**
+ * Version number that is part of every content hash. Increase the number when the same files produce a different golden
+ * set.
+ */
 const MEANING_VERSION = 2;
 
 /**

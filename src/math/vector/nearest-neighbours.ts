@@ -56,8 +56,8 @@ const TIE_SCALE = 1e13;
  * A row that is zero or not finite has cosine 0 with everything.
  *
  * All pairs are first compared in float32. The pairs that may be among the best are then compared in float64, so the
- * result equals a comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations. In
- * addition to the result, it allocates memory for 2,048 queries in float32 and for a few blocks.
+ * result equals that of a comparison entirely in float64. Takes 2 * queries * store * columns floating-point
+ * operations. In addition to the result, the search allocates memory for 2,048 queries in float32 and for a few blocks.
  *
  * @throws RangeError if the vectors differ in dimension
  */

@@ -152,7 +152,7 @@ export function nearestDirections(rows: Matrix, centroids: Float64Array, lengths
 
 /**
  * Assigns rows to their nearest centroids. Compares in float32 first, and then in float64 with the centroids that may
- * still be nearest, so that the result equals a comparison entirely in float64.
+ * still be nearest, so that the result equals that of a comparison entirely in float64.
  */
 function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
   const { columns, data } = rows;

@@ -66,8 +66,8 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
 
   app.server.on('connection', admit);
   app.addHook('onListen', (done) => {
-    // This event occurs, for example, when the operating system cannot allocate a connection. Without a listener, the
-    // error would end the process.
+    // An `error` event occurs, for example, when the operating system cannot allocate a connection. Without a listener,
+    // the error would end the process.
     app.server.on('error', (error) => logger.warn('a connection could not be accepted', { reason: error.message }));
     done();
   });
@@ -117,7 +117,7 @@ export function addRetirement(app: FastifyInstance) {
       return;
     }
     underWay += 1;
-    // This event also occurs if the caller disconnects before the response is sent.
+    // The `close` event also occurs if the caller disconnects before the response is sent.
     reply.raw.on('close', () => {
       underWay -= 1;
       if (underWay === 0) lastEnded?.();

@@ -56,7 +56,7 @@ async function measured(samples: readonly Partial<LiveSample>[], parts: Partial<
   );
 }
 
-/** Steps of an episode, a second apart, with the documents that each returned. */
+/** Steps of an episode, one second apart; each list contains the documents that one step returned. */
 function episode(id: string, lists: readonly (readonly string[])[], parts: Partial<LiveSample> = {}) {
   const start = (parts.occurredAt ?? hours(-2)).getTime();
   return lists.map(

@@ -1,6 +1,7 @@
 /**
- * An OpenAI-compatible server on loopback. Answers chat completions with a fixed text, also as a stream. If the request
- * offers a search tool, the server first calls the tool once for each query in the question.
+ * An OpenAI-compatible server on loopback. The server answers chat completions with a fixed text, as a stream if the
+ * request asks for one. If the request offers a search tool, the server first calls the tool once for each query in the
+ * question.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

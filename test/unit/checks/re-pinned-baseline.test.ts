@@ -9,7 +9,10 @@ import { contextOf } from '../../support/context.ts';
 const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 1 } as const;
 const pipeline = aWatchedPipeline({ checks: goldenChecks({ regressions: [regression] }) });
 
-/** State after the evaluation of a run with this difference from its baseline, a minute after the previous run. */
+/**
+ * Evaluates a run that ended `minute` minutes after noon with this difference from its baseline, and returns the
+ * status.
+ */
 function evaluate(
   previous: StoredCheckStatus | null,
   minute: number,

@@ -69,7 +69,7 @@ const SAME_TEXT = 0.8;
 export const isSameText = (one: string, other: string): boolean =>
   jaccard(new Set(wordsOf(one)), new Set(wordsOf(other))) >= SAME_TEXT;
 
-/** Minimum similarity of two versions of a document; their ids must match too. */
+/** Minimum similarity of two versions of a document; apart from the version, their ids must be equal. */
 const OF_A_VERSION = 0.5;
 
 /** Returns the first matching explanation; null if the other documents simply have higher scores. */

@@ -4,9 +4,9 @@
  */
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 
-/** Documents that queries returned; each distinct query counts once. */
+/** Documents that were returned for queries; each distinct query counts once. */
 export interface ReturnedDocuments {
-  /** Number of distinct queries that returned documents. */
+  /** Number of distinct queries for which documents were returned. */
   readonly queries: number;
   /** Number of distinct documents among the top k results of these queries. */
   readonly documents: number;
@@ -27,7 +27,7 @@ export interface ReturnedDocument {
 export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
 export const MIN_QUERIES = 100;
-/** Minimum ratio of a hub's number of queries to the mean over all retrieved documents. */
+/** Minimum number of queries that retrieve a hub, relative to the mean number over all retrieved documents. */
 const MIN_RATIO = 10;
 /** A hub must also be retrieved for at least this share of the queries. */
 const MIN_SHARE = 0.02;

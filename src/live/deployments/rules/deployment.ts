@@ -41,7 +41,10 @@ export function fingerprintOf(traits: Traits): string {
 
 export type TraitChange = ReturnType<typeof traitChanges>[number];
 
-/** Returns the differences between two sets of traits, sorted by name; null for a trait that is new or was removed. */
+/**
+ * Returns the differences between two sets of traits, sorted by name. `before` is null for a new trait, and `after` is
+ * null for a removed trait.
+ */
 export function traitChanges(before: Traits, after: Traits) {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   return names

@@ -115,7 +115,7 @@ export interface Rule {
   readonly retries?: boolean;
 }
 
-/** True if a text has at least `min` digits. Most texts have fewer and can be skipped quickly. */
+/** True if a text has at least `min` digits. Most texts have fewer digits and can be skipped quickly. */
 export function hasDigits(text: string, min: number): boolean {
   let digits = 0;
   for (let index = 0; index < text.length && digits < min; index++) {

@@ -21,7 +21,7 @@ import { SteerableClock } from '../../../support/steerable-clock.ts';
 
 const never = new AbortController().signal;
 
-/** A text names its topic: `pay 3` lies near `pay 7`. */
+/** Texts that begin with the same topic get similar vectors, such as `pay 3` and `pay 7`. */
 function vectorOf(text: string): Float32Array {
   const [topic = '', number = '0'] = text.split(' ');
   const axis = ['pay', 'ship', 'login'].indexOf(topic);
@@ -80,7 +80,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
 
 describe('the golden scores weighted by the mix of live traffic', () => {
   it('follow the queries of users, weighted by the samples', async () => {
-    // The 25 samples on shipping, at a rate of a tenth, represent 250 queries; 50 queries are on paying.
+    // The 25 samples about shipping, at a sampling rate of a tenth, represent 250 queries; 50 queries are about paying.
     const latest = await measure([...live('pay', 50, 1), ...live('ship', 25, 0.1)]);
     const score = latest.get('golden_live_mix_ndcg')?.newest;
     expect(score?.value).toBeCloseTo(50 / 300, 6);

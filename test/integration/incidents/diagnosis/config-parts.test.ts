@@ -35,7 +35,7 @@ beforeEach(async () => {
 const incidents = () => createIncidents(database.pool);
 const parts = () => createConfiguredItems(database.pool);
 
-/** One minute of a scheduler that has run since START, with these pipelines in its config. */
+/** Runs one minute of a scheduler that has run since `since` and has these pipelines in its config. */
 const follow = (at: Date, watched: readonly WatchedPipeline[], since = START) =>
   followConfig(
     {

@@ -76,7 +76,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     logger,
   });
   const past: { id: string; answers: readonly QueryAnswer[] }[] = [];
-  /** A run at the given hour, compared with the first run as the daemon would compare them. @returns its id */
+  /** Stores a run at the given hour, and compares it with the first run as the daemon would. @returns its id */
   const ran = async (hour: number, ids: (index: number) => readonly string[], latencyMs = 20): Promise<string> => {
     const { id } = aRun();
     clock.set(hours(hour));

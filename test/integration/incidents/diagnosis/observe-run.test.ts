@@ -39,7 +39,10 @@ beforeEach(async () => {
 const stores = () => createDb(database.pool).golden;
 const context = () => contextOf({ db: { golden: stores() } });
 
-/** A run that started this many hours after noon and ended at once; null for a run in progress. */
+/**
+ * Stores a run that started `hour` hours after noon and ended at once; if `verdict` is null, the run is still in
+ * progress.
+ */
 async function ran(
   hour: number,
   verdict: Verdict | null,

@@ -21,7 +21,7 @@ let pipelines = 0;
 
 const listOf = (word: string, query: number) => [`${word}-${query}`, `${word}-${query}-next`];
 
-/** Twelve queries from a day ago, and twelve from the last half hour; their texts are their numbers. */
+/** Twelve queries from a day ago, and twelve from the last half hour; the text of each query is its number. */
 async function replayed(
   parts: {
     /** First part of the document ids in the results of the older queries; default: `good`, as in a replay. */

@@ -45,7 +45,7 @@ interface Way {
   readonly by?: OutrankedBy;
   /** Evidence in addition to the verdict. */
   readonly says?: RegExp;
-  /** Stores that cannot be broken in this way. */
+  /** True for a store that cannot be broken in this way. */
   readonly isLeftOut?: (broken: BreakableStore) => boolean;
   /** Breaks one document, and returns the query that misses it. */
   readonly break: (world: World, place: number) => Promise<string>;
@@ -186,7 +186,7 @@ const ways: Readonly<Record<string, Way>> = {
 
 class NoQuestion extends Error {}
 
-/** The first query with the desired property. */
+/** Returns the first query that `draw` accepts, within 60 attempts. */
 async function firstOf(draw: (attempt: number) => Promise<string | null>): Promise<string> {
   for (let attempt = 0; attempt < 60; attempt += 1) {
     const text = await draw(attempt);
@@ -253,7 +253,7 @@ class World {
     return (found.length > 0 ? found : await this.#nearest(text, 10 * K, false)).slice(0, k);
   }
 
-  /** A query that finds the document: the index returns it among the first three. */
+  /** Returns a query for which the index returns the document among its first three results. */
   aQuestionAbout(place: number): Promise<string> {
     return firstOf(async (attempt) => {
       const text = this.ask(`about ${place}, ${attempt}`, place, 0.1);

@@ -30,7 +30,7 @@ function counted(differences: readonly number[], unit: number): Omit<SignFlip, '
   };
 }
 
-/** Asserts equality with the counted shares, up to rounding. */
+/** Asserts that the result equals the counted shares, up to rounding. */
 function exactly({ p, pDrop, pGain }: Omit<SignFlip, 'method'>) {
   return {
     p: expect.closeTo(p, 12),
