@@ -152,7 +152,9 @@ const aboveCheck = z
     above: z.number().min(0).describe('Maximum value: a share such as 0.05, or a time in seconds.'),
     ...thresholdShape,
   })
-  .describe('A maximum for an age, or for a measure of live traffic, of the retriever or of coverage.');
+  .describe(
+    'A maximum for a measure of live traffic, of the retriever or of the index, or for the age of golden runs or store samples.',
+  );
 
 const regressionCheck = z
   .strictObject({

@@ -137,7 +137,7 @@ export const newBaselineSchema = z.strictObject({
   with_failures: z
     .boolean()
     .optional()
-    .describe('Pins the run even if some of its queries failed; they count as 0 in the baseline.'),
+    .describe('Pins the run even if some of its queries failed; failed queries count as 0 in the baseline.'),
 });
 
 export const baselineParams = z.strictObject({ pipeline: nameSchema, golden_set: nameSchema });

@@ -95,7 +95,7 @@ const storageSchema = z.strictObject({
       if (/^postgres(ql)?:\/\//.test(url)) refuseUrl(url, context);
     })
     .default('embedded')
-    .describe('A postgres:// URL uses an existing server; `embedded` runs PostgreSQL from npm in `data_dir`.')
+    .describe('The postgres:// URL of an existing server, or `embedded`, which runs PostgreSQL from npm in `data_dir`.')
     .meta({ secret: 'url' }),
   data_dir: z.string().min(1).default('.recalld').describe('Folder of the embedded database.'),
   pool_size: z

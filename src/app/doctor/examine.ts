@@ -231,7 +231,7 @@ export async function examineManifests(
 function lastRead(status: RoundStatus | null, now: Date): string {
   if (status === null || status.readAt === null) return 'recalld has not read the whole manifest yet.';
   const ago = duration((now.getTime() - status.readAt.getTime()) / 1000);
-  return `recalld last read the whole manifest ${ago} ago; it lists ${plural(status.documents ?? 0, 'document')} that should be in the store.`;
+  return `recalld last read the whole manifest ${ago} ago; the manifest lists ${plural(status.documents ?? 0, 'document')} that should be in the store.`;
 }
 
 async function firstLines(manifest: ReturnType<typeof createManifestSource>, signal: AbortSignal): Promise<Result> {

@@ -89,7 +89,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_pool_gap',
-      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). The value is estimated with the judge model only, from a random share (judged.pooling.share) of the queries selected for judging. To correct recalld_live_ndcg, subtract this value.',
+      help: 'Drop in nDCG at k of live queries in the trailing window if the ideal order also includes the stored chunks nearest to the query (as many as judged.pooling.documents). The value is estimated with the judge model only, from a random share (judged.pooling.share) of the queries selected for judging. To correct recalld_live_ndcg, subtract this value.',
       labels: ['pipeline', 'k'],
       bounds: 'jackknife over sessions',
     },

@@ -219,7 +219,7 @@ export const metricCatalogue = {
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
-    help: 'Age of the database rows from which this process exports stored values, such as golden scores; grows while the database does not respond. Until the first rows are read, the value is the age of the process.',
+    help: 'Age of the database rows from which this process exports stored values, such as golden scores. The age grows while the database does not respond. Until the first rows are read, the value is the age of the process.',
     labels: [],
     source: 'process',
     isShared: true,

@@ -57,7 +57,7 @@ it('the doctor reports when a round last read the whole manifest, with its numbe
   const readAt = new Date('2026-03-02T11:48:00Z');
   const [known] = await examined('{"id": "a"}\n', [{ pipeline: 'docs', endedAt: readAt, readAt, documents: 412 }]);
   expect(known?.message).toMatch(
-    /recalld last read the whole manifest 12 min ago; it lists 412 documents that should be in the store\.$/,
+    /recalld last read the whole manifest 12 min ago; the manifest lists 412 documents that should be in the store\.$/,
   );
   const [fresh] = await examined('{"id": "a"}\n', []);
   expect(fresh?.message).toMatch(/recalld has not read the whole manifest yet\.$/);

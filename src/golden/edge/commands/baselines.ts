@@ -33,7 +33,10 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
     .argument('<run>', 'id of the run')
     .option('--note <text>', 'a short reason')
     .option('--reruns <n>', 'repeat the run this many times first, to measure retriever noise', parseReruns, 0)
-    .option('--with-failures', 'pin the run even if some of its queries failed; they count as 0 in the baseline')
+    .option(
+      '--with-failures',
+      'pin the run even if some of its queries failed; failed queries count as 0 in the baseline',
+    )
     .action(async (runId, { config, note: why = null, reruns, withFailures = false, json }) => {
       const bar = createProgressBar('baseline');
       const settings = commandSettings(config, signal);

@@ -138,7 +138,7 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   return graph({
     title: `${measureTitles[measure]} at $k: difference from the baseline`,
     description:
-      'Mean per-query difference from the pinned run, over queries without stale labels, with its 95 % CI. Dashed line: the smallest drop for which a check fails. A check fails if the drop is at least that large, is significant, and is confirmed by the required number of consecutive runs.',
+      'Mean per-query difference from the pinned run, over queries without stale labels, with its 95 % CI. Dashed line: the smallest drop for which a check fails. A check fails if the drop is at least this large, is significant, and is confirmed by the required number of consecutive runs.',
     unit: 'none',
     width,
     queries: [
