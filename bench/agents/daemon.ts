@@ -1,6 +1,6 @@
 /**
- * Sends streams of the agent benchmark through the simulated daemon: ingest, storage, measures, change detection,
- * golden runs, and incident.
+ * Sends the streams of the agent benchmark through the simulated daemon, from ingestion to the incident: storage,
+ * measures, change detection and golden runs.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

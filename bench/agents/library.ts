@@ -42,8 +42,8 @@ export interface Library {
   readonly questions: readonly AskedQuestion[];
   readonly articles: readonly (readonly number[])[];
   /**
-   * Returns the indices of the documents for a form of a question, best first. `source` may be `SOURCES`, which means
-   * all sources.
+   * Returns the indices of the documents that a retriever finds for a form of a question, best first. `source` may be
+   * `SOURCES`, which means all sources.
    */
   found(retriever: RetrieverName, question: number, form: number, source: number): readonly number[];
 }

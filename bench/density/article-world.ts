@@ -101,7 +101,8 @@ export async function encodeArticles(articles: Articles): Promise<EncodedArticle
 }
 
 /**
- * Corpora for which the fault benchmark has recorded vectors of all-MiniLM-L6-v2, and the scenario name of each corpus.
+ * Scenario names, keyed by corpus, of the corpora for which the fault benchmark has recorded vectors of
+ * all-MiniLM-L6-v2.
  */
 const recorded = {
   minilm: { 'xquad-en': 'MiniLM, English', 'xquad-es': 'MiniLM, Spanish', 'xquad-de': 'MiniLM, German' },

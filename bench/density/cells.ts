@@ -19,7 +19,10 @@ export interface QuietCell {
 
 export interface LevelDelays {
   readonly found: ShareWithBounds;
-  /** Medians over all streams; null if fewer than half of the streams had an alert. */
+  /**
+   * Median over all streams of the hours from the change to the alert; null if fewer than half of the streams had an
+   * alert.
+   */
   readonly medianHours: number | null;
   readonly p90Hours: number | null;
   readonly medianQueries: number | null;
@@ -36,7 +39,7 @@ export interface ChangeCell {
   readonly levels: Readonly<Record<AlertLevel, LevelDelays>>;
   /** Number of alerts by the cause that they named. */
   readonly causes: Readonly<Record<string, number>>;
-  /** Number of alerts that named a cluster of queries, most of which ask for the missing content. */
+  /** Number of alerts that named a cluster in which most queries ask for the missing content. */
   readonly namedTopic: number;
   /** Number of streams in which the canary detected another model in the first hour. */
   readonly canary: number;

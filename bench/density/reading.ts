@@ -18,13 +18,14 @@ export interface Memory {
   readonly known: Matrix;
   /** A query with a familiarity below this value is new. */
   readonly novelBelow: number;
-  /** Golden queries, and their scores before the change. */
+  /** Indices of the golden queries. */
   readonly golden: Int32Array;
+  /** Scores of the golden queries before the change. */
   readonly goldenScores: Float64Array;
 }
 
 export interface Reading extends CauseReading {
-  /** Share of queries about missing content in the largest cluster; null without a cluster. */
+  /** In the largest cluster, the share of queries about missing content; null without a cluster. */
   readonly purity: number | null;
 }
 
@@ -59,8 +60,8 @@ export function memoryOf(
 }
 
 /**
- * Explains an alert from the hours over which its size was measured, as the daemon does. Golden scores count as dropped
- * if a sign test is significant at 0.01.
+ * Explains an alert as the daemon does, from the hours over which the size of the drop was measured. Golden scores
+ * count as dropped if a sign test is significant at 0.01.
  *
  * @param missing topics that the store lacks
  */
@@ -86,7 +87,7 @@ export function readAlert(
     densityDropped: true,
     trafficChanged: noveltyOf(familiarity(rows, known), memory.novelBelow, excess).explains,
     goldenDropped: signTestP(memory, scores) < SIGNIFICANCE,
-    // The simulated scenarios have scores but no chunks, so no chunk can be searched for.
+    // The simulated scenarios have scores but no chunks, so the daemon's search for missing chunks is omitted.
     chunksMissing: null,
     canary: null,
   });

@@ -85,7 +85,7 @@ export function watchQuiet(pipeline: Pipeline, days: number): QuietResult {
   return { alerts, sessionsPerHour: sessions / (days * DAY), overdispersion: memory.baseline.global.phi };
 }
 
-/** Simulates a change after a day or more, and the days after it. */
+/** Simulates a change that occurs after a day or more, and the days after the change. */
 export function watchChange(pipeline: Pipeline, scenario: Scenario, number: number, days: number): ChangeResult {
   const { memory, measured, seed } = pipeline;
   const live = trafficOf(pipeline, 2 + number);
@@ -180,7 +180,8 @@ function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: numb
 }
 
 /**
- * Number of variants of lost content per scenario. All streams share them, because measuring one variant takes seconds.
+ * Number of variants of lost content per scenario. All streams share the variants, because measuring one variant takes
+ * seconds.
  */
 const VARIANTS = 3;
 

@@ -46,9 +46,11 @@ const STAYS_ON_TOPIC = 0.8;
 const SAME_PERSON = 0.3;
 const WEEKEND_VOLUME = 0.45;
 const NIGHT_VOLUME = 0.25;
-/** The popularity of topics differs between hours and between weekdays and weekends, and drifts over weeks. */
+/** Amplitude of the change in the popularity of topics between hours of the day. */
 const HOUR_SWING = 0.6;
+/** Amplitude of the change between weekdays and weekends. */
 const WEEKEND_SWING = 0.4;
+/** Time constant of the drift in popularity, in days. */
 const WANDER_DAYS = 14;
 /** Probability per day that a topic enters the news. */
 const NEWS_PER_DAY = 0.1;
@@ -149,7 +151,7 @@ const MEAN_SEASON =
   ((5 + 2 * WEEKEND_VOLUME) / 7) *
   (Array.from({ length: 24 }, (_, hour) => dayCurve(hour)).reduce((a, b) => a + b) / 24);
 
-/** Queries of each topic, hard ones first. */
+/** Returns the queries of each topic, hardest first. */
 function rankedByTopic({ topics }: World, scores: Scores): Map<number, number[]> {
   const ranked = new Map<number, number[]>();
   for (const [question, topic] of topics.entries()) {

@@ -87,7 +87,7 @@ const LARGE_DROP = 0.05;
 
 type Accepted = readonly Cause[];
 
-/** The main incident: the most severe, and of those the newest. */
+/** Returns the main incident: the most severe one or, if several are equally severe, the newest of them. */
 export function mainIncident({ incidents }: Pick<Evaluation, 'incidents'>): IncidentRecord | null {
   const [first = null] = incidents.toSorted(
     (a, b) =>

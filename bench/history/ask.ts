@@ -11,10 +11,11 @@ import { jobCatalogue } from '../../src/app/jobs.ts';
 import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
 import { type Daemon, databaseOf, program } from '../speed/child.ts';
 
-/** Duration in milliseconds, and size of the output. */
 export interface Answered {
   readonly what: string;
+  /** Duration in milliseconds. */
   readonly ms: number;
+  /** Size of the output. */
   readonly bytes: number;
 }
 
@@ -90,7 +91,7 @@ export async function readPages({ url }: Daemon, paths: readonly string[]): Prom
   return answered;
 }
 
-/** A path without its time range, with a placeholder for the id of an incident. */
+/** Returns a path without its time range, and with a placeholder for the id of an incident. */
 function nameOf(path: string): string {
   const [name = path, query = ''] = path.split('?');
   const kept = query.split('&').filter((part) => part.startsWith('pipeline='));

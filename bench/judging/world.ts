@@ -1,4 +1,4 @@
-/** Live traffic with human judgments and grades of an imperfect judge, and samples from it as recalld takes them. */
+/** Simulates live traffic with human judgments and the grades of an imperfect judge, and samples it as recalld does. */
 
 import { type GradedPair, weightedKappa } from '../../src/judging/rules/agreement.ts';
 import type { JudgedQuery } from '../../src/judging/rules/judged-mean.ts';
@@ -110,7 +110,7 @@ function scoresOf(grades: readonly number[]): JudgedScores {
   return scores;
 }
 
-/** Bias and noise of the judge, and the fault of every query; without `fault`, the queries have none. */
+/** Bias and noise of the judge, and the fault of every query; without `fault`, no query has a fault. */
 export interface WorldSettings {
   readonly bias: number;
   readonly noise: number;

@@ -15,8 +15,9 @@ export const BASELINE_CTR = 'baseline_click_through_ratio';
 
 type StoredBaseline = BaselineCtr & Readonly<Record<string, unknown>>;
 
-/** A baseline is relearned after a day, and used for at most three days. */
+/** A baseline is relearned after this time. */
 const BASELINE_INTERVAL_MS = 24 * HOUR_MS;
+/** Maximum age of a usable baseline, in multiples of `BASELINE_INTERVAL_MS`. */
 const BASELINE_INTERVALS_TO_TRUST = 3;
 /** If there are too few clicks for a baseline, recalld tries again every hour. */
 const BASELINE_RETRY_MS = HOUR_MS;

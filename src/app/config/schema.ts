@@ -186,8 +186,8 @@ const metricsSchema = z
   .describe('Export of metrics.');
 
 /**
- * A span belongs to one pipeline: if two pipelines named the same service, one would get all its spans and the other
- * none.
+ * A span belongs to one pipeline: if two pipelines named the same service, one pipeline would get all spans of the
+ * service and the other none.
  */
 function refuseSharedServices(
   pipelines: readonly { readonly name: string; readonly service_names: readonly string[] }[],

@@ -25,8 +25,8 @@ export interface CheckFacts
     Pick<CheckStatus, 'explanation' | 'evaluatedAt' | 'trustedUntil' | 'comparedWith' | 'isQuiet'> {
   readonly evidence: Evaluation['evidence'];
   /**
-   * Threshold of this evaluation, shifted by new versions of the golden set; null to keep the previous or configured
-   * one.
+   * Threshold of this evaluation, shifted by new versions of the golden set; null to keep the previous threshold or, if
+   * there is none, the configured threshold.
    */
   readonly threshold: number | null;
   /**

@@ -4,7 +4,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/** Size of a block, and maximum length of a line, both in bytes. A longer line cannot be a judgment or a result. */
+/** Size of a block, in bytes. No line may be longer, because a longer line cannot be a judgment or a result. */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -41,7 +41,7 @@ import {
 } from './rules/incident.ts';
 
 export interface AlertFacts {
-  /** Runs and checks of other pipelines are ignored. */
+  /** Latest runs of the golden sets. Runs and checks of other pipelines are ignored. */
   readonly latest: readonly LatestRun[];
   readonly checks: readonly CheckState[];
   readonly measurements: readonly LatestMeasurement[];

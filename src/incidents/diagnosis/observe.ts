@@ -106,7 +106,7 @@ const unsampled: ReadonlySet<string> = new Set<SignName>([
   'index_arrivals',
 ]);
 
-/** Returns the start of the period of each sign's latest measurement, and the sample size. */
+/** Returns, for each sign, the start of the period that the latest measurement covers, and its sample size. */
 export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
   const samples = Object.entries(measuresOf).flatMap(([name, measures]) => {
     const newest = measures.flatMap((measure) => {

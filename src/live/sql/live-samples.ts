@@ -116,11 +116,9 @@ const bucketSql = `
    where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
    group by 1, 2 order by 1`;
 
-/**
- * The time range is split into slices, and only the first queries of each slice are read, so that reading a month takes
- * no longer than reading a day.
- */
+/** Number of slices of the time range. Reading a part of each slice makes reading a month as fast as reading a day. */
 const SLICES = 96;
+/** Maximum number of queries that are read from a slice, earliest first. */
 const READ_OF_SLICE = 50;
 
 /**
@@ -158,7 +156,7 @@ const coverageSql = `
     from measured cross join ends
    group by low, high, bin`;
 
-/** Number of live queries that arrived in a bucket, sampled or not, by outcome. */
+/** Numbers of live queries that arrived in a time bucket, sampled or not, by outcome. */
 export type TrafficBucket = Awaited<ReturnType<TrafficReads['buckets']>>[number];
 
 export type TrafficReads = ReturnType<typeof createTrafficReads>;

@@ -15,10 +15,11 @@ import { type LiveSample, stagesJson } from './record-arrivals.ts';
 import { documentOfRow, type ResultRow, resultsJson, rowOfDocument } from './result-rows.ts';
 
 /**
- * Number of partitions in the migration: the current one is written, the previous one is still read, and the next one
- * is empty.
+ * Number of partitions that the migration creates: fragments are written to the current partition, the previous
+ * partition is still read, and the next partition is empty.
  */
 const SLOTS = 3;
+/** Time for which a partition is the current one. */
 const SLOT_MS = 600_000;
 
 /** Maximum number of fragments read per trace; only the latest fragments are read. */

@@ -56,7 +56,7 @@ function partsOf(text: string) {
   const [address = '', ...query] = text.replace(/^postgres(ql)?:\/\//, '').split('?');
   const [authority = '', ...path] = address.split('/');
   return {
-    /** User, password, host and port. */
+    /** User, password, host and port, as written in the URL. */
     authority,
     path: path.join('/'),
     query: new URLSearchParams(query.join('?')),

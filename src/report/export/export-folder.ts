@@ -24,8 +24,9 @@ const tableManifestSchema = z.object({
       files: z.array(z.string()),
       /** Time at which the export read the day from the database. */
       read_at: z.string(),
-      /** Number of source rows at that time, and time of their last change. */
+      /** Number of source rows at that time. */
       source_rows: z.number(),
+      /** Time of their last change, in microseconds since 1970. */
       changed_micros: z.string().nullable(),
     }),
   ),

@@ -123,8 +123,9 @@ async function exportTable(
   }
   return {
     table: table.name,
-    /** Numbers of rows and files that this export wrote. */
+    /** Number of rows that this export wrote. */
     rows,
+    /** Number of files that this export wrote. */
     files,
     daysWritten: plan.write.length,
     daysRemoved: plan.remove.length,

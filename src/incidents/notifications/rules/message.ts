@@ -25,10 +25,7 @@ export interface Notified {
   readonly givenUpAt: Date | null;
 }
 
-/**
- * A closed incident is reported for this long after it closed, even if it opened and closed between two runs of the
- * job.
- */
+/** Time for which a closed incident is still reported, even if it opened and closed between two runs of the job. */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
 /** Time for which a failed notification is retried. */
