@@ -33,7 +33,7 @@ export interface AskedQuestion {
   readonly document: number;
   /** Index of the source that contains this document. */
   readonly source: number;
-  /** Texts by form; the last is an answer. */
+  /** Texts of the question, by form; the last text is an answer. */
   readonly texts: readonly string[];
 }
 

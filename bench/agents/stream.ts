@@ -45,7 +45,7 @@ export interface TimedEpisode extends SampledEpisode {
   readonly calls: readonly Call[];
 }
 
-/** The hours of a stream, in order. A fork continues from the same state with other random numbers. */
+/** Generates the hours of a stream, in order. A fork continues from the same state with other random numbers. */
 export interface Traffic {
   next(fault: AgentFault): TimedEpisode[];
   fork(random: RandomNumbers): Traffic;

@@ -74,7 +74,10 @@ export interface EncodedArticles {
   readonly articles: Articles;
   /** One row per passage, in the order of the passages. */
   readonly passages: Matrix;
-  /** Queries as they were written, followed (for the small encoder) by three versions of each with one word removed. */
+  /**
+   * Vectors of the queries as they were written. For the small encoder, vectors of three versions of each query with
+   * one word removed follow.
+   */
   readonly questions: Matrix;
   readonly articleOfQuestion: Int32Array;
   /** Number of queries without a removed word; they come first. */

@@ -71,8 +71,8 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
     ticket: newAlert(policies.ticket, startMs),
   };
   /**
-   * Caches the expected surprises of all queries of a scenario, because searching for them once is much faster than in
-   * each hour.
+   * Caches the expected surprises of all queries of a scenario, because one search for all of them is much faster than
+   * a search in each hour.
    */
   const known = new Map<Matrix, Float64Array>();
   const expectedIn = (vectors: Matrix): Float64Array => {

@@ -14,7 +14,7 @@ import { type Scores, shuffled, type World } from './world.ts';
 export interface Memory {
   readonly baseline: Baseline;
   readonly world: World;
-  /** Baseline queries used to distinguish known from new queries. */
+  /** Vectors of the baseline queries that are used to distinguish known from new queries. */
   readonly known: Matrix;
   /** A query with a familiarity below this value is new. */
   readonly novelBelow: number;

@@ -42,7 +42,7 @@ export const noChange: TrafficChange = { added: null, factors: null };
 
 const QUERIES_PER_SESSION = 3;
 const STAYS_ON_TOPIC = 0.8;
-/** Correlation of the difficulty of one user's queries. */
+/** Correlation between the difficulties of one user's queries. */
 const SAME_PERSON = 0.3;
 const WEEKEND_VOLUME = 0.45;
 const NIGHT_VOLUME = 0.25;

@@ -5,7 +5,7 @@ import { type Matrix, rowOf } from '../../src/math/vector/matrix.ts';
 import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
-/** Queries with their vectors; a stream samples from them. */
+/** Queries with their vectors; a stream samples from these queries. */
 export interface World {
   readonly name: string;
   readonly vectors: Matrix;

@@ -24,8 +24,8 @@ export interface Bench {
 }
 
 /**
- * Healthy hours before every world. From these hours, recalld learns the density baseline, which takes two days, and
- * the normal ranges.
+ * Number of healthy hours before every world. During these hours, recalld learns the density baseline, which takes two
+ * days, and the normal ranges.
  */
 const HISTORY_HOURS = 52;
 

@@ -5,7 +5,7 @@ import type { WorldRecord } from './record.ts';
 import { shapeName } from './shape.ts';
 import { mainIncident } from './summary.ts';
 
-/** One evaluation for each golden run after which an incident was open. */
+/** Returns one evaluation for each golden run after which an incident was open. */
 export function evaluationsOf({ id, shape, faults, evaluations }: WorldRecord): Evaluation[] {
   const real = faults.filter(({ causes }) => causes.length > 0);
   const causes = real.length === 0 ? (['unknown'] as const) : [...new Set(real.flatMap((fault) => fault.causes))];

@@ -59,7 +59,7 @@ export interface Condition {
    * `rows`.
    */
   readonly manifest?: (lines: readonly ManifestLine[], now: Date) => readonly ManifestLine[];
-  /** How the service embeds queries; recalld uses the same embedder. */
+  /** Returns the embedder of the service, given the healthy one; recalld uses the same embedder. */
   readonly embed?: (embed: VectorOf) => VectorOf;
   readonly search?: (search: Search) => Search;
   /** Changes the outcome of a call: a failure, a delay or another body. */

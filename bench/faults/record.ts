@@ -66,7 +66,7 @@ export interface WorldRecord {
   readonly messages: readonly MessageRecord[];
   /** Hours from the repair until no incident was open; null if an incident stayed open. */
   readonly resolvedAfter: number | null;
-  /** Checks that fail when the world ends, and alerts of incidents that are still open. */
+  /** Checks that are failing when the world ends, and alerts of incidents that are then still open. */
   readonly firingAtEnd: readonly string[];
   /** Daemon jobs that failed during or after the fault. */
   readonly failedJobs: readonly string[];

@@ -20,7 +20,7 @@ export interface WorldPlan {
 }
 
 const EVALUATED_RUNS = 3;
-/** Maximum wait for the end of an incident. */
+/** Maximum number of hours to wait for the end of an incident. */
 const RECOVERY_HOURS = 3;
 const HALF_HOUR_MS = 30 * MINUTE_MS;
 /** Maximum number of incidents in a world. */

@@ -12,7 +12,7 @@ export interface Share {
 }
 
 export interface CalibrationBin {
-  /** Lower limit of the bin; the next bin starts at its upper limit. */
+  /** Lower limit of the bin. Its upper limit is the lower limit of the next bin. */
   readonly from: number;
   readonly n: number;
   /** Mean stated probability; null without diagnoses. */

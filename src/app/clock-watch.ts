@@ -10,7 +10,10 @@ import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight }
 export type ClockWatch = Awaited<ReturnType<typeof watchClock>>;
 
 const INTERVAL_MS = 120_000;
-/** The interval is shorter while the clock is wrong, because scheduled starts wait until the clock is correct. */
+/**
+ * Interval between comparisons while the clock is wrong. It is shorter than usual, because scheduled starts wait until
+ * the clock is correct.
+ */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
 /**
  * If the deviation of the clock from the monotonic clock has changed by more than this since the last comparison, the

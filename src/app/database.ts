@@ -222,7 +222,7 @@ export function queueBackend({ queue }: Config, { connection, name }: Storage): 
     : { kind: 'postgres', connection, name: `${name} queue` };
 }
 
-/** The deployment whose jobs are in a queue outside the database. */
+/** Returns the deployment whose jobs are in a queue outside the database. */
 export async function queueOwner({ pool }: Storage): Promise<QueueOwner> {
   const { rows } = await pool.query<{ id: string; database: string }>(
     'select id, current_database() as database from installation',

@@ -135,7 +135,10 @@ interface DemoParts {
 /** Time from the end of an hour until its results are available. */
 const RESULT_DELAY_MS = 15 * MINUTE_MS;
 const BLOCK_MS = 8 * HOUR_MS;
-/** The first day is the baseline for query density. The remaining hours are compared with this baseline. */
+/**
+ * Minimum number of healthy hours: the first day is the baseline for query density, and the other hours are compared
+ * with it.
+ */
 const MIN_HEALTHY_HOURS = 28;
 /** Hour of the users' day at which the first fault starts; the busy hours follow. */
 const FIRST_FAULT_HOUR = 4;

@@ -89,7 +89,7 @@ function countsOf(outcome: PositiveRatioOutcome | undefined): OpinionCounts {
   return { positive: outcome.positive, negative: outcome.negative };
 }
 
-/** With fewer opinions, the confidence interval is too wide to be useful. */
+/** Minimum number of opinions; with fewer opinions, the confidence interval is too wide to be useful. */
 export const MIN_OPINIONS = 10;
 
 function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {

@@ -76,7 +76,7 @@ const series = new Set(
 /** Names that look like metrics but are not: test databases, recording rules for objectives, roles. */
 const notMetrics = /^recalld_(test_|slo_errors|owner|app|grafana)/;
 
-/** Sample values for variables in examples, by name. */
+/** Returns a sample value for a variable in an example, chosen by the name of the variable. */
 function valueOf(variable: string): string {
   if (/REDIS|QUEUE/.test(variable) && !variable.endsWith('PASSWORD')) return 'redis://127.0.0.1:6379';
   if (/WEBHOOK/.test(variable)) return 'https://127.0.0.1/hook';

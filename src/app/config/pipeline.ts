@@ -220,7 +220,7 @@ export const pipelineSchema = z
   .superRefine(refuseIndexWithoutStore)
   .superRefine(refuseShadowWithoutParts);
 
-/** A density drift check uses the defaults if `density` is omitted. */
+/** Requires a store for query density, even if `density` is omitted: a density drift check then uses the defaults. */
 function refuseDensityWithoutStore(
   pipeline: { density?: unknown; vector_store?: unknown; checks: readonly object[] },
   context: z.RefinementCtx,

@@ -95,7 +95,7 @@ function shift(shares: Float64Array, likely: number): number {
 /** Describes how often confidence bounds are compared with a threshold. */
 export interface BoundedEvaluations {
   readonly evaluations: number;
-  /** Consecutive measurements that must show a breach; 1 for golden scores. */
+  /** Number of consecutive measurements that must show a breach; 1 for golden scores. */
   readonly confirm: number;
   /**
    * Number of values with a separate 95 % interval in one evaluation; 1 if the intervals hold for all values together.

@@ -172,7 +172,10 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
 }
 
-/** Limits the share of superseded judged documents. Lost documents do not count, because they lower the scores. */
+/**
+ * Limits the share of superseded judged documents. Lost documents do not count as superseded; they lower the scores
+ * instead.
+ */
 export interface StaleLabelsCheck extends AnyCheck {
   /** Maximum share, 0 to 1. */
   readonly above: number;

@@ -88,7 +88,7 @@ export interface ThresholdCheck extends AnyCheck {
   readonly segments: 'all' | 'each';
   /** Minimum number of queries, feedback items or sessions behind an evaluated value. */
   readonly minN: number;
-  /** Consecutive new measurements that must agree before the verdict changes. */
+  /** Number of consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
   /** Behavior with too little data. If the value cannot be measured at all, an alert always fires. */
   readonly noData: 'alert' | 'silent';

@@ -57,7 +57,9 @@ export interface InverseDocumentFrequencies {
 
 const NGRAM_LENGTH = 4;
 
-/** Tuned on the demo's questions: n-grams help with word forms but must not outweigh whole words. */
+/**
+ * Weight of an n-gram, tuned on the demo's questions: n-grams help with word forms but must not outweigh whole words.
+ */
 const NGRAM_WEIGHT = 0.5;
 
 export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseDocumentFrequencies {

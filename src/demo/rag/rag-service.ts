@@ -78,7 +78,7 @@ function answerEmbeddings(
   return { object: 'list', data, model, usage: { prompt_tokens: 0, total_tokens: 0 } };
 }
 
-/** Little-endian float32, the format of the OpenAI API. */
+/** Encodes a vector as base64 of little-endian float32 values, the format of the OpenAI API. */
 function base64(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.byteLength);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);

@@ -17,7 +17,7 @@ export const FALSE_ANSWERS = 'false_answer_ratio';
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
-/** Name of the stability measure. Checks refer to it with the cutoff: `rbo@10`. */
+/** Name of the stability measure. Checks name the measure with its cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
 /** Number of runs that are read per set; fewer runs than this end between two calls. */

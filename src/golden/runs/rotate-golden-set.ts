@@ -59,10 +59,7 @@ export async function versionsToRun(
   return [fromVersion, toVersion];
 }
 
-/**
- * Returns by how much the thresholds of checks have shifted in completed rotations to the run's set version or to
- * earlier versions.
- */
+/** Returns the threshold shift of each check: the sum over the completed rotations up to the run's set version. */
 export async function readCheckShifts(
   rotations: GoldenRotations,
   { pipeline, goldenSet, goldenSetVersion }: GoldenRun,

@@ -118,7 +118,7 @@ export class DocumentRows {
     this.hashes = new Int32Array(room);
   }
 
-  /** Removes all rows, and returns their blocks; this object no longer reads them. */
+  /** Removes all rows, and returns their blocks; this object no longer reads these blocks. */
   clear(): readonly Block[] {
     this.queries.clear();
     this.count = 0;
@@ -131,7 +131,7 @@ export class DocumentRows {
     return this.count;
   }
 
-  /** Number of rows that fit without growing. */
+  /** Number of rows for which the arrays have room. */
   get room(): number {
     return this.hashes.length;
   }

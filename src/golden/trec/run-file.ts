@@ -23,7 +23,8 @@ const SAMPLE_LINES = 200;
 const MAX_RANK = 2 ** 31 - 1;
 
 /**
- * Assumed line length in bytes. It determines the initial capacity of a batch; the capacity grows if lines are shorter.
+ * Assumed line length in bytes. This length determines the initial capacity of a batch, which grows if lines are
+ * shorter.
  */
 const ROOM_BYTES = 60;
 

@@ -279,7 +279,7 @@ async function observe(
   return {
     ...observed,
     firing: isStarved ? [...firing.effects, 'runs'] : firing.effects,
-    // The store, embedder and index are probed just before an incident opens.
+    // Includes the probes of the store, embedder and index, which run just before an incident opens.
     onset: new Date(onset.getTime() - PATIENCE_MS),
     samples: {
       ...observeSamples(measured),

@@ -1,4 +1,7 @@
-/** Replays live queries during an incident, to tell a fault in the retriever from one in the path of live traffic. */
+/**
+ * Replays live queries during an incident, to distinguish a fault in the retriever from a fault in the path of live
+ * traffic.
+ */
 
 import { openThrottle } from '../../connectors/throttle/throttle.ts';
 import type { Context } from '../../core/context.ts';

@@ -190,7 +190,7 @@ function checkProbability(probability: number): void {
 }
 
 /**
- * The sums of the sessions, and the products of these sums, added up over all sessions. The estimate needs no other
+ * Totals over all sessions: of the sums of each session, and of the products of these sums. The estimate needs no other
  * data.
  */
 interface Moments {

@@ -103,7 +103,7 @@ export interface DrawnSample {
   readonly embedding: Float32Array | null;
   /** Inclusion probability; the sample represents 1 / probability live queries. */
   readonly probability: number;
-  /** Identifies queries that were sampled together. */
+  /** Identifier shared by queries that were sampled together. */
   readonly sessionHash: string;
 }
 

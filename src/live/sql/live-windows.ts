@@ -79,8 +79,8 @@ export function createLiveWindows(pool: Pool) {
 
     /**
      * Yields, in batches and in order of occurrence, the samples in the window that belong to episodes. Skips samples
-     * that were selected only by a rule and not by the draw of their episode, because the other steps of such an
-     * episode are missing.
+     * that only a rule selected, and not the random number of their episode, because the other steps of such an episode
+     * are missing.
      *
      * @param halvings as for `queries`
      */
@@ -183,9 +183,9 @@ export function createLiveWindows(pool: Pool) {
     /**
      * Yields the samples in the window in order of occurrence, in batches.
      *
-     * @param halvings number of times to halve the sampling probability. Reads only sessions whose draw is below
-     *   2^-halvings times their threshold. The halved rate would have selected the same sessions, and `probability` is
-     *   adjusted, so that estimates stay unbiased. With 0 halvings, all samples are read.
+     * @param halvings number of times to halve the sampling probability. Reads only sessions whose random number is
+     *   below 2^-halvings times their threshold. The halved rate would have selected the same sessions, and
+     *   `probability` is adjusted, so that estimates stay unbiased. With 0 halvings, all samples are read.
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;

@@ -319,7 +319,8 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
       order by pipeline on conflict do nothing`,
     columnsOf(learned, [({ query }) => query.row.pipeline, ({ embedding }) => embedding?.length]),
   );
-  // The draw and the inclusion probability do not change, because they were determined without the new session.
+  // The random number and the inclusion probability do not change, because they were determined without the new
+  // session.
   await client.query(
     `update live_queries l
         set session_hash = coalesce(c.session_hash, l.session_hash), user_hash = c.user_hash,

@@ -48,7 +48,9 @@ export type ExportManifest = z.infer<typeof exportManifestSchema>;
 
 export type ExportFolder = ReturnType<typeof exportFolder>;
 
-/** Returns functions that read and write a folder. They throw RecalldError file_unreadable and file_unwritable. */
+/**
+ * Returns functions that read and write a folder. The functions throw RecalldError file_unreadable and file_unwritable.
+ */
 export function exportFolder(to: string) {
   const root = resolve(to);
   const staging = join(root, '.incomplete');

@@ -1,4 +1,4 @@
-/** While the clock is wrong, no run starts, and no tick counts as missed, with a real database. */
+/** With a real database: while the clock is wrong, no run starts, and no tick counts as missed. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';

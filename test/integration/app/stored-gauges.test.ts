@@ -37,7 +37,7 @@ it('reading the gauges reads no row of live traffic or of a golden set, and the 
     const dependencies = await openDependencies({ ...settings, signal: new AbortController().signal });
     return { ...dependencies, close: () => cleanups.run() };
   };
-  // The first opening creates the partitions of today.
+  // Opening the database for the first time creates today's partitions.
   await (await open()).close();
   const answers = 300;
   await withPool(database.connection, async (pool) => {

@@ -64,7 +64,7 @@ function receivedAt(now: Date, samples: readonly LiveSample[]): LiveSample[] {
   return samples.map((sample) => ({ ...sample, receivedAt: now }));
 }
 
-/** Removes the time of each measurement. */
+/** Returns the windows of a stream without the times at which they were measured. */
 async function sums(stream: WatchedStream) {
   const windows = await stream.deps.db.density.watch.windows('docs', new Date(0));
   return windows.map((window) => ({ ...window, measuredMs: null }));

@@ -46,7 +46,7 @@ it('grades all retrievals of a turn, and both texts, against what the user asked
   await world.round();
   const graded = await world.count("judged_episodes where state = 'graded'");
   expect(graded).toBeGreaterThan(20);
-  // Only first retrievals represent their turn.
+  // Only the first retrieval represents its turn.
   expect(await world.count("judged_episodes where query_id like '%-1'")).toBe(0);
   const returned = [FIRST, SECOND].flatMap(documentsOf);
   const hit = (await world.latest('episode_hit_rate'))?.newest;

@@ -14,7 +14,7 @@ import { pgvectorService } from '../../support/pgvector.ts';
 const BETTER = 3;
 const SEARCHED = 8;
 const QUESTION = 'question 3';
-/** Vectors along the axis of the query. */
+/** Vectors near the query and far from the query. */
 const near = Float32Array.of(1, 0.1, 0, 0);
 const far = Float32Array.of(0, 0, 0, 1);
 

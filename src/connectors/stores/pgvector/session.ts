@@ -128,7 +128,7 @@ function stateOf(error: unknown): string | null {
   return /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
 }
 
-/** The driver assigns no code to these errors. */
+/** Recognizes timeouts of the driver by their message, because the driver assigns no code to them. */
 function isTimeout(error: unknown): boolean {
   return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
 }

@@ -22,7 +22,7 @@ beforeAll(async () => {
   collector = await startCollector();
   const exporter = new OTLPTraceExporter({ url: `${collector.url}/v1/traces` });
   provider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
-  // The instrumentation patches the module permanently, so all tests of this file share one.
+  // The instrumentation patches the module permanently, so all tests of this file share one instrumentation.
   new LangChainInstrumentation({ tracerProvider: provider }).manuallyInstrument(CallbackManagerModule);
 });
 
@@ -54,7 +54,7 @@ async function extractAll() {
   return extractLiveQueries(collector.spans, { ...options, pipelineOf: () => 'support' });
 }
 
-/** A retriever that calls others, like an ensemble. */
+/** A retriever that calls other retrievers, like an ensemble. */
 class Ensemble extends BaseRetriever {
   lc_namespace = ['test'];
   readonly retrievers = [new FakeRetriever({ output: output.slice(0, 1) }), new FakeRetriever({ output })];

@@ -1,4 +1,4 @@
-/** Tables that LanceDB for Python writes, and recalld reads. */
+/** Tables that LanceDB for Python writes and recalld reads. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';

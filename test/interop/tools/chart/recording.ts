@@ -23,7 +23,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 
 export const keyOf = (values: Tree): string => sha256(JSON.stringify(values));
 
-/** Leaves out the chart's version, which each release changes. */
+/** Returns a digest of the chart without its version, which each release changes. */
 export function chartDigest(): string {
   const templates = readdirSync(path.join(chartFolder, 'templates')).toSorted();
   const names = [...templates.map((name) => `templates/${name}`), 'values.yaml', 'values.schema.json'];

@@ -6,10 +6,13 @@ import { parseAllDocuments } from 'yaml';
 import { workshop } from '../../virtual-environment.ts';
 import { chartFolder, type Tree } from './values.ts';
 
-/** A Helm that `go install` builds assumes Kubernetes 1.20. */
+/** Version of Kubernetes to render for. A Helm that `go install` builds would otherwise assume Kubernetes 1.20. */
 const KUBERNETES = '1.37.0';
 
-/** The chart's rules and dashboards are generated and change often. In recordings, these files replace them. */
+/**
+ * Files that replace the chart's rules and dashboards in recordings, because the originals are generated and change
+ * often.
+ */
 export const stubFiles: Readonly<Record<string, string>> = {
   'files/rules.yaml': rules(''),
   'files/rules-with-links.yaml': rules('https://console.invalid/runbooks/Down'),

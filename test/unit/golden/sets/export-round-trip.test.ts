@@ -73,7 +73,7 @@ function toFiles(files: readonly ExportFile[], single: string): Files {
   return Object.fromEntries(files.map(({ path, text: content }) => [path ?? single, content]));
 }
 
-/** For formats that store only judgments. */
+/** Returns what remains of a set in a format that stores only judgments. */
 function judgedAlone(set: readonly GoldenQuery[]): GoldenQuery[] {
   return judgedQueries(set).map(({ id: own, text: question, tags, judgments }) => ({
     id: own,

@@ -32,7 +32,7 @@ export function read(path: string, options: Partial<ReadGoldenSetOptions> = {}):
   return readGoldenSet(path, { format: 'auto', rowsAsQueries: false, ...options });
 }
 
-/** Reads `name` (`.` for the folder) of the files. */
+/** Writes the files into a temporary folder, and reads the file `name` (`.`: the whole folder). */
 export function readFiles(
   files: Files,
   name: string,

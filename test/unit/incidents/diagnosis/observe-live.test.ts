@@ -5,7 +5,7 @@ import { NOON } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
-/** Observations of live traffic at noon. An hour before, the most frequent query already had 39 % of the traffic. */
+/** Observations of live traffic at noon. An hour earlier, the most frequent query already had 39 % of the traffic. */
 function observed(...series: readonly MeasurementOutcome[]) {
   const measurements = {
     series: async () => [aMeasurement({ measure: 'top_query_ratio', value: 0.39, windowEnd: hours(-1) })],

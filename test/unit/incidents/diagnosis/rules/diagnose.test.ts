@@ -566,7 +566,7 @@ describe('a diagnosis', () => {
     expect(probed(8)).toBeGreaterThan(probed(200));
   });
 
-  /** A store that loses 1 % of its documents a minute, after this many minutes. */
+  /** A store that has lost this percentage of its documents so far, at a rate of 1 % per minute. */
   const losing = (percentage: number): Parts => ({
     firing: ['labels'],
     run: { labels: { probed: 100, stale: 0, lost: percentage } },
