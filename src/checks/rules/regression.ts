@@ -30,7 +30,10 @@ export interface RegressionCheck extends AnyCheck {
   readonly drop: number;
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
-  /** The check fails after this number of consecutive runs with the drop, and passes again after as many without the drop. */
+  /**
+   * The check fails after this number of consecutive runs with the drop, and passes again after as many runs without
+   * the drop.
+   */
   readonly runs: number;
 }
 
