@@ -48,8 +48,9 @@ export async function demoCorpus(): Promise<Corpus> {
 /** Parameters of a random corpus. */
 interface Draw {
   readonly dimensions: number;
-  /** Distance of documents from the center of their topic, and of queries from their document. */
+  /** Distance of documents from the center of their topic. */
   readonly spread: number;
+  /** Distance of queries from their relevant document. */
   readonly distance: number;
   readonly topics: number;
   topicSize(): number;

@@ -28,7 +28,9 @@ export interface Broken {
   readonly embed?: (vector: Float32Array) => Float32Array;
   /** Share of the index's chunks that a search examines. */
   readonly quality?: number;
-  /** Returns the query whose cached result list answers the call; the called query itself if the cache is right. */
+  /**
+   * Returns the query whose cached result list answers the call; the query of the call itself if the cache is correct.
+   */
   readonly answersOf?: (call: Call) => Question;
   /** Share of each chunk's text that is stored. */
   readonly textShare?: number;

@@ -13,8 +13,8 @@ export interface NoiseLevel {
   /** Standard deviation of the shift that all queries of a run share, in nDCG. */
   readonly shared: number;
   /**
-   * Whether a random one of three replicas answers each run, or each query. The replicas differ for a tenth of the
-   * queries.
+   * `each run`: one random replica of three answers a whole run; `each query`: one random replica of three answers each
+   * query. The replicas differ for a tenth of the queries.
    */
   readonly replicas: 'none' | 'each run' | 'each query';
   /** Effect of the nightly rebuild on the index; null if the index is never rebuilt. */

@@ -65,7 +65,7 @@ export interface Watch {
   judge(run: ScoredRun, day: number, isOwn: boolean): boolean;
 }
 
-/** Comparison that stands for a run that was not compared in full, because the run cannot be a regression. */
+/** Placeholder comparison for a run that was not compared in full because it cannot be a regression. */
 const notCalled = {
   ciLow: -1,
   ciHigh: 1,

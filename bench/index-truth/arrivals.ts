@@ -92,7 +92,7 @@ export function followedDay(
 function change({ median, never, batch }: ArrivalWorld, at: number, random: RandomNumbers): Change {
   if (random.uniform() < never) return { at, takes: Number.POSITIVE_INFINITY };
   if (batch === 0) return { at, takes: median * Math.exp(SPREAD * random.normal()) };
-  // The next ingestion run makes the change arrive, and takes a tenth of the interval between runs.
+  // The change arrives at the end of the next ingestion run, which takes a tenth of the interval between runs.
   return { at, takes: batch * Math.ceil(at / batch) + batch / 10 - at };
 }
 

@@ -9,7 +9,7 @@ export interface Load {
   readonly seconds: number;
   /** Pause of a connection between a response and its next request. */
   readonly pauseMs?: number;
-  /** If true, a response with 503 is counted and its connection pauses; otherwise, it ends the load. */
+  /** If true, a response with 503 is counted and the connection pauses; if false, such a response ends the load. */
   readonly mayShed?: boolean;
   readonly body: () => string;
 }

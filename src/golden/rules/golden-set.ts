@@ -167,7 +167,7 @@ export type ForeignFormat = (typeof foreignFormats)[number];
 export interface ReadGoldenSetOptions {
   /** `auto` detects the format from the names in the folder, or from the extension and the beginning of the file. */
   readonly format: 'auto' | GoldenFormat | ForeignFormat;
-  /** CSV only: treats every row as a separate query, even if text and tags repeat. */
+  /** CSV only: true to treat every row as a separate query, even if text and tags repeat. */
   readonly rowsAsQueries: boolean;
   /** BEIR and TREC: the file of queries, if its name is not standard. */
   readonly queriesPath?: string | undefined;
@@ -182,7 +182,7 @@ export interface ReadGoldenSetOptions {
   readonly relevanceThreshold?: number | undefined;
   /** Tables: the separator between several documents in one cell. */
   readonly documentsSeparator?: string | undefined;
-  /** Skips judgments whose document id equals the query id. */
+  /** True to skip judgments whose document id equals the query id. */
   readonly skipOwnDocument?: boolean | undefined;
 }
 

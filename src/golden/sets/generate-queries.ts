@@ -209,11 +209,11 @@ const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
- * Returns a filter that drops a query if it reveals its source (see `queryProblem`), if it is nearly the same as a
- * known query, or if the retriever of the pipeline does not return the source chunk in its top 10 results. Two queries
- * are nearly the same if the Jaccard similarity of their words is at least 0.8, or if their cosine is above 0.92.
- * Cosines are not compared if there is no embedder, or if it fails. The verdict on a query depends on which queries
- * were accepted before it.
+ * Returns a filter that drops a query in three cases: the query reveals its source (see `queryProblem`), the query is
+ * nearly the same as a known query, or the retriever's top 10 results do not include the source chunk. Two queries are
+ * nearly the same if the Jaccard similarity of their words is at least 0.8, or if their cosine is above 0.92. Cosines
+ * are not compared if there is no embedder, or if it fails. The verdict on a query depends on which queries were
+ * accepted before it.
  */
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,

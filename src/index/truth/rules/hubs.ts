@@ -27,7 +27,7 @@ export interface ReturnedDocument {
 export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
 export const MIN_QUERIES = 100;
-/** Minimum number of queries that retrieve a hub, relative to the mean number over all retrieved documents. */
+/** Minimum number of queries for which a hub is retrieved, relative to the mean number over all retrieved documents. */
 const MIN_RATIO = 10;
 /** A hub must also be retrieved for at least this share of the queries. */
 const MIN_SHARE = 0.02;

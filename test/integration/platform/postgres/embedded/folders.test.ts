@@ -17,7 +17,7 @@ import {
 
 const open = (dataDir: string) => openEmbeddedPostgres({ dataDir, purpose: 'daemon', logger: silentLogger });
 
-/** Returns the error for a folder that the embedded database refuses. */
+/** Returns the error message for a folder that the embedded database refuses. */
 async function refusal(dataDir: string): Promise<string> {
   const error: unknown = await open(dataDir).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'data_dir_unusable' });
