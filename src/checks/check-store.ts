@@ -37,7 +37,7 @@ export interface CheckTransition {
   readonly from: Verdict | null;
   readonly to: Verdict;
   readonly occurredAt: Date;
-  /** When the next transition happened; null if this is the latest. */
+  /** When the next transition happened; null if this transition is the latest. */
   readonly endedAt: Date | null;
   readonly threshold: number;
   readonly value: number | null;

@@ -155,7 +155,7 @@ function exact(segment: string, value: number): Reading {
   return { kind: 'value', segment, value, ciLow: null, ciHigh: null, n: 0 };
 }
 
-/** Maximum attempts when other workers evaluate the same checks at the same time. */
+/** Maximum number of attempts if other workers evaluate the same checks at the same time. */
 const MAX_ROUNDS = 5;
 
 /**

@@ -6,7 +6,7 @@ export type Identifier = string | number;
 type Optional<T> = T | null | undefined;
 
 export interface RankedDocument {
-  /** Document id. If it is missing, recalld derives it from `text` (docs/explanation/concepts.md). */
+  /** Document id. If the id is missing, recalld derives it from `text` (docs/explanation/concepts.md). */
   readonly id?: Optional<Identifier>;
   /** Score from the retriever; a score that is not finite is omitted. */
   readonly score?: Optional<number>;

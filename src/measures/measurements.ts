@@ -136,7 +136,8 @@ export function createMeasurements(pool: Pool) {
     /**
      * Stores values and gaps in one transaction. A measurement of the same series and window end may be recorded again,
      * by a retry or because late data arrived; the latest measurement replaces earlier ones. A gap never removes a
-     * value. Only the latest gap of a series is stored, until a value for the same or a later window arrives.
+     * value. The latest gap of a series is stored until a value for the same or a later window arrives; earlier gaps
+     * are not stored.
      *
      * @throws RangeError for an outcome that `checkMeasurement` rejects
      * @throws RecalldError database_unreachable; in that case, nothing was stored

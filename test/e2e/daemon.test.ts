@@ -151,7 +151,7 @@ describe('the daemon', () => {
       'recalld.yaml': aConfig({ url: retriever.url }),
       'faq.csv': aGoldenCsv(20),
     });
-    // A command without a daemon starts the database itself.
+    // If no daemon is running, a command starts the database itself.
     expect(await runRecalld(IMPORT.split(' '), folder)).toMatchObject({ code: 0 });
     const daemon = await startRecalld(['serve'], folder);
     const second = await runRecalld(['serve'], folder);

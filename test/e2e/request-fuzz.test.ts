@@ -1,6 +1,6 @@
 /**
  * No request ends the process. Tests every route of the servers with broken bodies in every encoding and content type,
- * with and without a key, from clients that read, do not read and disconnect.
+ * with and without a key, from clients that read the response, do not read it, or disconnect.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Output and exit codes of `recalld store-test`. test/contract tests the tests that it runs. */
+/** Output and exit codes of `recalld store-test`. The tests that this command runs are tested in test/contract. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';
 import { startFakeQdrant } from '../support/fake-qdrant.ts';

@@ -48,13 +48,13 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-/** Sends a part of a trace, and waits until the daemon has processed it. */
+/** Sends one part of a trace, and waits until the daemon has processed it. */
 type Export = () => Promise<void>;
 
 interface Traced {
   readonly traceId: string;
   readonly queryId: string;
-  /** One part for each span, and one for the user's rating. */
+  /** One function for each span, and one for the user's rating. */
   readonly exports: readonly Export[];
 }
 

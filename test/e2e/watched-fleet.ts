@@ -33,7 +33,7 @@ export const LIMIT = { timeout: 900_000 };
  * query.
  */
 export const SOUND = { ticksTwice: 0, incomplete: 0, withoutScores: 0 };
-/** The delay is short enough for leases, and long enough that a test can interfere in the middle of a run. */
+/** The delay is so short that leases do not expire, and so long that a test can interfere in the middle of a run. */
 export const healthy: Responder = slow(100, documents(rightAnswer));
 
 export interface WatchedFleet {
@@ -179,8 +179,8 @@ async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<v
 }
 
 /**
- * Reuses connections, because tests query often. After a restart of PostgreSQL, possibly on another port, opens new
- * ones.
+ * Reuses connections, because tests query the database often. After a restart of PostgreSQL, possibly on another port,
+ * opens new ones.
  */
 function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabase; close(): Promise<void> } {
   let known: { readonly connection: OwnPostgres['connection']; readonly pool: Pool } | undefined;

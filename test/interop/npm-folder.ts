@@ -8,7 +8,7 @@ import { workshop } from './virtual-environment.ts';
 
 const run = promisify(execFile);
 
-/** Returns a folder in which modules find the packages. Callers with the same packages share it. */
+/** Returns a folder in which modules find the packages. Callers with the same packages share the folder. */
 export async function npmFolder(names: readonly string[]): Promise<string> {
   const packages = [...new Set(names)].toSorted();
   const folder = path.join(workshop, createHash('sha256').update(packages.join(' ')).digest('hex').slice(0, 12));

@@ -1,4 +1,4 @@
-/** Stores with a few thousand chunks, in which a test breaks one thing for one document at a time. */
+/** Stores with a few thousand chunks, in which a test causes one fault in one document at a time. */
 import { Pool } from 'pg';
 import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import { startPglite } from '../../src/demo/rag/store.ts';

@@ -1,7 +1,7 @@
 /** Orders test files by project, so that a process reuses what it has loaded. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Longest first, so that no file runs alone at the end. */
+/** The project with the longest tests comes first, so that no file runs alone at the end. */
 const ORDER = ['e2e', 'integration', 'unit'];
 
 export class ByProject extends BaseSequencer {

@@ -8,7 +8,7 @@ import { contextOf } from './context.ts';
 
 type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<Context, 'densityPlans'>>;
 
-/** The states after an evaluation at that time; by default, for hourly sets without a rotation. */
+/** The states after an evaluation at the time `at`; by default, for hourly sets without a rotation. */
 export function evaluated(
   { pipelines, densityPlans = [] }: Watched,
   facts: Partial<StoredFacts>,

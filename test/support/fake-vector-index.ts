@@ -130,7 +130,7 @@ function jsonOrText(text: string): Body {
   }
 }
 
-/** Sends requests that prepare a store for a test, which no adapter may do. */
+/** Sends a request that prepares a store for a test; adapters may not send such requests. */
 export async function prepare(
   url: string,
   method: string,

@@ -3,7 +3,7 @@
 import { type Resp, type RespServer, startRespServer, unknownCommand } from './fake-redis.ts';
 import { type FakeIndex, type FakeRow, fakeIndex, ranked } from './fake-vector-index.ts';
 
-/** @param version an older version lacks commands that were added in 8.4 */
+/** @param version `8.0` lacks the commands that were added in 8.4 */
 export function startFakeVectorSets(version: '8.0' | '8.4' = '8.4'): Promise<RespServer> {
   const sets = new Map<string, FakeIndex>();
   return startRespServer((name, args) => {

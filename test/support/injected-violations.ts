@@ -60,8 +60,8 @@ const waysIn = [
 ] as const;
 
 /**
- * Injects violating queries singly, in batches and as spans, kills the daemon three times meanwhile, and expects every
- * one to be stored once and the first one to be paged within a minute.
+ * Injects violating queries singly, in batches and as spans, while the daemon is killed three times. Expects every
+ * violation to be stored once, and the first violation to cause a page within a minute.
  *
  * @param violations number of violating queries that are sent in each of the three ways
  * @returns the number of stored violations

@@ -1,5 +1,5 @@
 /**
- * Shared by job queue tests: jobs, handlers that wait until they are released, and queues that are closed at the end.
+ * Helpers for job queue tests: jobs, handlers that wait until they are released, and queues that are closed at the end.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -16,7 +16,7 @@ import { startTcpGate } from './tcp-gate.ts';
 export interface Outage {
   /** Address to give to the adapter instead of the store's address. */
   readonly url: string;
-  /** Requests arrive and are never answered. */
+  /** From now on, requests arrive but are never answered. */
   hold(): void;
   /** Connections are refused from now on. */
   refuse(): Promise<void>;

@@ -15,7 +15,7 @@ import { descendantsOf } from './recalld.ts';
 export interface OwnPostgres {
   /** Current address of the server; the port may change after each start. */
   readonly connection: EmbeddedPostgres['connection'];
-  /** The system user that it runs as, if that differs from the current user. */
+  /** System user as which the server runs; null if it is the current user. */
   readonly account: { readonly uid: number; readonly gid: number } | null;
   /** Suspends every process, as on a machine that hangs; connections stay open. */
   freeze(): Promise<void>;

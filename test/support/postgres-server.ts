@@ -42,7 +42,7 @@ export async function aCluster(folder: string): Promise<Cluster> {
   return { dataDir, command: binaries.postgres, account, password: await readPassword(dataDir) };
 }
 
-/** A server that is not started yet, with a fixed port. Its data is thrown away, so nothing is synced. */
+/** A server that is not started yet, with a fixed port. Its data is thrown away, so nothing is synced to disk. */
 export async function aPostgresServer(
   { command, account, password, dataDir }: Cluster,
   settings: readonly string[],

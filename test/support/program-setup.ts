@@ -46,7 +46,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide('dataFolder', dataDir);
 }
 
-/** True if nothing in src, including a folder that lost a file, is newer than the program. */
+/** True if the program is newer than everything in src, including folders from which a file was removed. */
 function isBuilt(root: string): boolean {
   const program = path.join(root, 'dist/index.js');
   if (!existsSync(program)) return false;

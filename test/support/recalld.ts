@@ -62,7 +62,7 @@ export async function aFolder(
   return folder;
 }
 
-/** A connection to a running daemon's embedded database, found as its commands find it. */
+/** A connection to a running daemon's embedded database, located in the same way as by recalld's commands. */
 export async function aDatabase(folder: string, atEnd: AtEnd = onTestFinished): Promise<Client> {
   const client = new Client(embeddedConnection(folder));
   client.on('error', () => undefined);
@@ -244,7 +244,7 @@ export function isAlive(pid: number): boolean {
 
 function parentOf(pid: number): number | null {
   try {
-    // The name in brackets may contain anything; the parent is the second field after it.
+    // The process name, in parentheses, may contain any character; the parent's id is the second field after the name.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');
@@ -265,7 +265,7 @@ export function seriesValue(metrics: string, series: string): number | undefined
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
-/** Connection options for a running daemon's embedded database, found as its commands find it. */
+/** Connection options for a running daemon's embedded database, located in the same way as by recalld's commands. */
 export function embeddedConnection(folder: string) {
   const owner = readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8');
   const { port } = JSON.parse(owner) as { port: number };

@@ -56,7 +56,7 @@ export interface GoldenLedger {
   readonly answers: number;
 }
 
-/** @param startedBefore excludes the runs that a schedule has started since */
+/** @param startedBefore excludes the runs that started at this time or later */
 export async function readGoldenLedger(client: ClientBase, startedBefore: Date = new Date()): Promise<GoldenLedger> {
   const { rows } = await client.query<GoldenLedger>(
     `with run as (

@@ -9,7 +9,7 @@ export function closingLevel(reports: readonly MinuteLoad[]): number {
 
 /**
  * Returns a stored sample after its minute has closed: the decision that the closing level would have made immediately.
- * A sample that was selected by a rule stays, with its probability.
+ * A sample that was selected by a rule stays, and keeps its probability.
  *
  * @param level at which the sample was taken
  * @param closing level of its minute, from `closingLevel`; never below `level`

@@ -34,7 +34,7 @@ const SENT_MS = 5 * 60_000;
 /** Chooses the topic of a query. */
 export type TopicMix = (uniform: () => number) => number;
 
-/** The given topics, equally often. */
+/** Chooses the given topics equally often. */
 export function evenly(topics: readonly number[]): TopicMix {
   return (uniform) => topics[Math.floor(uniform() * topics.length)] ?? 0;
 }
@@ -157,8 +157,8 @@ export class WatchedStream {
       const end = new Date(from + (hour + starts.length) * HOUR);
       const samples = starts.flatMap((start) => this.samples(new Date(start), perHour, mix));
       await this.ask(samples.map((sample) => ({ ...sample, receivedAt: end })));
-      // The queries are searched soon. After a longer wait, recalld would conclude that the search budget is exceeded,
-      // and would thin the queries out.
+      // The queries are searched soon after they arrive. After a longer wait, recalld would conclude that the search
+      // budget is exceeded, and would sample fewer queries.
       this.clock.set(new Date(end.getTime() + SENT_MS));
       await this.measure();
       this.clock.set(end);

@@ -139,7 +139,7 @@ export async function fillableChroma(): Promise<FillableStore> {
 
 const withoutOld = (rows: readonly StoredRow[]): readonly StoredRow[] => rows.filter(({ version }) => version === 'v1');
 
-/** A stand-in for Redis with RediSearch. A document is a key, so none has two chunks. */
+/** A stand-in for Redis with RediSearch. A document is a single key, so no document has two chunks. */
 export async function fillableRedisIndex(): Promise<FillableStore> {
   const server = await startFakeRedisSearch();
   const writer = new Redis(server.url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
@@ -178,7 +178,7 @@ export async function fillableRedisIndex(): Promise<FillableStore> {
   };
 }
 
-/** A document is an element, so none has two chunks. @param url of a Redis 8 */
+/** A document is a single element, so no document has two chunks. @param url of a Redis 8 */
 export async function fillableVectorSet(url: string): Promise<FillableStore> {
   const writer = new Redis(url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
   const key = `recalld_test_index_${process.pid}`;

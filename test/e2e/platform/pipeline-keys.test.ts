@@ -118,7 +118,7 @@ function pathsAbout(access: RouteAccess, one: Planted): string[] {
 }
 
 const reads = routeAccess.filter(({ route }) => route.startsWith('GET '));
-/** Routes about one pipeline: its name or an id of its data is in the request. */
+/** Routes whose request contains the name of a pipeline or an id of its data. */
 const specific = reads.filter(
   ({ route, pipelines }) => pipelines === 'named' || pipelines === 'id' || / \S*:/.test(route),
 );

@@ -73,7 +73,7 @@ export async function startPipelineWorld(atEnd: AtEnd): Promise<PipelineWorld> {
 async function plant({ json, query }: Installation, { post }: InstalledDaemon, name: PipelineName): Promise<Planted> {
   const count = counts[name];
   const idOf = async (sql: string): Promise<string> => String((await query<{ id: unknown }>(sql, name, count))[0]?.id);
-  // Ids that occur nowhere else.
+  // New rows get ids that occur nowhere else.
   for (const table of ['incidents', 'silences', 'deployments', 'annotations', 'audit_log'])
     await query(`select setval(pg_get_serial_sequence('${table}', 'id'), $1::bigint)`, count);
   await json(`golden import ${name}.csv --set ${name}-set`);

@@ -16,7 +16,7 @@ const HOUR = 3_600_000;
 
 beforeEach(() => database.pool.query('truncate measurements, latest_measurements, measurement_gaps'));
 
-/** Values of hourly windows, the last of which ended at noon. */
+/** Returns the gauges for values of hourly windows, the last of which ended at noon. */
 async function gaugesOf(values: readonly number[], measure: string, parts: ContextParts = {}, segment = 'all') {
   const measurements = createMeasurements(database.pool);
   await measurements.record(

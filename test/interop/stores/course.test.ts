@@ -1,6 +1,6 @@
 /**
- * A public course published the hit rate and MRR of a search in Elasticsearch. RECALLD_TEST_COURSE names the folder with
- * its files. RECALLD_TEST_RECORD=1 also replaces the published results.
+ * A public course published the hit rate and MRR of a search in Elasticsearch. RECALLD_TEST_COURSE names the folder
+ * with the course's files. RECALLD_TEST_RECORD=1 also replaces the published results.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -242,7 +242,7 @@ export const realStores: readonly RealStore[] = [
       const folder = path.join(workshop, 'debian13');
       await mkdir(folder, { recursive: true });
       const script = path.resolve(import.meta.dirname, '../../support/debian-services.sh');
-      // The services run until their command ends, which happens when its input ends.
+      // The services run until their command ends; the command ends when its input ends.
       const command = ['sh', '-c', 'echo "$RECALLD_TEST_REDIS_URL"; exec cat'];
       const services = spawn('bash', [script, folder, ...command], { stdio: ['pipe', 'pipe', 'pipe'] });
       const said: string[] = [];

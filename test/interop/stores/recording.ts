@@ -61,8 +61,8 @@ export function writeStoreRecording(recording: StoreRecording): void {
 }
 
 /**
- * Names of test indexes contain the process id, which differs between recording and replay. In Weaviate, they start
- * with R.
+ * Names of test indexes contain the process id, which differs between recording and replay. In Weaviate, these names
+ * start with R.
  */
 const ownNames = `ecalld_test_${process.pid}_`;
 const recordedNames = 'ecalld_test_0_';
@@ -89,8 +89,8 @@ export function startRecorder(url: string, exchanges: Exchange[]): Promise<Fault
 }
 
 /**
- * Responds as the store did. Equal requests get the recorded responses in order, and then the last one again, because
- * polling may take more requests than in the recording.
+ * Responds as the store did during the recording. Equal requests get the recorded responses in order, and then the last
+ * one again, because polling may take more requests than in the recording.
  */
 export function startPlayer(exchanges: readonly Exchange[]): Promise<FaultServer> {
   const answers = new Map<string, Exchange[]>();

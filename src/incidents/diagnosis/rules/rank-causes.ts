@@ -94,8 +94,8 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['live_relevance', 'as_before'],
     ],
   },
-  // Documents also vanish from the results of a golden set because their ranks fell. A filter removes them from the
-  // results of all queries.
+  // Documents also vanish from the results of a golden set if their ranks drop. A filter, in contrast, removes them
+  // from the results of all queries.
   filter: {
     medium: [
       ['rarer_documents', 'gone'],

@@ -25,7 +25,7 @@ const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
 /**
  * Reads OpenInference's `annotations.N.annotation.*` and `evaluations.N.evaluation.*`, with an optional prefix `trace.`
- * or `session.`. An annotation that appears in both forms counts once.
+ * or `session.`. An annotation that both lists contain counts once.
  */
 function readAnnotations(attributes: Attributes): readonly Annotation[] {
   const found = new Map<string, Annotation>();
@@ -191,7 +191,7 @@ function feedbackOn(
 /**
  * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records. The feedback applies to the
  * span that the record names. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a
- * `gen_ai.response.id` cannot be assigned.
+ * `gen_ai.response.id` cannot be assigned to a query.
  */
 export function extractLogFeedback(
   records: readonly OtlpLogRecord[],

@@ -212,7 +212,7 @@ function classOfStack(text: string): string | null {
   return null;
 }
 
-/** Deeper nesting is treated as a cycle. */
+/** Maximum number of ancestors of a span; deeper nesting is treated as a cycle. */
 const MAX_ANCESTORS = 200;
 
 export type TraceIndex = ReturnType<typeof indexSpans>;

@@ -205,7 +205,7 @@ describe('tail clusters', () => {
         column,
       ).toEqual([]);
     }
-    // Tails far below the tolerance also keep their precision.
+    // Tail probabilities far below the tolerance are precise too.
     for (const [i, { p }] of clusters.entries()) expect(p / (expected.p[i] ?? 0)).toBeCloseTo(1, 9);
   });
 });

@@ -14,7 +14,7 @@ const design: ArmsDesign = {
   difference: 0.02,
 };
 
-/** Sessions with one query each in each arm; this number of them clicked. */
+/** Sums of a day with `of` sessions in each arm, with one query each; `clicks` sessions in each arm clicked. */
 function aDay(day: number, clicks: readonly [current: number, next: number], of: readonly [number, number]): SummedDay {
   const sumsOf = (place: 0 | 1) => {
     const [n, k] = [of[place], clicks[place]];

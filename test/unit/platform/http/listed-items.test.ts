@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listedItems } from '../../../../src/platform/http/listed-items.ts';
 
-/** The body in pieces of this many bytes. */
+/** Returns the body in pieces of `bytes` bytes. */
 function piecesOf(body: string, bytes: number): Buffer[] {
   const whole = Buffer.from(body);
   return Array.from({ length: Math.ceil(whole.length / bytes) }, (_, i) => whole.subarray(i * bytes, (i + 1) * bytes));

@@ -88,7 +88,7 @@ const load = record({
   patienceMs: constant(10 * MINUTE),
 });
 
-/** Any history of loads, about a minute apart. */
+/** Returns the admission after these loads, which are one minute apart. */
 function after(loads: readonly AdmissionLoad[]): Admission {
   return loads.reduce<Admission>(
     (admission, one, index) => nextAdmission(admission, one, index * MINUTE),
