@@ -15,7 +15,7 @@ import type {
   StoreOutcome,
 } from './vector-store.ts';
 
-/** A chunk in a response; missing parts are null. */
+/** A chunk in a response; missing properties are null. */
 export interface Entry {
   /** Id of the document. */
   readonly id: string | null;
@@ -200,7 +200,7 @@ interface Stopwatch {
 export interface Attempt {
   readonly signal: AbortSignal;
   readonly stopwatch: Stopwatch;
-  /** Multiplies `timeout_ms` for each call. */
+  /** Factor by which `timeout_ms` is multiplied for each call. */
   readonly patience: number;
 }
 

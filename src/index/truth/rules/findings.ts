@@ -41,10 +41,7 @@ export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
   return ciLow > MIN_WRONG_SHARE;
 }
 
-/**
- * True if at least half of the missing documents were never in the store: these are not lost, but have not been indexed
- * yet.
- */
+/** True if at least half of the missing documents were never in the store, because they have not been indexed yet. */
 export function isMostlyNew({ known, neverArrived }: Pick<WrongShare, 'known' | 'neverArrived'>): boolean {
   return known > 0 && neverArrived >= known / 2;
 }
