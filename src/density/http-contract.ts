@@ -194,7 +194,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/density/rebaseline',
     tag: 'density',
-    summary: 'Discard the baseline and learn a new one, so that the current coverage becomes the standard.',
+    summary: 'Discard the baseline and learn a new baseline, so that the current coverage becomes the standard.',
     scope: 'admin',
     pipelines: 'named',
     body: rebaselineSchema,

@@ -175,7 +175,7 @@ export const causeTexts = {
   },
   deployment: {
     title: 'a faulty deployment',
-    action: 'Roll back the deployment, or compare the golden runs before and after it query by query.',
+    action: 'Roll back the deployment, or compare the golden runs before and after the deployment query by query.',
     shows: 'scores recover after a rollback',
   },
   embedding_model: {
@@ -224,7 +224,7 @@ export const causeTexts = {
   unknown: {
     title: 'unknown',
     action:
-      'Check what changed shortly before the first bad value, and compare the golden runs before and after it query by query.',
+      'Check what changed shortly before the first bad value, and compare the golden runs before and after the change query by query.',
     shows: 'no listed cause fits',
   },
 } as const satisfies Readonly<Record<string, CauseText>>;

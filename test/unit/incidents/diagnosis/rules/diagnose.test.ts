@@ -839,7 +839,7 @@ describe('a diagnosis', () => {
       firing: ['latency', 'labels', 'density', 'recall', 'canary'],
     });
     expect(cause).toBe('unknown');
-    expect(summary).toContain('compare the golden runs before and after it query by query');
+    expect(summary).toContain('compare the golden runs before and after the change query by query');
   });
 
   it('fits into an annotation, with numbers and the action', () => {
