@@ -13,7 +13,7 @@ export interface HistoryShape {
   readonly until: Date;
 }
 
-/** The pipeline with all features; the others have only golden runs and live traffic. */
+/** The pipeline with all features; the other pipelines have only golden runs and live traffic. */
 export const FULL_PIPELINE = 'p0';
 
 /** Numbers of rows per pipeline and day, in addition to golden runs, measurements and live queries. */

@@ -24,7 +24,10 @@ export interface StreamSettings {
   /** Share of sessions sampled from `restless` on a day: sessions with poor results that are not due to a fault. */
   readonly unrest: (day: number) => number;
   readonly restless: World;
-  /** How much higher the judge grades on a day than at first; `drifted` contains the resulting grades for `usual`. */
+  /**
+   * By how much the judge grades higher on a day than at the beginning; `drifted` contains the resulting grades for
+   * `usual`.
+   */
   readonly drift: (day: number) => number;
   readonly drifted: World | null;
   readonly days: number;

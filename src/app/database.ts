@@ -65,7 +65,7 @@ export function createDb(pool: Pool, by: string | null = null, scope: Scope = nu
 }
 
 /**
- * Minimum time between restarts of the embedded PostgreSQL, so that it does not spend all its time in crash recovery.
+ * Minimum time between restarts of the embedded PostgreSQL, which would otherwise spend all its time in crash recovery.
  */
 const RESTART_EVERY_MS = 60_000;
 

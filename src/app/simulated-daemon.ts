@@ -124,7 +124,9 @@ function refuseFailedJob(name: string): never {
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
 
-/** Creates a queue whose jobs wait for `runAll`. It runs the jobs in parallel, then any jobs that these enqueued. */
+/**
+ * Creates a queue whose jobs wait for `runAll`, which runs them in parallel and then runs any jobs that they enqueued.
+ */
 function createManualQueue(queue: JobQueue) {
   const waiting: Job[] = [];
   return {

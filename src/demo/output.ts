@@ -20,7 +20,7 @@ export function printLabeled({ print, styled }: Output, label: string, text: str
   }
 }
 
-/** Wraps text to lines of at most `width` characters; a longer word gets a line of its own. */
+/** Wraps text to lines of at most `width` characters; a longer word is placed on a separate line. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

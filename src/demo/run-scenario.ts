@@ -155,7 +155,7 @@ function causeProblems({ cause }: Scenario, diagnosis: Diagnosis | null): string
   return diagnosis.cause === cause ? [] : [`the diagnosis is ${diagnosis.cause}, not ${cause}.`];
 }
 
-/** @returns hours until all alerts were resolved; null if one is still firing */
+/** @returns hours until all alerts were resolved; null if an alert is still firing */
 async function recover(stage: Stage, scenario: Scenario, place: string): Promise<number | null> {
   const { world, log } = stage;
   let resolvedAfter: number | null = null;

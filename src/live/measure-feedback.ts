@@ -180,7 +180,7 @@ function boundsOf(counts: OpinionCounts) {
   return { value: ratio.value, ciLow: ratio.low, ciHigh: ratio.high, ciMethod: 'wilson' as const, n: ratio.n };
 }
 
-/** Keeps the segments with the most feedback, and merges all others into one. */
+/** Keeps the segments with the most feedback, and merges all other segments into one. */
 export function withinSegments(tallies: readonly OpinionTally[], { maxSegments }: LivePlan): OpinionTally[] {
   const sizes = new Map<string, number>();
   for (const { segments, feedback } of tallies) {

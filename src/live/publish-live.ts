@@ -17,7 +17,7 @@ import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { liveMeasures } from './rules/live-measures.ts';
 
 interface LiveSchedule {
-  /** Configured pipelines; others are not exported. */
+  /** Configured pipelines; measurements of other pipelines are not exported. */
   readonly pipelines: readonly string[];
   /** Longest interval between two scheduled measurements. */
   readonly intervalSeconds: number;

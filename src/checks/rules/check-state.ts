@@ -159,7 +159,7 @@ export interface ConfiguredCheck {
   /** Measure, for example `ndcg@10` or `error_ratio`. */
   readonly measure: string;
   readonly pipeline: string;
-  /** Golden set whose runs the check evaluates; null for other checks. */
+  /** Golden set whose runs the check evaluates; null for a check that evaluates no golden runs. */
   readonly goldenSet: string | null;
   readonly name: string;
   readonly severity: Severity;
@@ -285,8 +285,8 @@ export interface Evaluation {
  * that is within the threshold and has the verdict OK.
  *
  * A breach belongs to an outage while each of its measurements beyond the threshold overlaps a retriever outage: the
- * outage has its own alert, and the check must not add a second one. The first measurement that is beyond the threshold
- * and entirely after the outage makes the breach independent.
+ * outage has its own alert, and the check must not add a second alert. The first measurement that is beyond the
+ * threshold and entirely after the outage makes the breach independent.
  */
 export function updateBreach(previous: Breach | null, evaluation: Evaluation): Breach {
   const { before, breachedSince, outageUntil } = previous ?? NO_BREACH;

@@ -26,7 +26,7 @@ export interface CheckExpectation {
 
 export interface PipelineExpectation {
   readonly pipeline: string;
-  /** Critical checks, the only ones that page. */
+  /** Critical checks; other checks do not page. */
   readonly checks: readonly CheckExpectation[];
   /** Sum of the expected false pages of all checks; an unknown number counts as 0. */
   readonly expected: number;

@@ -52,7 +52,7 @@ export async function startPglite(settings: string[] = []) {
     postgresqlconf: settings,
   });
   // If a connection ends while the server is closing, this function is called on a closed database, and the error that
-  // it throws would end the process. This is fixed in pglite-socket 0.2.17.
+  // it throws would end the process. pglite-socket 0.2.17 fixes this bug.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
   // Versions of pglite-socket before 0.2.15 keep counting connections that were reset, so any limit would eventually be

@@ -69,7 +69,7 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
 }
 
 /**
- * Maximum age of missed ticks that are recorded one by one. If all missed ticks are older, only the last one is
+ * Maximum age of missed ticks that are recorded one by one. If all missed ticks are older, only the last missed tick is
  * recorded.
  */
 const LOOK_BACK_MS = DAY_MS;

@@ -40,7 +40,7 @@ export class Block {
 
 /**
  * Reads the lines of a block; `line` is the number of the first line, from 1. Returns the number of the line that
- * follows the last one.
+ * follows the block.
  */
 export type BlockHandler = (block: Block, line: number) => number;
 

@@ -196,7 +196,7 @@ async function record(
     return 'opened';
   }
   const known = await lockOpen(client, pipeline);
-  // The incident was closed in the meantime. The next evaluation opens another one if an alert still fires.
+  // The incident was closed in the meantime. The next evaluation opens another incident if an alert still fires.
   if (known === null || known.evaluatedAt > at) return 'outdated';
   const timeline = updateTimelines(known.timeline, firing, at, recoveries);
   await client.query(

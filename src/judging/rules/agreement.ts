@@ -199,7 +199,7 @@ export function judgeDrift(pairs: readonly PanelPair[]) {
   const p = Math.min(signFlipTest(shifts).p, signFlipTest(farther).pGain);
   const shift = shifts.reduce((sum, one) => sum + one, 0) / pairs.length;
   return {
-    /** Mean difference between the current grade and the first, with its 95 % confidence interval. */
+    /** Mean difference between the current grade and the first grade, with its 95 % confidence interval. */
     shift,
     low: Math.max(-MAX_GRADE, meanInterval([...shifts, -1], CONFIDENCE).low),
     high: Math.min(MAX_GRADE, meanInterval([...shifts, 1], CONFIDENCE).high),

@@ -82,8 +82,8 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
 }
 
 /**
- * Returns everything that is the same in all prompts. If any of this changes, recalld treats the judge as a different
- * judge.
+ * Returns everything that is the same in all prompts. If any of this content changes, recalld treats the judge as a
+ * different judge.
  */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);

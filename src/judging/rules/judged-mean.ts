@@ -245,7 +245,7 @@ function form(a: readonly number[], products: Float64Array, b: readonly number[]
   return sum;
 }
 
-/** Splits sessions, in order, into groups of nearly equal size, larger ones first. */
+/** Splits sessions, in order, into groups of nearly equal size, larger groups first. */
 function partsOf<Session>(sessions: readonly Session[]): Session[][] {
   const count = Math.min(MAX_PARTS, sessions.length);
   const parts: Session[][] = [];

@@ -85,7 +85,7 @@ export function judgedQueriesOf(
   return scored.map((query) => judgedQuery(query, measure, weigh));
 }
 
-/** Mean score from the current judge alone; null if it has graded too little or failed too often. */
+/** Mean score from the current judge alone; null if this judge has graded too little or failed too often. */
 export function modelMean(
   queries: readonly GradedQuery[],
   window: JudgedWindow,

@@ -13,7 +13,7 @@ const BATCH_ROWS = 2000;
 const MAX_STEPS = 50;
 /** Number of latest steps that are searched for the longest episodes. */
 const SEARCHED_STEPS = 20_000;
-/** Maximum length of the texts that are read. Longer texts are truncated for measures and pages. */
+/** Maximum length of the texts that are read, in characters. Longer texts are truncated for measures and pages. */
 const MAX_TEXT = 2000;
 
 /**

@@ -169,7 +169,7 @@ export interface TraceToComplete {
  */
 export async function completeTraces(pool: Pool, traces: readonly TraceToComplete[]): Promise<void> {
   const since = traces.map((trace) => trace.since).reduce((a, b) => (a < b ? a : b), 'infinity');
-  // Most traces have nothing to combine; for these, this query needs only a few index lookups.
+  // Most traces have nothing to combine; for such traces, this query needs only a few index lookups.
   const { rows } = await pool.query<{ id: string }>(
     `select distinct t.id from unnest($1::text[]) as t (id)
        left join lateral (select true as found from trace_fragments where trace_id = t.id limit 1) h on true

@@ -186,7 +186,7 @@ const TIMEOUT_MS = 5000;
 
 /**
  * Returns the connection for a URL. If the URL allows connections both with and without TLS, tries them in order of
- * preference, and returns the first that works; if neither works, returns the one with the more specific error.
+ * preference, and returns the first that works; if neither works, returns the connection with the more specific error.
  *
  * @throws RecalldError like readDatabaseUrl
  */

@@ -26,7 +26,7 @@ const tableManifestSchema = z.object({
       read_at: z.string(),
       /** Number of source rows at that time. */
       source_rows: z.number(),
-      /** Time of their last change, in microseconds since 1970. */
+      /** Time of the last change of these rows, in microseconds since 1970. */
       changed_micros: z.string().nullable(),
     }),
   ),

@@ -110,7 +110,7 @@ export type GroupStyle =
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** A link keeps the time range of the page, unless its own query has one. */
+/** A link keeps the time range of the page, unless the query of the link contains a time range. */
 export interface Link {
   readonly kind: 'link';
   readonly text: Content;

@@ -141,8 +141,7 @@ const IDLE_CONNECTION_MS = 60_000;
 /**
  * Sets the time limit in each transaction, because poolers reject it as a connection option.
  *
- * @param route the two ways to connect; if the first one fails and the second one succeeds, the second is used from
- * then on
+ * @param route the two ways to connect; if the first way fails and the second succeeds, the second is used from then on
  */
 export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
   const sockets = new Set<Socket>();

@@ -185,7 +185,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
 
 /** Maximum number of distinct messages per response. Each message names the field and the fix. */
 const MAX_SENTENCES = 5;
-/** Maximum message length. Exporters log the message after each export. */
+/** Maximum message length, in characters. Exporters log the message after each export. */
 const MAX_MESSAGE = 2000;
 
 function notOfKey(spans: number): string {

@@ -180,7 +180,7 @@ export function mayRepeat({ id, occurredAt }: Feedback): boolean {
   return id === null && occurredAt === null;
 }
 
-/** Numbers of counted opinions, excluding neutral ones. */
+/** Numbers of counted opinions, excluding neutral opinions. */
 export interface OpinionCounts {
   readonly positive: number;
   readonly negative: number;

@@ -10,7 +10,9 @@ const LOCK_RETRY_MS = 1000;
 
 export function createExportRows(pool: Pool) {
   return {
-    /** Returns the number of rows and the time of their last change for each day that has rows, in order. */
+    /**
+     * Returns, for each day that has rows, the number of rows and the time of their last change, in order of the days.
+     */
     async digests(table: ExportTable, pipeline: string | null, { from, until }: DayRange): Promise<DayDigest[]> {
       if (!table.isByDay) return digestsOf(pool, table, pipeline, from, until);
       const bounds = await queryRow<{ first: string | null; last: string | null }>(

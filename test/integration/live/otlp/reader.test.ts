@@ -1,4 +1,4 @@
-/** Large bodies are read in a thread, and small ones on the main thread. */
+/** Large bodies are read in a worker thread, and small bodies on the main thread. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { createOtlpReader, readLogs, readTraces, type TracedPipeline } from '../../../../src/live/otlp/extraction.ts';
 

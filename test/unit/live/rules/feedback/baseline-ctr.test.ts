@@ -53,7 +53,7 @@ describe('the baseline CTR', () => {
   });
 
   it('weights a sampled query by the queries that it represents', () => {
-    // Sessions with clicks were always sampled, the others with probability 1/4; without weights, the CTR at rank 1
+    // Sessions with clicks were always sampled, other sessions with probability 1/4; without weights, the CTR at rank 1
     // would be 1/2.
     const queries = Array.from({ length: 400 }, (_, cluster) =>
       aClickedQuery({
