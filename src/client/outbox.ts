@@ -1,6 +1,6 @@
 /**
- * Queue of records that are waiting or being sent, limited by number and by bytes. If it is full, the oldest waiting
- * record is dropped. Counts the outcomes of each kind of record.
+ * Queue of records that are waiting or being sent, limited by number and by bytes. If the queue is full, the oldest
+ * waiting record is dropped. Counts the outcomes of each kind of record.
  */
 import type { DeliveryStats, Drop, DropReason } from './types.ts';
 

@@ -78,7 +78,7 @@ describeWithBrowser('judged live relevance', () => {
       });
       expect((await killed.finished).signal).toBe('SIGKILL');
       judge.respondWith(judgeWithBias(1));
-      // Simulates that its lease has expired.
+      // Simulates that the lease of the killed process has expired.
       await query(`update judged_queries set due_at = now() where state = 'open'`);
       const before = await json<Status>('judge run --pipeline docs --json');
       const [stored] = await query<{ model: number; open: number; unpaired: number }>(

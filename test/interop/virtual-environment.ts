@@ -12,7 +12,9 @@ const run = promisify(execFile);
 /** This folder is outside the repository, because the paths of programs appear in the stack traces of their spans. */
 export const workshop = path.join(tmpdir(), 'recalld-interop');
 
-/** Returns the interpreter. Callers with the same distributions share an environment; the first one installs them. */
+/**
+ * Returns the interpreter. Callers with the same distributions share an environment; the first caller installs them.
+ */
 export async function virtualEnvironment(names: readonly string[]): Promise<string> {
   const distributions = [...new Set(names)].toSorted();
   const folder = path.join(workshop, createHash('sha256').update(distributions.join(' ')).digest('hex').slice(0, 12));

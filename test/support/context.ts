@@ -60,7 +60,10 @@ function strict(given: object, path: string): object {
   });
 }
 
-/** Throws only when it is used, because a function may destructure more of its context than a test requires. */
+/**
+ * Throws only when the missing part is used, because a function may destructure more of its context than a test
+ * requires.
+ */
 function missing(path: string): unknown {
   const refuse = (): never => {
     throw new Error(`the test did not give ${path}`);

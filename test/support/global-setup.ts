@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL for all tests, with a migrated database that tests clone (see database.ts). It is the embedded
- * PostgreSQL, so nothing has to be installed. It runs in a temporary folder, which is removed at the end.
+ * One PostgreSQL for all tests, with a migrated database that tests clone (see database.ts). The server is the embedded
+ * PostgreSQL, so nothing has to be installed. The server runs in a temporary folder, which is removed at the end.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

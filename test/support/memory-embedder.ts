@@ -1,4 +1,4 @@
-/** An embedder with vectors for known texts. It fails for unknown texts. */
+/** An embedder with vectors for known texts. The embedder fails for unknown texts. */
 import type { Embedder, EmbedderAnswer } from '../../src/connectors/embedders/embedder.ts';
 
 /** @param vectors by text; an unknown text is `failed` with code `http_500` */

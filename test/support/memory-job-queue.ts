@@ -10,7 +10,7 @@ export interface EnqueuedJob {
 export class MemoryJobQueue implements JobQueue {
   readonly jobs: EnqueuedJob[] = [];
   queueCounts: readonly QueueCount[] = [];
-  /** While this is set, enqueueing rejects with it. */
+  /** While this error is set, enqueueing rejects with this error. */
   failure: Error | null = null;
 
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void> {

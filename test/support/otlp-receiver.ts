@@ -1,5 +1,5 @@
 /**
- * An OTLP receiver on loopback. It parses requests with classes that are generated from the official
+ * An OTLP receiver on loopback. The receiver parses requests with classes that are generated from the official
  * opentelemetry-proto.
  */
 import { createServer } from 'node:http';

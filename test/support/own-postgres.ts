@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL for one test, which may be frozen, crashed and restarted. It commits to disk, like a user's PostgreSQL,
- * and keeps one address across restarts.
+ * A PostgreSQL for one test, which may be frozen, crashed and restarted. The server commits to disk, like a user's
+ * PostgreSQL, and keeps one address across restarts.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
 /**
- * A primary and a replica that streams from it, for one test. Both are copies of one cluster that has never started.
+ * A primary and a replica that streams from it, for one test. Both servers are copies of one cluster that has never
+ * started.
  */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** The pages of the console. They include the runbooks, so that alerts can link to runbooks without another server. */
+/**
+ * The pages of the console. The pages include the runbooks, so that alerts can link to runbooks without another server.
+ */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

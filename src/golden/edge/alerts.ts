@@ -26,7 +26,7 @@ const failedShare = `sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_go
 /** Share of judged documents that may be lost before an alert opens a ticket. */
 const LOST_SHARE = 0.02;
 
-/** Critical alerts about a golden set. While one of them fires, warnings about the same set are redundant. */
+/** Critical alerts about a golden set. While one of these alerts fires, warnings about the same set are redundant. */
 const pages = {
   alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
   on: set,

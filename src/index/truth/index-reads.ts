@@ -39,7 +39,9 @@ export async function readHubs(
     documents: found.documents,
     /** Hub documents; null if too few queries returned documents. */
     hubs,
-    /** Chunks that are never retrieved. If the dead chunks are unknown, this is null, and `why` states the reason. */
+    /**
+     * Chunks that are never retrieved. If the dead chunks are unknown, this field is null, and `why` states the reason.
+     */
     dead,
     why,
   };

@@ -7,7 +7,10 @@ import { columnsOf } from '../../platform/postgres/values.ts';
 import type { FindingKind } from './rules/findings.ts';
 import type { RoundTally, Tally } from './rules/probe-estimates.ts';
 
-/** Phases of a round, in order. Suspects are collected before the manifest is read, and compared with it afterwards. */
+/**
+ * Phases of a round, in order. Suspects are collected before the manifest is read, and compared with the manifest
+ * afterwards.
+ */
 export const phases = [
   'suspects',
   'manifest',

@@ -1,6 +1,6 @@
 /**
- * Times in the config: durations (`30m`, `24h`, `7d`), and schedules as cron expressions with time zones. Every part of
- * recalld interprets these times in the same way.
+ * Times in the config: durations (`30m`, `24h`, `7d`), and schedules as cron expressions with time zones. All
+ * components of recalld interpret these times in the same way.
  */
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';

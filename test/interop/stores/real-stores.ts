@@ -57,7 +57,10 @@ export interface RealStore {
   readonly service: (url: string) => StoreService | Promise<StoreService>;
 }
 
-/** Suites in addition to the contract suite. They test the retriever, collections in several forms, and monitoring. */
+/**
+ * Suites in addition to the contract suite. These suites test the retriever, collections in several forms, and
+ * monitoring.
+ */
 export const otherSuites = ['retriever', 'collections', 'monitoring'] as const;
 
 /** Name of the recording for a store and a suite. */

@@ -213,8 +213,8 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
 
 /**
  * The unexplained part of an effect counts if it is at least this share of the effect. The unexplained part of a score
- * drop must also be at least MIN_SCORE_LEFT. If it is at least SURE_SCORE_LEFT, it counts even if its share is smaller,
- * because a drop of this size alone would fire an alert.
+ * drop must also be at least MIN_SCORE_LEFT. If the unexplained part is at least SURE_SCORE_LEFT, it counts even if its
+ * share is smaller, because a drop of this size alone would fire an alert.
  */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;

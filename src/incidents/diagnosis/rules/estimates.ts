@@ -18,7 +18,7 @@ export interface Estimates {
 /** Prior probability of `unknown`; the rest is divided equally among the named causes. */
 const PRIOR_OF_UNKNOWN = 0.2;
 
-/** Estimates that were set by judgment. The fit starts from them. */
+/** Estimates that were set by judgment. The fit starts from these estimates. */
 export const judgedEstimates: Estimates = { priors: {}, weights: judgedWeights, unexplained: -1.5, temperature: 1 };
 
 export function priorOf(cause: NamedCause, { priors }: Estimates): number {

@@ -86,7 +86,7 @@ type Telling = readonly (readonly [SignName, ...states: string[]])[];
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'medium', Telling>>>>> = {
   // Users also dislike answers to queries that no document covers, so the cause `generator` requires a density
-  // measurement. They dislike poor results too, which golden queries do not show if only live queries are affected.
+  // measurement. Users dislike poor results too, which golden queries do not show if only live queries are affected.
   generator: {
     high: [['density']],
     medium: [
