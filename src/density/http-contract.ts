@@ -30,7 +30,9 @@ export const rebaselineSchema = z.strictObject({
 const rebaselineAnswer = z.object({
   status: z
     .enum(['requested', 'unwatched'])
-    .describe('Phase of density monitoring. `unwatched`: density of the pipeline has never been evaluated.'),
+    .describe(
+      '`requested`: recalld will learn a new baseline. `unwatched`: there is no baseline to replace, because density of the pipeline has never been evaluated.',
+    ),
 });
 
 const point = z.object({
