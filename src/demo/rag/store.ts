@@ -76,8 +76,8 @@ export async function startChunkStore(options: { dimensions: number; onError: (e
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,
-    // All connections share one backend, so additional connections would only wait.
-    // A slow machine would exceed any connection timeout, because this process embeds the corpus at the same time.
+    // All connections share one backend, so additional connections would only wait. No connection timeout is set,
+    // because a slow machine would exceed it while this process embeds the corpus.
     max: 1,
   });
   pool.on('error', options.onError);
