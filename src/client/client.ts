@@ -1,9 +1,10 @@
 /**
  * Reports live queries and feedback to recalld from within the service that receives them.
  *
- * const client = createClient({ url: 'http://127.0.0.1:8321', pipeline: 'support-docs' }); const id = client.track({
- * text: 'how do I reset it?', results: [{ id: 'doc-7', score: 0.83 }] }); client.feedback({ queryId: id, kind: 'thumb',
- * value: 'up' }); await client.close();
+ *   const client = createClient({ url: 'http://127.0.0.1:8321', pipeline: 'support-docs' });
+ *   const id = client.track({ text: 'how do I reset it?', results: [{ id: 'doc-7', score: 0.83 }] });
+ *   client.feedback({ queryId: id, kind: 'thumb', value: 'up' });
+ *   await client.close();
  *
  * The service, called the host here, has priority: a call copies its argument and returns, and the client does all
  * other work while the host is idle. Memory is bounded, and items that cannot be delivered are dropped and counted.
