@@ -51,7 +51,7 @@ const selectRun = `
 
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-/** @param by name of the person who starts or cancels runs, for the audit log; null if recalld starts or cancels them */
+/** @param by name of the person who starts or cancels runs, for the audit log; null for recalld itself */
 export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   const readLatest = createLatestRuns(pool);
