@@ -1,4 +1,5 @@
 /** Creates the embedder for a config. To add a kind, add one case to `protocolOf`. */
+import { plural } from '../../core/format.ts';
 import { at, bearer, createJsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderConfig } from './embedder.ts';
 
@@ -156,7 +157,7 @@ function decodeBase64(text: string): Float32Array | null {
 }
 
 function wrongCount(returned: number, count: number): BrokenResponse {
-  return new BrokenResponse('wrong_count', `returned ${returned} vectors for ${count} texts`);
+  return new BrokenResponse('wrong_count', `returned ${plural(returned, 'vector')} for ${plural(count, 'text')}`);
 }
 
 function checkVectors(vectors: readonly Float32Array[], count: number): void {

@@ -150,7 +150,7 @@ describe('a failure of an OpenAI-compatible embedder', () => {
       'not return JSON',
     ],
     ['an answer of another API', json({ embeddings: [[1]] }), 'no_vector', 'no `data` list'],
-    ['too few vectors', answer([entry(0, [1])]), 'wrong_count', '1 vectors for 2 texts'],
+    ['too few vectors', answer([entry(0, [1])]), 'wrong_count', '1 vector for 2 texts'],
     ['no index', answer([entry(0, [1]), entry(undefined, [1])]), 'missing_index', 'element 1'],
     ['an index twice', answer([entry(1, [1]), entry(1, [1])]), 'missing_index', 'index 1 twice'],
     ['an index out of range', answer([entry(0, [1]), entry(2, [1])]), 'missing_index', 'element 1'],
