@@ -9,7 +9,7 @@ export interface Callers {
   readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
   /** Ids of golden runs that were accepted with 202. */
   readonly runs: ReadonlySet<string>;
-  /** Number of responses other than successes, and of requests without a response, by status; 0 means no response. */
+  /** Number of failed requests by HTTP status. Status 0 counts requests that received no complete response. */
   readonly failures: ReadonlyMap<number, number>;
   stop(): Promise<void>;
 }

@@ -124,10 +124,21 @@ function boundParagraphs({ provenance, cells, repeated }: CoverageResult): strin
   const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
     '## How often intervals contain the truth',
-    `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst of the simulated scenarios. ${short.length === 0 ? `In each of the ${cells.length} scenarios, at least ${percent(MIN_COVERAGE)} of the intervals contain the truth.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} in ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If a scenario was below this share at first, all scenarios of its interval were simulated again with ${TIMES_REPEATED} times as many runs. The following intervals were simulated again: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
+    `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst of the simulated scenarios. ${short.length === 0 ? `In each of the ${cells.length} scenarios, at least ${percent(MIN_COVERAGE)} of the intervals contain the truth.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} in ${world}`).join('; ')}.`}${repeatedText(repeated)} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
     table(['Interval', 'Scenarios', 'Contains the truth', 'Worst scenario'], rows),
     measuredBy(provenance),
   ];
+}
+
+/** Returns a sentence about the intervals that were simulated again, with a leading space; empty if there are none. */
+function repeatedText(repeated: readonly string[]): string {
+  if (repeated.length === 0) return '';
+  const [noun, which] =
+    repeated.length === 1
+      ? ['interval', 'at least one of them']
+      : ['intervals', 'at least one scenario of each interval'];
+  const names = repeated.map((bound) => `"${bound}"`).join(', ');
+  return ` All scenarios of the ${noun} ${names} were simulated again with ${TIMES_REPEATED} times as many runs, because at first ${which} was below this share.`;
 }
 
 function covered({ coverage: { share, low, high } }: CoveredCell): string {

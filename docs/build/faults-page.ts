@@ -63,7 +63,8 @@ function worldsText(run: number, planned = run): string {
 function sectionOf(title: string, { provenance, split, planned, truth, seal, summary }: FaultsResult): string[] {
   const { quiet } = summary;
   const sealed = seal === null ? '' : ` The SHA-256 hash of the split is ${code(seal)}.`;
-  const opened = `${quiet.incidents} incidents, ${quiet.pages} of them critical, in ${quiet.worlds} worlds over ${quiet.days} days`;
+  const critical = quiet.incidents === 0 ? '' : `, ${quiet.pages === 0 ? 'none' : quiet.pages} of them critical,`;
+  const opened = `${quiet.incidents} incidents${critical} in ${quiet.worlds} worlds observed for ${quiet.days} days in total`;
   const run = `Measured by ${code(provenance.command)} on ${provenance.date} in ${worldsText(summary.worlds, planned)} (${provenance.machine}, Node.js ${provenance.node}).${sealed}`;
   if (split === 'quiet')
     return [

@@ -17,7 +17,7 @@ export function readObject(value: unknown, field: string): Readonly<Record<strin
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** Returns a string of at most `max` UTF-16 units. */
+/** Returns a string of at most `max` UTF-16 code units. */
 export function readText(value: unknown, field: string, max: number): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'string') throw new InvalidField(`${field} must be a string`);
@@ -25,7 +25,7 @@ export function readText(value: unknown, field: string, max: number): string | u
   return value;
 }
 
-/** Returns a string of 1 to 1,024 UTF-16 units; a finite number is converted. */
+/** Returns a string of 1 to 1,024 UTF-16 code units; a finite number is converted. */
 export function readIdentifier(value: unknown, field: string): string | undefined {
   const text = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
   const identifier = readText(text, field, MAX_IDENTIFIER);

@@ -14,7 +14,7 @@ export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
   name: 'measure-query-coverage',
   does: 'Searches the vector store with sampled live queries, and stores the similarity of their nearest chunks. If there are more queries than the search budget allows, measures only a random share of them. Enqueues jobs for further workers while queries are waiting.',
   payload: z.strictObject({
-    /** Number of the worker within this minute; absent for the first worker. */
+    /** Index of the worker within this minute; absent for the first worker, whose index is 0. */
     lane: z.int().min(1).optional(),
     round_ends_at: z.iso.datetime().optional(),
   }),

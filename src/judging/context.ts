@@ -1,4 +1,4 @@
-/** Database tables and plans for judging, which are part of the context. */
+/** Database tables and plans that judging adds to the context. */
 import type { Pool } from 'pg';
 import { createEvaluationTable } from './graded-queries.ts';
 import { createJudgePanelTable } from './judge-panel-table.ts';

@@ -157,8 +157,8 @@ const listSchema = z.array(resultSchema).max(MAX_RESULTS);
 
 /**
  * Results make up most of a live query, so they are first validated by hand-written checks: zod would take as long for
- * them as for all other fields combined. Only results that fail these checks are validated by the schema, which
- * explains the error.
+ * them as for all other fields combined. Results that pass these checks skip validation by the schema. The schema
+ * validates all other results and produces their error messages.
  */
 export const resultsSchema = z
   .custom<readonly Result[]>()

@@ -38,7 +38,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
       await waitFor(() => isReady(member), PATIENCE);
     }
     await Promise.all([finishesARun(), covered]);
-    // Until the golden set was imported, ticks failed with a log entry, so earlier entries are ignored.
+    // Ticks failed and logged errors until the golden set was imported, so entries from before `since` are ignored.
     const said = [...logs, ...fleet.members.map(({ daemon }) => daemon.stderr())]
       .flatMap(logLines)
       .filter(({ time }) => String(time) > since);

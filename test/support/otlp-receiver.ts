@@ -56,8 +56,9 @@ export interface Metric {
 export interface LogRecord extends Attributed {
   readonly timeUnixNano: string;
   readonly eventName: string;
-  /** Trace id in hexadecimal digits; omitted if the record has none. */
+  /** Trace id, as 32 hexadecimal digits. */
   readonly traceId: string;
+  /** Span id, as 16 hexadecimal digits; omitted if only the trace is known. */
   readonly spanId?: string;
 }
 

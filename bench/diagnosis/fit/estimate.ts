@@ -17,8 +17,8 @@ import {
 
 export interface FitSettings {
   /**
-   * Standard deviation, in nats, of a true weight around its expected value: the judged weight times the factor of its
-   * sign.
+   * Standard deviation, in nats, of a true weight around its expected value. The expected value is the judged weight
+   * times the factor that all edges with the same sign and direction share.
    */
   readonly spread: number;
   /** Standard deviation of the factors around 1. */

@@ -25,7 +25,7 @@ const effect = z.object({
 const evaluationSchema = z.object({
   /** Unique id. */
   world: z.string(),
-  /** Where the evaluation was measured, such as `simulation` or `daemon`. */
+  /** Origin of the evaluated data, such as `simulation` or `daemon`. */
   source: z.string(),
   /** Shape of the pipeline: worlds of one shape are left out together. */
   shape: z.string(),

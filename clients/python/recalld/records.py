@@ -115,7 +115,8 @@ def _sampling(given: Optional[Mapping[str, float]], sample_rate: float) -> Optio
 
 def is_sampled(key: str, rate: float) -> bool:
     """Returns True if a session or episode falls into the sample. The client for Node.js uses the same hash, so that
-    services in both languages sample the same sessions: FNV-1a over UTF-16 units, mixed by the finalizer of MurmurHash3."""
+    services in both languages sample the same sessions: FNV-1a over UTF-16 code units, mixed by the finalizer of
+    MurmurHash3."""
     if rate >= 1:
         return True
     units = array.array("H", key.encode("utf-16-le", "surrogatepass"))

@@ -259,7 +259,10 @@ const scoreNames = [
   'distance',
 ];
 const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'passage', 'chunk', 'snippet', 'document'];
-/** Keys of a result under which an object may contain the id; the empty key stands for the result itself. */
+/**
+ * Keys of a result whose value may be an object that contains the id, the score or the text. The empty key stands for
+ * the result itself.
+ */
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;

@@ -138,7 +138,7 @@ export function baselineScores(scores: ArrayLike<number>, regions: ArrayLike<num
 
 /**
  * Range of ranks of a score in a list that contains this score and all baseline scores. Baseline scores equal to this
- * score have the same range.
+ * score share its range of ranks.
  */
 export type TiedRanks = ReturnType<typeof tiedRanks>;
 

@@ -88,9 +88,10 @@ function reasonAgainst(
 ): string | null {
   if (failed > 0) return failed === 1 ? '1 query failed or timed out' : `${failed} queries failed or timed out`;
   const checks = failedChecks.filter((name) => !accepted.failedChecks.includes(name));
-  if (checks.length > 0) return `it failed the check ${checks.join(', ')}`;
+  if (checks.length > 0) return `it failed the ${checks.length === 1 ? 'check' : 'checks'} ${checks.join(', ')}`;
   const open = incidents.filter((id) => !accepted.incidents.includes(id));
-  if (open.length > 0) return `incident ${open.join(', ')} was open`;
+  if (open.length === 1) return `incident ${open[0]} was open`;
+  if (open.length > 1) return `incidents ${open.join(', ')} were open`;
   return deployments === 0 ? null : 'a deployment happened between this run and the pinned run';
 }
 

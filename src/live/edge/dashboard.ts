@@ -159,7 +159,7 @@ const stages: readonly MeasurePanel[] = [
   },
   {
     metric: 'recalld_live_stage_answered_ratio',
-    title: 'Final documents among the top documents of each stage',
+    title: "Share of final results in each stage's top results",
     ...share,
   },
   { metric: 'recalld_live_stage_queries', title: 'Queries that report stages (n)', ...samples },

@@ -9,7 +9,7 @@ export interface ScoredDocuments {
 
 /**
  * Compares two strings by Unicode code point, which is also the byte order of their UTF-8 forms (C's strcmp).
- * JavaScript's `<` compares UTF-16 units and therefore sorts U+FF5E after U+1F600.
+ * JavaScript's `<` compares UTF-16 code units and therefore sorts U+FF5E after U+1F600.
  *
  * @returns negative, zero or positive, as for `Array.prototype.sort`.
  */
@@ -24,7 +24,7 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Sorts surrogates, which encode code points above U+FFFF, after all other UTF-16 units. */
+/** Sorts surrogates, which encode code points above U+FFFF, after all other UTF-16 code units. */
 function codePointOrder(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { RecalldError, type RejectionCode } from '../../core/errors.ts';
 import { rejectionOf } from './rejections.ts';
 
-/** Maximum length of a query or comment text, in UTF-16 units. */
+/** Maximum length of a query or comment text, in UTF-16 code units. */
 const MAX_TEXT = 100_000;
 
 /** Adds an issue with a rejection code. */

@@ -50,7 +50,7 @@ export function binaryArray(type: ElementType, values: readonly Element[]): Buff
   return bytes.subarray(0, end);
 }
 
-/** Adds the maximum encoded size of a value to the sum: three bytes per UTF-16 unit of a string. */
+/** Adds the maximum encoded size of a value to the sum: three bytes per UTF-16 code unit of a string. */
 function roomFor(sum: number, value: Element): number {
   if (typeof value === 'string') return sum + 3 * value.length;
   return sum + (Buffer.isBuffer(value) ? value.length : 8);

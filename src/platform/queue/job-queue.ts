@@ -21,7 +21,7 @@ export interface JobDefinition<Deps> extends JobSpec {
   handle(deps: Deps, payload: unknown, signal: AbortSignal): Promise<void>;
 }
 
-/** Defines a job whose handler receives the payload type of its schema. */
+/** Defines a job whose handler receives a payload of the type that the job's schema defines. */
 export function defineJob<Schema extends z.ZodType, Deps>(
   job: Omit<JobDefinition<Deps>, 'payload' | 'handle'> & {
     readonly payload: Schema;

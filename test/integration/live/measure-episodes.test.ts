@@ -24,7 +24,8 @@ beforeAll(async () => {
 });
 
 /**
- * Stores the samples for a separate pipeline, and returns its measures at noon by name, or the reason for their gap.
+ * Stores the samples for a separate pipeline. Returns the pipeline's episode and rewrite measures at noon, keyed by
+ * name: the newest measurement of each measure, or the reason why it has no data.
  */
 async function measured(samples: readonly Partial<LiveSample>[], parts: Partial<LivePlan> = {}, segment = 'all') {
   const pipeline = `agent-${(pipelines += 1)}`;

@@ -195,7 +195,7 @@ export async function promoteToFile(
 function noText(pipeline: string, problem: string): RecalldError {
   return new RecalldError(
     'text_not_stored',
-    `The pipeline "${pipeline}" ${problem}, so there are no queries to promote. Send queries with texts and store them with privacy.text: redact.`,
+    `The pipeline "${pipeline}" ${problem}, so there are no queries to promote. Send queries with their text, and set privacy.text to redact or keep so that recalld stores the text.`,
   );
 }
 

@@ -37,9 +37,9 @@ export function bucketLengthMs(windowMs: number): number {
 
 /** Number of time spans over which the overdispersion is estimated. */
 const SPANS = 48;
-/** Minimum number of opinions in a span; spans with fewer opinions are not used. */
+/** Minimum number of opinions in a time span; time spans with fewer opinions are excluded from the estimate. */
 const MIN_SPAN_OPINIONS = 5;
-/** Minimum number of usable spans. */
+/** Minimum number of time spans with enough opinions; with fewer, the overdispersion is assumed to be 1. */
 const MIN_SPANS = 8;
 /** Median of the chi-squared distribution with one degree of freedom. */
 const MEDIAN_CHI_SQUARE = 0.4549;

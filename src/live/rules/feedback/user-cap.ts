@@ -106,8 +106,8 @@ export function capDays(batch: readonly CapCandidate[]) {
 
 /**
  * Decides for each item of a batch whether it counts. An item counts while its user is below the cap for its group of
- * kinds in the hour and the day. Items are evaluated in order. A repeated id gets the decision of the first item and
- * does not use up the cap.
+ * kinds in the hour and the day. Items are evaluated in order. An item with a repeated id gets the decision of the
+ * first item with that id, and does not use up the cap.
  *
  * Concurrent batches do not see each other's items, so a subject may exceed the cap by the number of items sent within
  * a few milliseconds.

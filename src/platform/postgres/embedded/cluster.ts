@@ -41,7 +41,7 @@ export async function ensureCluster(setup: ClusterSetup): Promise<void> {
   });
   if (entries.length === 0) return createCluster(setup);
   if (!entries.includes('PG_VERSION')) {
-    throw unusable(dataDir, `${cluster} contains files that are not a PostgreSQL cluster`);
+    throw unusable(dataDir, `${cluster} is not empty and does not contain a PostgreSQL cluster`);
   }
   const version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   const ours = majorVersion(binaries.version);

@@ -71,7 +71,7 @@ describe('the data folder', () => {
     const dataDir = await temporaryFolder();
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'thesis.txt'), 'precious');
-    expect(await refusal(dataDir)).toContain('not a PostgreSQL cluster');
+    expect(await refusal(dataDir)).toContain('does not contain a PostgreSQL cluster');
     expect(await readdir(join(dataDir, 'postgres'))).toEqual(['thesis.txt']);
     expect(await readdir(dataDir)).toEqual(['postgres']);
   });

@@ -90,7 +90,10 @@ function rateOf(outcome: ClickRateOutcome): Extract<ClickRateOutcome, { kind: 'r
   return outcome;
 }
 
-/** Asserts either too few sessions, or bounds between 0 and 1 that contain the rate and have a positive width. */
+/**
+ * Returns true if the outcome reports too few sessions, or if its bounds lie between 0 and 1, contain the rate, and
+ * have a positive width.
+ */
 function isSound(outcome: ClickRateOutcome): boolean {
   if (outcome.kind === 'insufficient_data') return outcome.have < outcome.need;
   const { value, low, high } = outcome;
@@ -256,8 +259,8 @@ function sessions(count: number, seed: number): RatioTerm[] {
 
 describe('a ratio over sessions', () => {
   it('equals the hand-computed value for two sessions', () => {
-    // The sums are 2 + 2/0.5 = 6 and 4 + 4/0.5 = 12, so the ratio is 1/2. The residuals are 1 - 0.5 * 3 + 1 - 0.5 = 0
-    // for s1 and (2 - 2)/0.5 = 0 for s2.
+    // The sums are 2 + 2/0.5 = 6 and 4 + 4/0.5 = 12, so the ratio is 1/2.
+    // The residuals of s1 sum to 0: (1 - 0.5 * 3) + (1 - 0.5) = 0. The residual of s2 is (2 - 0.5 * 4)/0.5 = 0.
     const even = [
       { cluster: 's1', probability: 1, numerator: 1, denominator: 3 },
       { cluster: 's1', probability: 1, numerator: 1, denominator: 1 },

@@ -61,7 +61,10 @@ function population(seed: number, sessions: number, upstreamOf: (session: number
 
 type Upstream = 'none' | 'by session' | 'by query';
 
-/** Indices of one sample: a random number per session, and an independent upstream decision per session or query. */
+/**
+ * Returns the indices of the members in one simulated sample. The simulation draws one random number per session for
+ * the local decision, and an independent number per session or per query for the upstream decision.
+ */
 function draw(members: readonly Member[], uniform: () => number, upstream: Upstream): number[] {
   const kept: number[] = [];
   let session = -1;
