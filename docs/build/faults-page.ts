@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Share, Summary } from '../../bench/faults/summary.ts';
 import type { Provenance } from '../../bench/result-file.ts';
+import { plural } from '../../src/core/format.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 interface FaultsResult {
@@ -64,7 +65,7 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
   const { quiet } = summary;
   const sealed = seal === null ? '' : ` The SHA-256 hash of the split is ${code(seal)}.`;
   const critical = quiet.incidents === 0 ? '' : `, ${quiet.pages === 0 ? 'none' : quiet.pages} of them critical,`;
-  const opened = `${quiet.incidents} incidents${critical} in ${quiet.worlds} worlds observed for ${quiet.days} days in total`;
+  const opened = `${plural(quiet.incidents, 'incident')}${critical} in ${quiet.worlds} worlds observed for ${quiet.days} days in total`;
   const run = `Measured by ${code(provenance.command)} on ${provenance.date} in ${worldsText(summary.worlds, planned)} (${provenance.machine}, Node.js ${provenance.node}).${sealed}`;
   if (split === 'quiet')
     return [

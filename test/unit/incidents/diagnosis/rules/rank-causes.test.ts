@@ -58,6 +58,13 @@ describe('causes ranked by signs', () => {
     expect(other).toMatchObject({ cause: 'live_traffic', confidence: 'high' });
   });
 
+  it('name missing documents with low confidence if most of them were deleted or replaced on purpose', () => {
+    const signs = [aSign('labels', 'some_gone'), aSign('store_size', 'fell'), aSign('documents', 'vanished')];
+    const named = (...others: readonly Sign[]) => rankCauses([...signs, ...others]);
+    expect(named(aSign('gone_documents', 'lost'))).toMatchObject({ cause: 'index_lost_documents', confidence: 'high' });
+    expect(named(aSign('gone_documents', 'superseded')).confidence).toBe('low');
+  });
+
   it('have probabilities that sum to 1, likeliest first, for any signs', () => {
     assert(
       property(anySigns, (signs) => {
