@@ -21,7 +21,13 @@ const alerts = groups.flatMap((group) => group.alerts);
 const recordings = groups.flatMap((group) => group.recordings);
 
 /** An alert about absence has no value to describe. */
-const isAboutAbsence = new Set(['RecalldAbsent', 'RecalldPipelineMissing', 'RecalldReplicaDown', 'RecalldWatchdog']);
+const isAboutAbsence = new Set([
+  'RecalldAbsent',
+  'RecalldGoldenNeverRan',
+  'RecalldPipelineMissing',
+  'RecalldReplicaDown',
+  'RecalldWatchdog',
+]);
 
 /** Metrics that Prometheus and its client library export. */
 const foreign = new Set(['up', 'process_start_time_seconds']);

@@ -163,7 +163,7 @@ describe('a vector set', () => {
     const server = await redisWith({ VINFO: [setInfo], VCARD: [200_001] });
     expect(await vectorSet(server).sample({ n: 2, seed: 5, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
-      reason: expect.stringContaining('too many (200001); upgrade to 8.4') as string,
+      reason: expect.stringContaining('too many (200001)') as string,
     });
   });
 
