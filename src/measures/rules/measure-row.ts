@@ -30,8 +30,11 @@ export interface Measure {
   /** One line that explains the measure to a newcomer. */
   readonly note: string;
   readonly scale: MeasureScale;
-  /** Seconds between two measurements; `live` for the interval of live measures; if absent, the window length. */
-  readonly every?: number | 'live';
+  /**
+   * Seconds between two measurements; `live` for the interval of live measures; `incident` if the measure is taken only
+   * during incidents; if absent, the window length.
+   */
+  readonly every?: number | 'live' | 'incident';
   /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
   readonly gauge?: MeasureGauge;
   /** How a threshold on this measure is evaluated; if absent, the config cannot set one. */

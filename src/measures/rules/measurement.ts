@@ -33,7 +33,8 @@ export function isRunTooOld(finishedAt: Date, intervalSeconds: number | null, no
 }
 
 /**
- * Returns how long a measurement is trusted, in seconds: three of its intervals. If the table has no interval for the
+ * Returns how long a measurement is trusted, in seconds: three of its intervals; forever if the measure is taken only
+ * during incidents, so that its absence at other times is not missing data. If the table has no interval for the
  * measure, the interval is the window length or the interval of live measures, whichever is longer.
  *
  * @param liveIntervalSeconds maximum time between two measurements of live traffic
@@ -44,6 +45,7 @@ export function measurementTrustSeconds(
 ): number {
   const { every } = measureRow(measure.startsWith(LIVE_MIX) ? 'golden_live_mix_ndcg' : measure);
   if (typeof every === 'number') return INTERVALS_TO_TRUST * every;
+  if (every === 'incident') return Number.POSITIVE_INFINITY;
   const windowSeconds = every === 'live' ? 0 : ageSeconds(windowStart, windowEnd);
   return INTERVALS_TO_TRUST * Math.max(liveIntervalSeconds, windowSeconds);
 }

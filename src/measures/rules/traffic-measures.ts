@@ -58,6 +58,7 @@ export const trafficMeasures = {
     subject: 'the overlap of live results with those of a replay',
     note: 'Mean rank-biased overlap of the results that users got in the last hour with the results of the same queries when replayed. Measured only during incidents.',
     scale: 'score',
+    every: 'incident',
   },
   results_per_answer: {
     title: 'Results per query',

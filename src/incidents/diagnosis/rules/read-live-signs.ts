@@ -109,7 +109,7 @@ const COMPARABLE = 0.5;
 const OTHER_RESULTS = 0.1;
 
 function readReplay({ now, before }: ObservedReplay): Sign[] {
-  const sentence = `Replayed now, ${now.n} live queries of the last hour return ${percentage(now.value)} of the results that users got, and ${before.n} queries from before the incident return ${percentage(before.value)} (rank-biased overlap).`;
+  const sentence = `The results that users got match those of a replay at ${percentage(now.value)} for ${now.n} live queries of the last hour, and at ${percentage(before.value)} for ${before.n} queries from before the incident (rank-biased overlap).`;
   const values = { before: before.value, now: now.value, unit: 'share' } as const;
   if (Math.max(now.value, before.value) < COMPARABLE) return [];
   if (Math.abs(now.value - before.value) < OTHER_RESULTS)

@@ -65,3 +65,7 @@ it.each([
 ] as const)('%s is trusted for three intervals', (_, parts, seconds) => {
   expect(measurementTrustSeconds(aMeasurement(parts), 300)).toBe(seconds);
 });
+
+it('trusts a measure that is taken only during incidents until its next measurement', () => {
+  expect(measurementTrustSeconds(aMeasurement({ measure: 'live_replay_overlap' }), 300)).toBe(Number.POSITIVE_INFINITY);
+});
