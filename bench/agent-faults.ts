@@ -65,7 +65,7 @@ export interface AgentFaultsResult {
     readonly false_pages: number;
     readonly budget: number;
   };
-  /** Mean calls per episode of a healthy agent, with the usual retriever and with the better one. */
+  /** Mean number of calls per episode by a healthy agent: with the usual retriever, and with the better retriever. */
   readonly calls: { readonly healthy: number; readonly better: number };
   readonly faults: readonly CalledFault[];
   readonly coverage: readonly Coverage[];

@@ -1,4 +1,4 @@
-/** One scenario in which the coverage of a kind of interval is measured. */
+/** A scenario in which the benchmark measures how often one kind of interval contains the true value. */
 import type { RandomNumbers } from '../random-numbers.ts';
 
 interface Bounds {

@@ -14,8 +14,8 @@ import type { Cell } from './cell.ts';
 const REGION = -1;
 
 /**
- * Each session has one query. Scores are percentiles among well-covered queries; a share `uncovered` of all queries is
- * covered worse than nearly all others.
+ * Returns the score of a random query, as its percentile among well-covered queries. With probability `uncovered`, the
+ * query is covered worse than nearly all others. Each session has one query.
  */
 function score(uncovered: number, { uniform }: RandomNumbers): number {
   return uniform() < uncovered ? 0.02 * uniform() : uniform();
@@ -103,7 +103,7 @@ function repeatCells(): Cell[] {
   }));
 }
 
-/** Mean surprise of the product of two uniform numbers, by the midpoint rule over the first. */
+/** Mean surprise of the product of two uniform numbers, computed by the midpoint rule over the first number. */
 function meanOfLost(): number {
   const steps = 100_000;
   let sum = 0;

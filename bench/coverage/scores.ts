@@ -1,5 +1,5 @@
 /**
- * Intervals of golden scores and of index recall: means over the sampled queries, relative to the population of
+ * Intervals of golden scores and of index recall. The mean over the sampled queries estimates the mean over all
  * possible queries.
  */
 import { summarize } from '../../src/math/stats/descriptive.ts';
@@ -13,7 +13,7 @@ interface Scores {
   one(random: RandomNumbers): number;
 }
 
-/** Scores: a share `none` is 0, a share `all` is 1, and the others are uniform between 0 and 1. */
+/** A share `none` of the scores is 0, a share `all` is 1, and the other scores are uniform between 0 and 1. */
 function mixture(name: string, none: number, all: number): Scores {
   return {
     name,
@@ -26,7 +26,10 @@ function mixture(name: string, none: number, all: number): Scores {
   };
 }
 
-/** Reciprocal rank of the first relevant document, whose rank is geometrically distributed up to 10. */
+/**
+ * Distribution of the reciprocal rank of the first relevant document. The rank is geometrically distributed; beyond
+ * rank 10, the score is 0.
+ */
 function reciprocalRanks(name: string, hit: number): Scores {
   const chances = Array.from({ length: 10 }, (_, index) => hit * (1 - hit) ** index);
   return {

@@ -1,4 +1,4 @@
-/** A fault: its effect on a healthy pipeline; the size of the effect is random in each world. */
+/** A fault and its effect on a healthy pipeline. The size of the effect is random in each world. */
 
 import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { OwnWork } from '../../src/incidents/diagnosis/rules/observations.ts';
@@ -19,11 +19,11 @@ export interface Call {
 
 /** Effects of a fault on a healthy pipeline; missing fields have no effect. */
 export interface Broken {
-  /** Chunks in the store, which the search also uses. */
+  /** Chunks in the store. The search uses the same chunks unless `searched` is set. */
   readonly chunks?: readonly Chunk[];
   /** Chunks of the store and the search in the last run before the fault; missing if older runs had the same chunks. */
   readonly chunksUntilNow?: readonly Chunk[];
-  /** Chunks that the search uses, if the store still contains all chunks. */
+  /** Returns the chunks that the search uses, if they differ from the chunks in the store. */
   readonly searched?: (call: Call) => readonly Chunk[];
   readonly embed?: (vector: Float32Array) => Float32Array;
   /** Share of the index's chunks that a search examines. */
@@ -44,7 +44,7 @@ export interface Broken {
   readonly liveEmpty?: number;
   /** Share of a live query's results that remain. */
   readonly liveResults?: number;
-  /** Drop of the share of positive feedback, from 0 to 1. */
+  /** Drop in the share of positive feedback, from 0 to 1. */
   readonly lessPositive?: number;
   /** Share of live traffic that repeats one query. */
   readonly topQuery?: number;

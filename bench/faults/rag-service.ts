@@ -9,7 +9,7 @@ import type { Call, ManifestLine } from './fault.ts';
 import type { Asked } from './search.ts';
 import type { VectorOf } from './vectors.ts';
 
-/** The service that currently responds. */
+/** Handlers of the simulated service that currently responds. */
 export interface Front {
   readonly call: Call;
   readonly embed: VectorOf;

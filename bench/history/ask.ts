@@ -158,7 +158,7 @@ interface CommandRun {
   readonly stderr: string;
 }
 
-/** @param stopAfterMs delay of a SIGTERM; `ms` is then the time until the process ends */
+/** @param stopAfterMs delay before SIGTERM is sent; the result's `ms` is then the time from SIGTERM to the end */
 export async function runCommand(
   folder: string,
   command: readonly string[],

@@ -48,8 +48,8 @@ function wordsOf(text: string): string[] {
 const placeholder = /^[A-Z][A-Z_]*$|^…$|^\.\.\.$/;
 
 /**
- * Returns why a complete command line is invalid; null if it is valid. Placeholders are accepted for anything except a
- * list of choices.
+ * Returns the reason why a complete command line is invalid; null if it is valid. A placeholder may replace any value
+ * except one from a list of choices.
  */
 export async function refusalOf(program: CommandUnknownOpts, words: readonly string[]): Promise<string | null> {
   const problem = mistakeIn(program, words);
@@ -64,7 +64,8 @@ export async function refusalOf(program: CommandUnknownOpts, words: readonly str
 }
 
 /**
- * Returns why a command line is invalid; null if it is valid. Arguments may be missing, because prose often omits them.
+ * Returns the reason why a command line is invalid; null if it is valid. Arguments may be missing, because prose often
+ * omits them.
  */
 export function mistakeIn(program: CommandUnknownOpts, words: readonly string[]): string | null {
   const line = `recalld ${words.join(' ')}`;

@@ -37,7 +37,7 @@ const others = (request: ReceivedRequest) => rightAnswer(request).slice(1);
 const silent = (pipeline: string) => `${pipeline}: retriever down`;
 const broken = (pipeline: string) => `${pipeline}: a critical check fails`;
 const none = /^100% of the 20 queries in the latest run of faq on \S+ failed or timed out/;
-/** A run during which the fault began may still count as good. */
+/** The last good value may be below 1: a run during which the fault began may still count as good. */
 const told = (value: string) =>
   new RegExp(
     `^nDCG@10 on faq dropped from (?:1|0\\.9\\d*) to ${value} \\(95 % CI [\\d.]+ to [\\d.]+, n = 20\\), below 0\\.95, at \\d\\d:\\d\\d UTC on \\d{4}-\\d\\d-\\d\\d\\.`,

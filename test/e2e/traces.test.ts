@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anInstallation, type Installation, type InstalledDaemon } from '../support/installation.ts';
 
 const canary = 'jane.canary@example.com';
-/** Feedback with the same time counts as a retry. */
+/** Time of all feedback in this file: feedback that is sent again with the same time counts as a retry. */
 const saidAt = Date.now();
 const question = `how do I pay as ${canary}`;
 

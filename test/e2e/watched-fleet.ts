@@ -24,9 +24,9 @@ export type QueueKind = 'postgres' | 'redis';
 /** Number of golden queries: more than one batch, so that workers share a run. */
 const QUERIES = 60;
 export const TICK_SECONDS = 5;
-/** The machine may be busy, and leases and locks expire only with time. */
+/** Long enough for a busy machine, and for leases and locks to expire. */
 export const PATIENCE = { timeoutMs: 200_000 };
-/** A test waits for several conditions in sequence; the first is the start of six processes. */
+/** Long enough for a test that waits for several conditions in sequence, beginning with the start of six processes. */
 export const LIMIT = { timeout: 900_000 };
 /**
  * Expected numbers of faulty golden runs: every tick has one run, and every completed run has scores and one result per
@@ -207,7 +207,7 @@ function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabas
   };
 }
 
-/** Returns the documents that are judged in the golden set. */
+/** A store that contains the documents that are judged in the golden set. */
 async function aVectorStore(): Promise<FaultServer> {
   const store = await startFakeQdrant();
   await prepare(store.url, 'PUT', '/collections/chunks', { vectors: { size: 2, distance: 'Cosine' } }, {});

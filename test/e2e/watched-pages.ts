@@ -33,7 +33,7 @@ async function lookInEachWay(page: Page, shown: string): Promise<void> {
   }
 }
 
-/** Includes actions that pin baselines and write notes. */
+/** Tests all pages; some of the tests pin baselines and write notes. */
 export function describePages(watched: () => WatchedService): void {
   describeWithBrowser('the pages of a daemon that needs no key', () => {
     const browser = useBrowser();

@@ -115,7 +115,7 @@ export function aRunSettings(parts: Partial<RunSettings> = {}): RunSettings {
   };
 }
 
-/** A running run of version 1 of the set `faq` on the pipeline `docs`, started at noon. */
+/** A run in progress of version 1 of the set `faq` on the pipeline `docs`, started at noon. */
 export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
   return {
     id: 'run-1',

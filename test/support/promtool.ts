@@ -4,7 +4,7 @@
  *   const verdict = runPromtool(ruleText, [{ name, interval: '1m', input_series, promql_expr_test }]);
  *   expect(verdict).toBe('');
  *
- * Users need not have Prometheus; a test file says so with `describe.skipIf(missing('promtool'))`.
+ * Prometheus is optional: a test file skips its tests without promtool by `describe.skipIf(missing('promtool'))`.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

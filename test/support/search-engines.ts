@@ -17,7 +17,7 @@ export const searchEngines = {
       type: 'dense_vector',
       dims,
       similarity: similarities[metric],
-      // By default, the index quantizes vectors: scores are off by up to 0.07, and neighbors change places.
+      // By default, the index quantizes vectors: scores are off by up to 0.07, and the order of neighbors changes.
       index_options: { type: 'hnsw' },
     }),
     settings: {},

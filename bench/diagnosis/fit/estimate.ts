@@ -116,8 +116,8 @@ function weightsIn(x: Float64Array, isFitted: readonly boolean[]): Float64Array 
 }
 
 /**
- * Returns which parameters are fitted. Cells and priors that occur in fewer than `MIN_SEEN` worlds of their cause keep
- * their judged values.
+ * Returns one boolean per parameter: true if the parameter is fitted. Cells and priors that occur in fewer than
+ * `MIN_SEEN` worlds of their cause keep their judged values.
  */
 function seenIn(worlds: readonly NumberedWorld[]): boolean[] {
   const seen = new Map<number, number>();
@@ -130,7 +130,7 @@ function seenIn(worlds: readonly NumberedWorld[]): boolean[] {
   );
 }
 
-/** An edge keeps its direction (for or against the cause). */
+/** Returns bounds for each parameter, so that an edge keeps its direction (for or against the cause). */
 function boundsOf(judged: Float64Array, isFitted: readonly boolean[]): { low: Float64Array; high: Float64Array } {
   const [low, high] = [judged.slice(), judged.slice()];
   for (let place = 0; place < PARAMETERS; place++) {

@@ -37,11 +37,11 @@ export interface Level {
   readonly confidence: Confidence;
   readonly named: number;
   readonly right: number;
-  /** Mean stated probability; for two named causes, their sum. */
+  /** Mean probability that the diagnoses state. If a diagnosis names two causes, their probabilities are added. */
   readonly stated: number;
 }
 
-/** Diagnoses that named a cause, by the stated probability. */
+/** Diagnoses that named a cause with a stated probability between `from` and `to`. */
 export interface Stated extends Omit<Level, 'confidence'> {
   readonly from: number;
   readonly to: number;

@@ -48,7 +48,7 @@ export interface NearestOfEachRequest {
   readonly k: number;
   /** Required field values of a chunk. */
   readonly filter: Readonly<Record<string, string>>;
-  /** True to compare the query with every vector instead of using the index, which shows the recall of the index. */
+  /** True to compare the query with every vector instead of using the index. Exact results show the index's recall. */
   readonly exact: boolean;
   /**
    * With `digest`, a store may return a short hash instead of each text, because the caller compares texts but does not

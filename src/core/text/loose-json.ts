@@ -1,4 +1,7 @@
-/** Reads text that is nearly JSON: `NaN` from `json.dumps`, and `repr` of Python values. Also finds faults in JSON. */
+/**
+ * Reads text that is nearly JSON: `NaN` from `json.dumps`, and `repr` of Python values. Also finds the first fault in a
+ * JSON text.
+ */
 import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
 
 /**

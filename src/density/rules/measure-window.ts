@@ -45,7 +45,7 @@ export function measureWindow(
 /**
  * Measures a window of ranked queries.
  *
- * @param expectedOf expected surprise of the query in a row, from `expectedInBaseline`
+ * @param expectedOf returns the expected surprise of the query in the given row, from `expectedInBaseline`
  */
 export function measureRanked(
   ranked: ReturnType<typeof rankQueries>,

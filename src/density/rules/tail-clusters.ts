@@ -10,7 +10,7 @@ import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } 
 import { type Clustering, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { densityOf } from './query-density.ts';
 
-/** A query at or below the 10th percentile of the baseline. */
+/** A query whose coverage is at or below the 10th percentile of the baseline. */
 export interface TailQuery {
   readonly id: string;
   /** Index of the query's row in the vectors of its side. */

@@ -67,7 +67,7 @@ export function createShadowAnswers(pool: Pool) {
      * Returns the samples that have a text and have not yet been sent to the shadow for the overlap measurement, oldest
      * first. The selection depends only on ids, so every read selects the same samples.
      *
-     * @param rate share of the samples
+     * @param rate share of the samples to send to the shadow
      */
     async unasked(
       { pipeline, experiment }: ExperimentKey,

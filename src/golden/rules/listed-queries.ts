@@ -20,8 +20,8 @@ export interface ListedQuery {
   readonly outcome: QueryOutcome | null;
   readonly score: number;
   /**
-   * Score in the compared run. Null if no run is compared, if the query differs between the two runs, or if the query
-   * has a stale label.
+   * Score in the earlier run of the comparison. Null if there is no earlier run, if the query differs between the two
+   * runs, or if the query has a stale label.
    */
   readonly before: number | null;
   readonly staleDocuments: number;

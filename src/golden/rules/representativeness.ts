@@ -160,7 +160,7 @@ function nearestGolden(live: Matrix, golden: Matrix) {
  * Returns the weighted mean (sum w x) / (sum w) and its 95 % confidence interval. The standard error of the mean is
  * sqrt(sum w^2 (x - mean)^2) / (sum w), multiplied by sqrt(m / (m - 1)) for the effective sample size m (Kish, Survey
  * Sampling, 1965; Cochran 1977). The weights are estimates, but the interval does not account for their uncertainty.
- * Returns null if no query has a weight; for a single query, the interval is the whole range.
+ * Returns null if all weights are 0; for a single query, the interval is the whole range.
  *
  * @param scores in [0, 1], one per query
  * @param weights one per query, at least 0

@@ -89,7 +89,7 @@ export interface BudgetRequest {
  * True if a run fits into the remaining daily budget.
  *
  * For a set with a sentinel, part of the limit is reserved for the full run that a failed sentinel starts. The reserve
- * is the limit minus the queries of one full run, but at most the queries of one full run. Scheduled runs and sentinels
+ * covers one full run or, if less remains of the limit after one full run, that remainder. Scheduled runs and sentinels
  * must not use this reserve, but the full run after a failed sentinel may use it. A manual run is never refused, but
  * its queries count toward the limit.
  */

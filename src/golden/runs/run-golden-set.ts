@@ -218,7 +218,7 @@ async function answerOpenQueries(
   );
 }
 
-/** A full run that a user starts. */
+/** Reason of a full run that a user starts. */
 export const manualRun: RunReason = {
   trigger: 'manual',
   scheduledFor: null,

@@ -37,7 +37,7 @@ export function addSums(parts: readonly SessionSums[]): SessionSums {
   return Array.from({ length: SUMS }, (_, place) => parts.reduce((total, sums) => total + (sums[place] ?? 0), 0));
 }
 
-/** A sum of squares below this share of the terms from which it is computed is due to rounding. */
+/** A sum of squares counts as a rounding error if it is below this share of the terms from which it is computed. */
 const ROUNDING = 1e-9;
 
 export type SummedRatio = NonNullable<ReturnType<typeof ratioOf>>;

@@ -1,7 +1,7 @@
 /** Outcome of a scheduled measure: a value with its bounds, or a gap with its reason. */
 import { measureRow } from './measure-table.ts';
 
-/** Maximum time, in seconds, between two scheduled runs of a golden set; null for a set without a schedule. */
+/** Returns the maximum number of seconds between two scheduled runs of a golden set; null without a schedule. */
 export type IntervalOf = (pipeline: string, goldenSet: string) => number | null;
 
 /** Number of intervals after which a value is stale and withheld. */

@@ -194,7 +194,7 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
     pool: Object.assign(replica, {
       query,
     }),
-    /** Returns why the replica does not respond; null if it responds. The result is cached for a few seconds. */
+    /** Returns the reason why the replica does not respond; null if it does. Caches the result for a few seconds. */
     problem,
   };
 }

@@ -46,7 +46,7 @@ interface ValueTypes {
   jsonb: unknown;
 }
 
-/** Columns of an insert: camelCase key, and column type. */
+/** Column types of an insert, keyed by the column name in camelCase. */
 export type Columns = Readonly<Record<string, keyof ValueTypes>>;
 
 type RowOf<C extends Columns> = { readonly [K in keyof C]: ValueTypes[C[K]] };

@@ -32,7 +32,8 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
   const replicas: { readonly schedule: MemorySchedule; readonly ticks: Ticks }[] = [];
   let ids = 0;
   /**
-   * Stops the schedulers, because a stopping scheduler waits until its ticks are stored. Tests can still trigger ticks.
+   * Waits until all ticks are stored, by stopping the schedulers: a scheduler stops only after its ticks are stored.
+   * Tests can still trigger ticks.
    */
   const stored = async (...of: readonly Ticks[]): Promise<void> => {
     await clock.advance(0);

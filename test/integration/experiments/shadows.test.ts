@@ -86,7 +86,7 @@ function aShadowWorld(parts: Partial<Shadow> = {}) {
       world.moveTo(next);
     },
     importSet: () => world.importSet({ queries: goldenQueries(QUESTIONS) }),
-    /** A run of the pipeline, followed by its shadow runs. */
+    /** Runs the set on the pipeline, then on its shadow; returns the id of the shadow run, or null if there is none. */
     async day(): Promise<string | null> {
       const [run] = await world.full(now);
       if (run === undefined) throw new Error('there is no run');

@@ -9,7 +9,7 @@ interface CourseResult {
   readonly queries: number;
   readonly hitRate: number;
   readonly mrr: number;
-  /** Counts every rank of a document that occurs twice in the data, as the course does. */
+  /** MRR as the course computes it: a document that occurs twice in the data counts at each of its ranks. */
   readonly courseMrr: number;
   /** Number of queries whose result depends on the order of documents with equal scores. */
   readonly ties: number;

@@ -12,7 +12,7 @@ export interface Stored {
   readonly hasSession: boolean;
 }
 
-/** A config with one pipeline for each recording, whose service has the same name. */
+/** A config with one pipeline for each recording, named after the service of the recording. */
 export function configOf(recordings: readonly Pick<Recording, 'name' | 'tools'>[]): string {
   const pipelines = recordings.map(
     ({ name, tools = [] }) =>
@@ -48,7 +48,7 @@ export async function stored({ name }: Pick<Recording, 'name'>, { query }: Insta
     latency_ms: number | null;
     is_of_session: boolean;
   }>(
-    // A session spans traces; without one, each trace counts as its own session.
+    // A session contains several traces. Without a session id, each trace counts as its own session.
     `select text, results, error, latency_ms::float8,
             (select count(distinct trace_id) from live_queries as other
               where other.pipeline = $1 and other.session_hash = own.session_hash) > 1 as is_of_session
@@ -95,7 +95,10 @@ function idOf({ id, text }: Retrieval['results'][number], isMissing: boolean): s
   return id === null || isMissing ? contentId(text) : id;
 }
 
-/** The order of retrievals within one millisecond is not stored; those of one query keep their order. */
+/**
+ * Orders retrievals by query, because the order of retrievals within one millisecond is not stored. Retrievals of the
+ * same query keep their order.
+ */
 function byQuery(a: Stored, b: Stored): number {
   return (a.query ?? '').localeCompare(b.query ?? '');
 }

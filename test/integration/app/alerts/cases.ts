@@ -123,7 +123,7 @@ function silenceOf({ labels }: AlertUnderTest): World {
   return worldOf([signal('recalld_silenced', { pipeline: labels['pipeline'] ?? 'docs' }, () => 1)], ['quiet'], true);
 }
 
-/** A firing page with the labels of the alert, during which the alert is silent. */
+/** A firing alert that silences the alert under test, with the labels that the two have in common. */
 function pagesOf({ silentWhile, labels }: AlertUnderTest): World {
   if (silentWhile === undefined) return [];
   const [alertname = ''] = silentWhile.alerts;
@@ -176,7 +176,7 @@ function playing(
   };
 }
 
-/** The alert fires at the end, once, with these labels and annotations. */
+/** Expects that the alert fires once at the end, with the labels and annotations of the fixture. */
 function fires(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'alert_rule_test'> {
   const { alert, severity, labels, annotations } = fixture;
   const alerts = [{ exp_labels: { severity, ...labels }, exp_annotations: annotations }];
@@ -198,19 +198,19 @@ function atTheEnd(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'pro
   return { promql_expr_test: [{ expr, eval_time: `${minutes}m`, exp_samples: [{ labels, value: 1 }] }] };
 }
 
-/** The alert has not fired at any time. */
+/** Expects that the alert has not fired at any time. */
 function never(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
   const expr = `count_over_time(${firing(fixture)}[30d])`;
   return { promql_expr_test: [{ expr, eval_time: `${minutes}m`, exp_samples: [] }] };
 }
 
-/** The alert no longer fires. */
+/** Expects that the alert no longer fires, unless it fires without series. */
 function over(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
   if (fixture.firesWithoutSeries === true) return atTheEnd(fixture, minutes);
   return { promql_expr_test: [{ expr: firing(fixture), eval_time: `${minutes}m`, exp_samples: [] }] };
 }
 
-/** The alert fires at each evaluation of the last 16 minutes, as the same alert. */
+/** Expects that the alert fires at each evaluation of the last 16 minutes, with the same labels. */
 function throughout(fixture: AlertUnderTest, minutes: number, step: number): Pick<RuleTest, 'promql_expr_test'> {
   const labels = {
     alertname: fixture.alert,

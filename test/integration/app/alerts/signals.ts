@@ -25,7 +25,7 @@ export function foreign(name: string, at: ValueAt, labels: Readonly<Record<strin
 
 export const faq = { pipeline: 'docs', golden_set: 'faq' };
 
-/** Hourly runs of one minute, each of which completes. */
+/** Hourly golden runs, each of which completes after one minute. */
 export const hourlyRuns: readonly Signal[] = [
   signal('recalld_golden_run_interval_seconds', faq, always(3600)),
   signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 3600 * Math.floor(m / 60)),
@@ -37,7 +37,7 @@ export const hourlyRuns: readonly Signal[] = [
   ...queries({ ok: 100, empty: 2, error: 1, timeout: 0 }),
 ];
 
-/** The queries of the latest completed run. */
+/** Number of queries in the latest completed run, by outcome. */
 export function queries(counts: Readonly<Record<string, number>>): Signal[] {
   return Object.entries(counts).map(([outcome, count]) =>
     signal('recalld_golden_queries', { ...faq, outcome }, always(count)),

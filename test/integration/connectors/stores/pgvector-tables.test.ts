@@ -241,7 +241,7 @@ describe('the trait index', () => {
 });
 
 describe('a table with little statistics in PostgreSQL', () => {
-  /** 30 topics in sequence, 400 documents each. */
+  /** Creates a table with 30 topics in sequence, each of 400 documents. */
   async function makeTopics(table: string): Promise<void> {
     await pool.query(`
       create table ${table} (id int, embedding vector(2));

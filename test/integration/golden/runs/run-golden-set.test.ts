@@ -71,7 +71,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
     logger,
     holder: 'me',
   });
-  /** Starts the worker; `parts` replaces working stores. */
+  /** Starts the worker; the stores in `parts` replace the default stores. */
   const start = (parts: { readonly runs?: GoldenRuns; readonly sets?: GoldenSets } = {}) =>
     runGoldenSet(
       contextOf(deps, { db: { golden: { sets, runs, ...parts } } }),

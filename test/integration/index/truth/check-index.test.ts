@@ -16,7 +16,7 @@ beforeEach(async () => {
   world.fill(3000);
 });
 
-/** The id of every `step`-th document. */
+/** The ids of every `step`-th document. */
 const every = (step: number): Set<string> =>
   new Set(Array.from({ length: 3000 / step }, (_, place) => `doc-${place * step}`));
 
@@ -266,7 +266,7 @@ it('defers a round when the store fails or slows down, and continues it later', 
   };
   expect(await world.round()).toBe('done');
   expect((await world.value('index_missing_ratio'))?.n).toBe(30_000);
-  // 30 calls look up all documents, none of them twice.
+  // 30 calls look up all documents, and no document is looked up twice.
   expect(before + (calls - before)).toBeLessThanOrEqual(31);
 });
 

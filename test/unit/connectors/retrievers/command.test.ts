@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Records its start, passes each request to `onRequest`, and can respond to it. */
+/** A program that records its start and runs the code `onRequest` for each request. */
 const program = (onRequest: string): string => `
   const fs = require('node:fs');
   fs.appendFileSync(process.env.STARTS, process.pid + '\\n');

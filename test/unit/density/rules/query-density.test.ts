@@ -324,7 +324,7 @@ describe('tied ranks', () => {
   });
 });
 
-/** Reference values of numpy; the file names its formula. */
+/** Compares with reference values from numpy; the fixture file states the formula. */
 describe('query density and its parts', () => {
   interface Input {
     readonly baseline_scores: readonly number[];

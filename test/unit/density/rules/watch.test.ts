@@ -188,7 +188,7 @@ describe('the density monitor', () => {
     const nextDay = { ...provisional, closedMs: NOW + DAY };
     expect(isUpgradeDue(settings, provisional, new Date(NOW))).toBe(false);
     expect(isUpgradeDue(settings, nextDay, new Date(NOW + DAY))).toBe(true);
-    // The oldest window that is not closed comes first.
+    // An hour later, a window can be closed, and closing it has priority over the upgrade.
     expect(isUpgradeDue(settings, nextDay, new Date(NOW + DAY + HOUR))).toBe(false);
     const { state } = transition(settings, nextDay, { kind: 'upgrade_insufficient' });
     expect(isUpgradeDue(settings, state, new Date(NOW + DAY))).toBe(false);

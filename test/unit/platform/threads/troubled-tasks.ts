@@ -4,14 +4,14 @@ export const tasks = {
   refuse: (text: string) => {
     throw new RangeError(text);
   },
-  /** Responds; throws an error later, when the flag is set. */
+  /** Responds immediately, and throws an error once the flag is set. */
   breakLater: (flag: Int32Array) => {
     whenSet(flag, () => {
       throw new Error('broken');
     });
     return 'answered';
   },
-  /** Responds; ends the thread later, when the flag is set. */
+  /** Responds immediately, and ends the thread once the flag is set. */
   endLater: (flag: Int32Array) => {
     whenSet(flag, () => process.exit());
     return 'answered';

@@ -46,7 +46,7 @@ async function evaluate(name: string, { inputs }: Case, ...options: string[]): P
   await evalCommand(new Command('eval'), new AbortController().signal, output)
     .parseAsync([...files, '--per-query', '--json', ...options], { from: 'user' })
     .catch((error: unknown) => {
-      // The report comes before the error.
+      // The command prints the report before it throws this error.
       if (!(error instanceof RecalldError && error.code === 'nothing_matches')) throw error;
     });
   return JSON.parse(output.text);

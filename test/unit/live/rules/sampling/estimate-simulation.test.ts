@@ -34,7 +34,7 @@ function population(seed: number, sessions: number, upstreamOf: (session: number
   for (let session = 0; session < sessions; session++) {
     const tenant = ['big', 'vip', 'other'][session % 3] ?? 'other';
     const count = 1 + Math.floor(uniform() ** 2 * 8);
-    // Tenants differ in level, so that an unweighted mean is wrong.
+    // Tenants have different mean values, so that an unweighted mean is wrong.
     const level = { big: 0.3, vip: 0.8, other: 0.5 }[tenant] ?? 0;
     const mood = level + 0.3 * (uniform() - 0.5);
     for (let i = 0; i < count; i++) {
