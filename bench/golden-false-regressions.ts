@@ -3,8 +3,8 @@
  *
  *     npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` simulates four times as many streams. The file is written after each golden set; `--resume` keeps its
- * cells.
+ * `--scale 4` simulates four times as many streams. The file is written after each golden set; `--resume` keeps the
+ * cells that the file already contains.
  */
 import { pathToFileURL } from 'node:url';
 import {
@@ -95,7 +95,7 @@ export function measureGolden(
   });
   for (const noise of noiseLevels) {
     for (const { queries, reruns, share = 1 } of cells) {
-      // With nightly rebuilds, noise is estimated from earlier rebuilds, so one number of reruns is enough.
+      // With nightly rebuilds, noise is estimated from earlier rebuilds, so only one number of reruns is simulated.
       if (noise.rebuild !== null && reruns !== RERUNS) continue;
       const isSame = (cell: NullCell | DropCell): boolean =>
         cell.noise === noise.name && cell.queries === queries && cell.reruns === reruns;
@@ -105,7 +105,7 @@ export function measureGolden(
         dropped.push(...known.dropped);
         continue;
       }
-      // Without noise, all streams are equal and have no false regressions.
+      // Without noise, all streams are equal and have no false regressions, so fewer streams are simulated.
       const streams = isStill(noise) ? Math.ceil(plan.streams / 10) : plan.streams * scale * share;
       const runs = days * RUNS_PER_DAY;
       unchanged.push(...simulateNull(noise, queries, { streams, runs, reruns, seed: SEED }));

@@ -1,8 +1,8 @@
 /**
- * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data. The first is
- * relative to the ideal order of the judged documents, the second to the ideal order of all documents. Also measures
- * the benefit of judging the documents in the store that are nearest to the query, in addition to the retrieved
- * documents.
+ * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data. nDCG over the pool
+ * is relative to the ideal order of the judged documents; nDCG over complete judgments is relative to the ideal order
+ * of all documents. Also measures the benefit of judging the documents in the store that are nearest to the query, in
+ * addition to the retrieved documents.
  *
  *     npx tsx bench/judging-pool.ts
  */
@@ -40,9 +40,9 @@ type Answers = (nearest: readonly string[]) => readonly string[];
 
 interface Service {
   readonly name: string;
-  /** Documents in the store, nearest first. */
+  /** Returns the documents in the store, nearest first. */
   readonly held: Answers;
-  /** Documents in the store that the service retrieves, best first. */
+  /** Returns the documents in the store that the service retrieves, best first. */
   readonly shown: Answers;
 }
 
@@ -52,7 +52,7 @@ const services: readonly Service[] = [
   { name: 'the best ten in reverse order', held: all, shown: (nearest) => nearest.slice(0, 10).toReversed() },
   { name: 'a third of the passages is gone', held: (nearest) => nearest.filter((id) => !dropped.has(id)), shown: all },
 ];
-/** Numbers of documents in the store that are judged in addition to the retrieved documents, nearest first. */
+/** Numbers of store documents nearest to the query that are judged in addition to the retrieved documents. */
 const DEEPER = [10, 20, 50];
 const grades = [
   ['the answer alone', (document: string, answer: string) => (document === answer ? 3 : 0)],

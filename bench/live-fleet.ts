@@ -5,9 +5,9 @@
  *     npx tsx bench/live-fleet.ts [--pipelines N] [--samples N]
  *
  * Uses an embedded PostgreSQL in a temporary folder, with a daemon's connection pool. The samples of a pipeline are
- * spread over its window of a day. Each has ten results and two tags; a tenth has a click and a rating. The first round
- * learns the expected clicks from the previous day (`live.baseline: 1d`), as happens once a day; the second is like all
- * other rounds of a day.
+ * spread over its window of a day. Each sample has ten results and two tags; a tenth of the samples have a click and a
+ * rating. The first round learns the expected clicks from the previous day (`live.baseline: 1d`), as happens once a
+ * day; the second round is like all other rounds of a day.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

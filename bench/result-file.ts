@@ -14,14 +14,17 @@ export interface Provenance {
 }
 
 export interface BenchArguments {
-  /** Runs in seconds instead of minutes, to test the script; writes nothing unless `--out` is set. */
+  /**
+   * If true, the benchmark runs in seconds instead of minutes, to test the script; writes nothing unless `--out` is
+   * set.
+   */
   readonly quick: boolean;
   readonly out: string | null;
   /** Factor for the number of streams. */
   readonly scale: number;
-  /** Seed, if it is not the seed of the published result; null means the default seed. */
+  /** Seed from the command line; null for the default seed, which the published result uses. */
   readonly seed: number | null;
-  /** Continues from the existing file. */
+  /** True to continue from the existing file. */
   readonly resume: boolean;
   /** Encoder of the texts, for benchmarks with several encoders; its results are in a separate file. */
   readonly encoder: string | null;

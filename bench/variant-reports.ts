@@ -1,6 +1,6 @@
 /**
- * Measures how often equal variants are reported as worse or better and a correct traffic split as wrong, over 90 days,
- * and how soon a worse variant or a wrong split is reported.
+ * Measures how often, within 90 days, equal variants are reported as worse or better, and a correct traffic split is
+ * reported as wrong. Also measures how soon a worse variant or a wrong split is reported.
  *
  *     npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
  *
@@ -33,7 +33,7 @@ interface VariantWorld {
 
 export interface NullCell extends VariantWorld {
   readonly streams: number;
-  /** Share of streams ever reported as worse or better within the 90 days, by any measure. */
+  /** Share of streams in which any measure reported a variant as worse or better at least once within the 90 days. */
   readonly everCalled: ShareWithBounds;
   /** Share of daily reports that state that a variant is worse or better. */
   readonly reports: number;
@@ -49,7 +49,7 @@ export interface WorseCell extends VariantWorld {
   readonly difference: number;
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
-  /** Median number of days until the report, among reported streams; null if there were none. */
+  /** Median number of days until the report, among the streams with a report; null if no stream had one. */
   readonly days: number | null;
 }
 
@@ -97,13 +97,16 @@ const worlds: readonly VariantWorld[] = [
 /** Effects of an arm on its users. */
 interface Arm {
   readonly name: string;
-  /** Subtracted from the probabilities of the scenario. */
+  /** Amount subtracted from the scenario's probabilities of a click and of positive feedback. */
   readonly loss: number;
   /** Share of the arm's sessions that never arrive. */
   readonly lost: number;
 }
 
-/** Sessions differ: some users like nothing, some click on everything, and the queries of a session are correlated. */
+/**
+ * Simulates one day. Sessions differ: some users like nothing, some click on everything, and the queries of a session
+ * are correlated.
+ */
 function playDay(
   { sessions, rate, clicks, positive }: VariantWorld,
   arms: readonly Arm[],

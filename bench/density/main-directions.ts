@@ -2,7 +2,7 @@
 import { dotProduct, lengthOf, type Matrix } from '../../src/math/vector/matrix.ts';
 import { randomNumbers } from '../random-numbers.ts';
 
-/** Number of iterations until the directions converge; further changes are below the precision of a byte. */
+/** Number of iterations; further iterations change the directions by less than the precision of a byte. */
 const ROUNDS = 40;
 const SEED = 1;
 

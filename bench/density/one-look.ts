@@ -13,7 +13,7 @@ export interface LookCell {
   readonly current: number;
   readonly alpha: number;
   readonly draws: number;
-  /** Geometric mean of the density. */
+  /** Geometric mean of the density over the comparisons. */
   readonly density: number;
   /** Share of the comparisons that reported worse coverage of the current queries. */
   readonly called: ShareWithBounds;
@@ -29,7 +29,7 @@ export type LookChange =
   | { readonly kind: 'uncovered' | 'new and held'; readonly share: number }
   | { readonly kind: 'topic mix'; readonly spread: number };
 
-/** The default of `recalld drift`. */
+/** Significance level: the default of `recalld drift`. */
 const ALPHA = 0.05;
 
 const names: Readonly<Record<LookChange['kind'], string>> = {

@@ -25,7 +25,7 @@ export interface Traffic {
   hour(hour: number, change: TrafficChange): Asked[];
 }
 
-/** Changes in the popularity of topics that occur without a simulated change. */
+/** Changes in topic popularity that occur even if no change is simulated. */
 export interface Unrest {
   /**
    * Standard deviation of the logarithm of a topic's popularity, which drifts over two weeks (Ornstein-Uhlenbeck
@@ -54,7 +54,7 @@ const WEEKEND_SWING = 0.4;
 const WANDER_DAYS = 14;
 /** Probability per day that a topic enters the news. */
 const NEWS_PER_DAY = 0.1;
-/** Factor by which queries about a topic in the news increase. */
+/** Factor by which the number of queries about a topic increases while the topic is in the news. */
 const NEWS_FACTOR = 4;
 /** Probability per hour that a bot repeats one query. */
 const BOTS_PER_HOUR = 0.02;
@@ -62,7 +62,7 @@ const BOTS_PER_HOUR = 0.02;
 const BOT_SHARE = 0.1;
 
 /**
- * @param scores by which the queries of a topic are ranked from hard to easy
+ * @param scores scores of the queries, which rank the queries of each topic from hardest to easiest
  * @param volume mean number of queries per hour over a week
  * @param people random numbers for the users; `path`: random numbers for the popularity drift, which all streams of a
  * pipeline share
@@ -137,7 +137,7 @@ export function traffic(
   };
 }
 
-/** Traffic of an hour relative to the mean hour of the week. */
+/** Returns the traffic in an hour, relative to the mean traffic per hour of the week. */
 function seasonOf(hour: number): number {
   const isWeekend = Math.floor(hour / 24) % 7 >= 5;
   return ((isWeekend ? WEEKEND_VOLUME : 1) * dayCurve(hour % 24)) / MEAN_SEASON;
@@ -174,7 +174,9 @@ function drawTopic(world: World, cumulative: Float64Array, random: RandomNumbers
   return world.asked[Math.max(0, place)]?.topic ?? 0;
 }
 
-/** The normal distribution function, approximated within 0.01 by a logistic curve. Ranks need no higher precision. */
+/**
+ * The normal distribution function, approximated to within 0.01 by a logistic curve. Ranks need no higher precision.
+ */
 function normalShare(z: number): number {
   return 1 / (1 + Math.exp(-1.702 * z));
 }

@@ -24,8 +24,8 @@ export interface Bench {
 }
 
 /**
- * Number of healthy hours before every world. During these hours, recalld learns the density baseline, which takes two
- * days, and the normal ranges.
+ * Number of healthy hours before every world. During these hours, recalld learns the normal ranges and the density
+ * baseline; the baseline takes two days.
  */
 const HISTORY_HOURS = 52;
 
@@ -46,8 +46,8 @@ const postgresSettings = [
 const HISTORY_SEED = 7;
 
 /**
- * @param historyHours hours in the history of every shape; fewer than two days yield no density baseline, which is
- * sufficient for a test
+ * @param historyHours number of hours in the history of every shape; a history of less than two days has no density
+ *   baseline, but is sufficient for a test
  */
 export async function openBench(signal: AbortSignal, historyHours = HISTORY_HOURS): Promise<Bench> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-faults-'));

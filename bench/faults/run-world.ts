@@ -1,6 +1,6 @@
 /**
- * Runs one world: healthy, then under its faults for three golden runs or more, then repaired until all incidents are
- * resolved.
+ * Runs one world in three phases: healthy, then with its faults for at least three golden runs, then repaired until all
+ * incidents are resolved.
  */
 import { HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
 import { randomNumbers } from '../random-numbers.ts';

@@ -76,7 +76,7 @@ export function unit(values: ArrayLike<number>): Float32Array {
   return Float32Array.from(values, (value) => value / length);
 }
 
-/** The direction between two vectors: `weight` 0 returns the first, 1 the second. */
+/** Returns a unit vector between two vectors: `weight` 0 returns the direction of the first, 1 that of the second. */
 export function blend(first: Float32Array, second: Float32Array, weight: number): Float32Array {
   return unit(first.map((value, at) => (1 - weight) * value + weight * (second[at] ?? 0)));
 }

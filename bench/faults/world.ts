@@ -48,7 +48,7 @@ export interface World {
   read<Answer>(route: string): Promise<Answer>;
   send(method: string, route: string, body: object): Promise<unknown>;
   messages(): SentMessage[];
-  /** Failed daemon jobs since the start of the world. */
+  /** Returns the names of the daemon jobs that have failed since the start of the world. */
   failedJobs(): readonly string[];
 }
 

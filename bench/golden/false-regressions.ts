@@ -46,7 +46,7 @@ export function isStill({ restless, flips, shared, replicas, rebuild }: NoiseLev
   return restless + flips + shared === 0 && replicas === 'none' && rebuild === null;
 }
 
-/** Simulates the index of a retriever, which may change every night. */
+/** Simulates a retriever's index, which may change every night. */
 function startNights(first: Retriever, { rebuild }: NoiseLevel, random: RandomNumbers) {
   let original = first;
   const night = (from: Retriever): Retriever => (rebuild === null ? from : rebuilt(from, rebuild, random));
@@ -141,12 +141,12 @@ export interface DropCell {
    * can detect it.
    */
   readonly calledWithin: readonly { readonly runs: number; readonly share: ShareWithBounds }[];
-  /** Median over all streams; null if fewer than half of the drops were detected. */
+  /** Median number of runs until detection, over all streams; null if fewer than half of the drops were detected. */
   readonly medianDelayRuns: number | null;
 }
 
 const DELAYS: readonly number[] = [2, 3, 6, 24, 48, 168];
-/** Number of earlier rebuilds of the index that recalld has observed when the drop occurs. */
+/** Number of nightly rebuilds of the index that recalld observes before the drop. */
 const NIGHTS_BEFORE = 20;
 
 /** Simulates retrievers that find fewer documents from a certain run on, so that the true mean nDCG drops by `drop`. */

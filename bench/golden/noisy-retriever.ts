@@ -38,13 +38,13 @@ export interface ScoredRun {
   readonly hits: Float64Array;
 }
 
-/** The golden queries with the rank of their only relevant document in the index. */
+/** Golden queries, each with the rank that the index gives its only relevant document. */
 export interface Retriever {
-  /** 1 to 10, or `MISS`. */
+  /** Rank for each query: 1 to 10, or `MISS`. */
   readonly ranks: Uint8Array;
   readonly scores: ScoredRun;
   readonly meanNdcg: number;
-  /** Ranks in the results of each replica. */
+  /** For each replica, the rank for each query in its results. */
   readonly replicas: readonly Uint8Array[];
 }
 
@@ -86,7 +86,7 @@ function drawnAnew(ranks: Uint8Array, share: number, random: RandomNumbers): Uin
   return drawn;
 }
 
-/** Returns the index after a night. */
+/** Returns the retriever after a nightly rebuild of its index. */
 export function rebuilt(
   retriever: Retriever,
   { redraw, shared }: Pick<Rebuild, 'redraw' | 'shared'>,

@@ -37,7 +37,7 @@ export interface Query {
 export interface World {
   readonly sessions: readonly (readonly Query[])[];
   readonly truth: Readonly<Record<ScoredMeasure, number>>;
-  /** Properties of the simulated judge. */
+  /** Weighted kappa between the simulated judge's grades and the human grades. */
   readonly kappa: number;
 }
 
@@ -49,7 +49,8 @@ const QUERIES = 3;
 const TWO_GRADES = 2.2;
 
 /**
- * Human grade of a document: lower at later ranks, and correlated within a query and, more weakly, within a session.
+ * Unrounded human grade of a document: lower at later ranks, and correlated within a query and, more weakly, within a
+ * session.
  */
 function latent(random: RandomNumbers, session: number, query: number, rank: number): number {
   return 2 - 0.25 * rank + 0.5 * session + 0.6 * query + 0.8 * random.normal();

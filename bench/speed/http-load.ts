@@ -97,7 +97,7 @@ function post(socket: Socket, { path, body }: Load, host: string): void {
   socket.write(`${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 
-/** End of the response in the buffer; null while the response is incomplete. */
+/** Returns the position in the buffer at which the response ends; null while the response is incomplete. */
 function endOfAnswer(received: string): number | null {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;

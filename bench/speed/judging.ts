@@ -35,7 +35,8 @@ export const judging: MeasureRow = async (quick) => {
             seconds,
             body: () => liveQuery(),
           });
-        // Not measured: the first round has no earlier round to build on, and the first load warms up the daemon.
+        // The first round and the first load are not measured: no earlier round precedes the first round, and the first
+        // load warms up the daemon.
         await lapse.run('judge-live-traffic');
         await send();
         const [rates, judgedRates, slow, judgedSlow, costs] = [[], [], [], [], []] as number[][] as [

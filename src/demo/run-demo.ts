@@ -126,7 +126,7 @@ interface DemoParts {
   readonly port: number;
   /** Scenarios to run; empty to run only the healthy hours. */
   readonly scenarios: readonly Scenario[];
-  /** Keeps the daemon running after the last incident, until `signal` aborts. */
+  /** True to keep the daemon running after the last incident, until `signal` aborts. */
   readonly stay: boolean;
   readonly signal: AbortSignal;
   readonly output: Output;

@@ -58,7 +58,7 @@ const PUBLIC_FIELDS = { tenant: PUBLIC };
 
 export type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
 
-/** Probability that a session asks about documents that can be missing. */
+/** For each gap, the probability that a session asks about documents that can be missing. */
 export type MissingShares = Readonly<Record<Gap, number>>;
 
 export const NOTHING_MISSING: MissingShares = { article: 0, answers: 0 };
@@ -138,7 +138,7 @@ export function createDemoTraffic(
   return {
     nextSession,
     nextQuestions,
-    /** @param leaks whether the results of one query contain a document of another tenant */
+    /** @param leaks true if the results of one query contain a document of another tenant */
     async nextHour(from: Date, shares: MissingShares, leaks = false): Promise<LiveQuery[]> {
       const [first, ...others] = await Promise.all(nextQuestions(from, shares).map(toLiveQuery));
       if (first === undefined) return others;

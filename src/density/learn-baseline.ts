@@ -139,8 +139,8 @@ async function effectOfChange(
     return now === null ? [] : [{ before: score, now }];
   });
   if (stored === null || pairs.length === 0) return {};
-  // The scores before and after the change are comparable only if both or neither take the mean cosine to the store
-  // into account.
+  // The scores before and after the change are comparable only if both use the mean cosine to the store, or if neither
+  // does.
   if ((stored.storeMean.length === 0) !== (storeMean.length === 0)) return {};
   const { scores } = stored.baseline;
   const densityOfScores = (values: readonly number[]): number =>

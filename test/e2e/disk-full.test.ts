@@ -13,7 +13,7 @@ import { aFolder, seriesValue } from '../support/recalld.ts';
 import { reconcileLoad } from '../support/reconcile.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** A small file system; null if this user may not mount one. */
+/** Mounts a small file system and returns its path; null if this user may not mount file systems. */
 async function aSmallDisk(): Promise<string | null> {
   // PostgreSQL, which may run as another user, must be able to enter this folder.
   const folder = await aFolder();

@@ -1,5 +1,5 @@
 /**
- * Data that people request is read from a replica of the database. If the replica lags, hangs or dies, recalld reports
+ * Data that users request is read from a replica of the database. If the replica lags, hangs or dies, recalld reports
  * it and continues.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -13,7 +13,7 @@ import { aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 describe('a fleet with a replica for reads', () => {
   let databases: ReplicatedPostgres;
-  /** The gate to the read replica. */
+  /** The TCP relay in front of the read replica. */
   let gate: TcpGate;
   let fleet: Fleet;
   let folder: string;

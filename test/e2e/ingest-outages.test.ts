@@ -23,7 +23,8 @@ interface Load {
 }
 
 /**
- * Four clients that, like the recalld client, retry each batch until it is accepted; batches and attempts are limited.
+ * Starts four clients that, like the recalld client, retry each batch until it is accepted. The number of batches and
+ * the number of attempts are limited.
  */
 function startLoad(send: (queries: readonly object[]) => Promise<{ status: number }>): Load {
   const accepted = new Set<string>();

@@ -242,7 +242,7 @@ describeWithBrowser('judged live relevance', () => {
   }, 120_000);
 });
 
-/** The session cookie for a key. */
+/** Signs in with a key and returns the session cookie. */
 async function signIn(url: string, key: string): Promise<string> {
   const answer = await fetch(`${url}/sign-in`, {
     method: 'POST',

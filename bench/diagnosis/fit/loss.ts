@@ -3,8 +3,8 @@ import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import { type NumberedWorld, UNEXPLAINED, UNKNOWN } from './problem.ts';
 
 /**
- * Share of worlds in which any cause may be right. It limits the loss of one world, so that a world whose cause is
- * impossible according to the reach table does not outweigh all others.
+ * Share of worlds in which any cause may be right. This share limits the loss of one world, so that a world whose cause
+ * is impossible according to the reach table does not outweigh all others.
  */
 const ANYTHING = 0.005;
 
@@ -35,12 +35,12 @@ export function lossOf(worlds: readonly NumberedWorld[], vector: Float64Array, o
 const nothing: ReadonlySet<number> = new Set();
 const unknownAlone: ReadonlySet<number> = new Set([UNKNOWN]);
 
-/** Scores by cause, 0 for `unknown`; minus infinity for impossible causes. */
+/** Score of each cause: 0 for `unknown`, minus infinity for impossible causes. */
 interface Scores {
   readonly of: Float64Array;
   /**
-   * For each candidate: false if its evidence is ignored, because the evidence favors the cause but no sign belongs to
-   * the cause.
+   * For each candidate: true if its evidence counts. Evidence that favors a cause is ignored if no sign belongs to the
+   * cause.
    */
   readonly counts: readonly boolean[];
 }

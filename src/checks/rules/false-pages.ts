@@ -49,7 +49,7 @@ export interface PipelineExpectation {
  * also too high if ten or more reruns measured the noise, because runs are then compared with the upper bound of the
  * noise. With fewer than ten reruns, the noise estimate is too poor for the test to keep its level. However the runs
  * depend on each other, the number is at most evaluations * alpha / runs: each page needs `runs` significant runs, and
- * no two pages share one.
+ * no two pages share a run.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */
@@ -119,7 +119,7 @@ export function falseBreaches({ evaluations, confirm, values }: BoundedEvaluatio
   return ((evaluations * values) / confirm) * normalCdf(-HALF_WIDTH * (1 + margin));
 }
 
-/** Minimum margin, in half-widths of the 95 % interval, with which `falseBreaches` is at most `NEXT_TO_NONE`. */
+/** Minimum margin, in half-widths of the 95 % interval, at which `falseBreaches` is at most `NEXT_TO_NONE`. */
 export function marginNeeded({ evaluations, confirm, values }: BoundedEvaluations): number {
   if (evaluations === 0) return 0;
   const perEvaluation = Math.min(0.5, (NEXT_TO_NONE * confirm) / (evaluations * values));

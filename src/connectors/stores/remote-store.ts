@@ -158,7 +158,7 @@ function aside(attempt: Attempt): Attempt {
 }
 
 interface StoreCall extends JsonCall {
-  /** Meaning of a 404 if the configured address is right: `there is no collection docs; check ...`. */
+  /** Explanation of a 404 if the configured address is right, such as `there is no collection docs; check ...`. */
   readonly missing?: string;
 }
 

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 
 /**
  * Returns `sha256:` and the first 32 hexadecimal digits of the SHA-256 of the text in UTF-8. Before hashing, the text
- * is NFC-normalized and trimmed, and each run of white space (Unicode's White_Space) is replaced by one space. A lone
- * surrogate counts as U+FFFD.
+ * is NFC-normalized and trimmed, and each sequence of white space (Unicode's White_Space) is replaced by one space. A
+ * lone surrogate counts as U+FFFD.
  *
  * @returns null for a text with only white space, which identifies no document
  */

@@ -8,8 +8,8 @@ const stopWords = new Set(
 );
 
 /**
- * Returns the content words of an English text, in order and with repetitions: lowercase runs of Unicode letters and
- * digits, without stop words, stemmed.
+ * Returns the content words of an English text, in order and with repetitions: lowercase sequences of Unicode letters
+ * and digits, without stop words, stemmed.
  */
 export function contentWords(text: string): string[] {
   const words =

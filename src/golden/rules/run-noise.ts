@@ -178,7 +178,7 @@ export function knownVariance(
   return isMoving ? null : Math.max(ofReruns, ofDays);
 }
 
-/** Quantile for a two-sided level of 0.01. */
+/** Probability whose normal quantile is the critical value of a two-sided test at level 0.01. */
 const SURE = 0.995;
 
 /** Upper 95 % bound of the mean of a count, by Byar's approximation (Rothman and Boice 1979); 2.97 for a count of 0. */

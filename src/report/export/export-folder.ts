@@ -24,9 +24,9 @@ const tableManifestSchema = z.object({
       files: z.array(z.string()),
       /** Time at which the export read the day from the database. */
       read_at: z.string(),
-      /** Number of source rows at that time. */
+      /** Number of source rows at the time `read_at`. */
       source_rows: z.number(),
-      /** Time of the last change of these rows, in microseconds since 1970. */
+      /** Time of the last change of the source rows, in microseconds since 1970. */
       changed_micros: z.string().nullable(),
     }),
   ),

@@ -45,7 +45,7 @@ function call(
   });
 }
 
-/** Number of responses by status. */
+/** Counts the responses by status. */
 async function tally(answers: readonly Promise<Answer>[]): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   for (const { status } of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;

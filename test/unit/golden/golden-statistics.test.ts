@@ -15,7 +15,7 @@ const queries = goldenQueries(620).map((query, i) => ({
   tags: { course: `c${i % 50 < 2 ? i % 50 : 2 + (i % 5)}` },
 }));
 
-/** The rank of each document is derived from the index of its query; some are not found. */
+/** The rank of each document is derived from the index of its query; some documents are not found. */
 function answersOf(step: number) {
   return queries.map(({ id }, i) => {
     const rank = (i * step) % 14;

@@ -108,7 +108,11 @@ export function createRedisConnection(
   };
 
   return {
-    /** Sends all commands without waiting in between, and returns their replies in the same order. @throws Refused */
+    /**
+     * Sends all commands without waiting for replies in between, and returns the replies in the order of the commands.
+     *
+     * @throws Refused
+     */
     async send(
       commands: readonly RedisCommand[],
       purpose: string,

@@ -6,13 +6,13 @@ import { type Attempt, failed, unsupported } from '../store-rows.ts';
 import type { ScoredMetric } from '../vector-store.ts';
 
 export interface Property {
-  /** `text`, `int`, `number`, `boolean`, `uuid`, ... */
+  /** Data type: `text`, `int`, `number`, `boolean`, `uuid`, ... */
   readonly type: string;
   readonly tokenization: string;
 }
 
 export interface CollectionSchema extends ScoredMetric {
-  /** A flat index compares a query with every vector. */
+  /** True for a flat index, which compares a query with every vector. */
   readonly isFlat: boolean;
   readonly properties: ReadonlyMap<string, Property>;
   readonly traits: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export async function readSchema(
   const vector = names.length > 0 && chosen !== undefined ? fieldsOf(named[chosen]) : schema;
   const type = textOf(vector['vectorIndexType']) ?? 'hnsw';
   const config = fieldsOf(vector['vectorIndexConfig']);
-  // A dynamic index has the settings of both kinds.
+  // A dynamic index has separate settings for a flat index and for an HNSW index.
   const distance = textOf(config['distance']) ?? textOf(at(config, 'hnsw', 'distance')) ?? 'cosine';
   const kinds = distances[distance];
   if (kinds === undefined || at(config, 'multivector', 'enabled') === true) {

@@ -5,7 +5,7 @@ import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** Minimum number of queries. Means over fewer queries are not meaningful. */
+/** Minimum number of queries. A mean over fewer queries is too imprecise. */
 const MIN_ANSWERS = 5;
 
 /** @param usual share of results that stay the same between runs without a fault, 0 to 1 */

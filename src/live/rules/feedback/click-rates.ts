@@ -40,7 +40,7 @@ export interface ClickedQuery extends CalibratedMember {
   readonly clickedRanks: readonly number[];
 }
 
-/** Clicks count only within half an hour of their query, because this is the usual session timeout. */
+/** Maximum time between a query and a click that counts: half an hour, the usual session timeout. */
 export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 
 /**

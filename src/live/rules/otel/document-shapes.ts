@@ -175,7 +175,10 @@ const idNames = [
   'DocumentId',
 ];
 
-/** Azure AI Search uses `@search.score`; Cohere and the Haystack rankers use `relevance_score`. */
+/**
+ * Fields that contain the score. Azure AI Search uses `@search.score`; Cohere and the Haystack rankers use
+ * `relevance_score`.
+ */
 const scoreNames = [
   'document.score',
   'score',

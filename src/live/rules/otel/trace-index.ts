@@ -2,7 +2,9 @@
 
 import { liveQueryId, type OtlpSpan, readFirst, readString } from './span.ts';
 
-/** `other`: a known convention with a role that recalld does not use. `none`: no known convention. */
+/**
+ * `other`: the span follows a known convention, but has a role that recalld does not use. `none`: no known convention.
+ */
 type SpanRole = 'retriever' | 'embedding' | 'reranker' | 'evaluator' | 'other' | 'none';
 
 const openInferenceKinds = new Map<string, SpanRole>([

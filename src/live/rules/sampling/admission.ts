@@ -1,8 +1,8 @@
 /**
  * Admission control: decides what share of live queries is measured if more arrive than can be measured. Each level
- * halves the share. Each session is kept or dropped as a whole, by the same random draw that sampled it. Admitted
- * sessions record their probability, so that estimates stay unbiased. Dropped queries are not measured later, so no
- * backlog builds up.
+ * halves the share. Each session is kept or dropped as a whole, by the same random number that decided whether it was
+ * sampled. Admitted sessions record their probability, so that estimates stay unbiased. Dropped queries are not
+ * measured later, so no backlog builds up.
  *
  * - The level rises immediately to the lowest level at which the expected queue fits.
  * - The level also rises by one if the oldest query waits too long and the queue does not shrink, because the workers
@@ -10,7 +10,7 @@
  * - The level drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the
  *   capacity. After each drop, a new period starts.
  *
- * Levels depend only on the number and age of queries, never on the random draws that select queries.
+ * Levels depend only on the number and age of queries, never on the random numbers that select queries.
  */
 import { MINUTE_MS } from '../../../core/time.ts';
 

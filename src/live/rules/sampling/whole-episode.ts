@@ -7,7 +7,7 @@ interface SampledStep {
   readonly rateProbability: number;
   /** Probability with which the service sent the query. */
   readonly upstreamProbability: number;
-  /** Number of halvings in `rateProbability`. */
+  /** Number of times that the sampling rate in `rateProbability` was halved. */
   readonly level: number;
   readonly receivedAt: Date;
 }

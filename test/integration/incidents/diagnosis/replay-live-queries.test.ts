@@ -24,9 +24,9 @@ const listOf = (word: string, query: number) => [`${word}-${query}`, `${word}-${
 /** Twelve queries from a day ago, and twelve from the last half hour; the text of each query is its number. */
 async function replayed(
   parts: {
-    /** First part of the document ids in the results of the older queries; default: `good`, as in a replay. */
+    /** Prefix of the document ids in the results of the older queries; default: `good`, as in a replay. */
     readonly before?: string;
-    /** First part of the document ids in the results of the recent queries; default: `good`, as in a replay. */
+    /** Prefix of the document ids in the results of the recent queries; default: `good`, as in a replay. */
     readonly now?: string;
     readonly retriever?: Retriever['retrieve'];
     readonly sample?: Partial<LiveSample>;

@@ -20,7 +20,10 @@ const DAY = 24 * HOUR;
 const BASELINE = { global: { sessions: 4000, meanX: 0.99, variance: 0.9, phi: 1, meanXUpper: 1.02 } };
 const POLICY = alertPolicy(BASELINE, 'page', 8760);
 
-/** Live hours in sequence, with the history that a step needs; `lost` is the share of uncovered sessions. */
+/**
+ * Evaluates an alert on consecutive simulated hours, with the history that each step needs; `lost` is the share of
+ * uncovered sessions.
+ */
 function stream(policy: AlertPolicy, seed = 1) {
   const uniform = uniforms(seed);
   let state: AlertState = newAlert(policy, 0);

@@ -43,7 +43,8 @@ describe('compareRuns', () => {
   });
 
   it('measures the noise of reruns for each segment by its own queries', () => {
-    // Between reruns, the scores of the second half of the queries change together, by more than their drop.
+    // Between reruns, the scores of the second half of the queries shift together, some by more than their drop in
+    // `fallen`.
     const reruns = [-0.2, 0.2, -0.1, 0.1, 0].map((swing) => [
       ndcg.map((value, i) => (i < 50 ? value : value + swing)),
       mrr,

@@ -1,4 +1,7 @@
-/** Tests of two runs against reference values of SciPy and exact arithmetic; provenance in the README beside the file. */
+/**
+ * Checks tests of two runs against reference values of SciPy and exact arithmetic; the README beside the reference file
+ * describes the provenance of the values.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bcaInterval } from '../../../../src/math/stats/descriptive.ts';
