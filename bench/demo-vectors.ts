@@ -4,8 +4,8 @@
  *
  *     npx tsx bench/demo-vectors.ts
  *
- * The encoder's 512 dimensions are reduced to the 128 in which the demo texts differ most, and each number to a byte;
- * `src/demo/data/sentence-vectors/README.md` describes the effect.
+ * The encoder's 512 dimensions are reduced to the 128 dimensions in which the demo texts differ most, and each number
+ * is stored as one byte; `src/demo/data/sentence-vectors/README.md` describes the effect.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -39,8 +39,8 @@ writeFileSync(sentenceVectorsFile, packed);
 process.stdout.write(`${sentenceVectorsFile}: ${packed.length} bytes\n`);
 
 /**
- * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are not stored, because they
- * have no meaning.
+ * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are meaningless and therefore
+ * not stored.
  */
 function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
   const entries = [...new Map(texts.map((text, row) => [vectorKey(text), row]))];

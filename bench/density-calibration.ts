@@ -26,8 +26,8 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 export interface DensityResult {
   readonly provenance: Provenance;
   /**
-   * How live queries were scored. Older results lack this field; their queries were scored by the mean cosine to the
-   * five nearest chunks.
+   * Name of the score of a live query. Older results lack this name; in those results, the score is the mean cosine to
+   * the five nearest chunks.
    */
   readonly score?: string;
   readonly baselineDays: number;
@@ -150,7 +150,7 @@ function say(line: string): boolean {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { quick, out, scale, resume } = readArguments(process.argv.slice(2), 'density-calibration');
-  // Writes the results after each cell, because the last cells take minutes.
+  // Writes the results after each scenario and volume, because the last combinations take minutes.
   const keep = (part: DensityResult): void => {
     if (out !== null) writeResult(out, part);
   };

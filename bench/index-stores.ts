@@ -1,6 +1,6 @@
 /**
- * Measures in real stores how often the intervals of index truth contain the true value, and whether a wrong store
- * causes a page in the first round: pgvector, Chroma, and the vector set of a Redis 8.
+ * Measures in real stores (pgvector, Chroma, and the vector set of a Redis 8) how often the intervals of index truth
+ * contain the true value, and whether a wrong store causes a page in the first round.
  *
  *     test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
  *
@@ -42,7 +42,7 @@ export interface StoreCell {
   readonly share: number;
   readonly draws: number;
   readonly held: ShareWithBounds;
-  /** Pages in the first round; null if no page depends on this share. */
+  /** Share of first rounds, or of days, that caused a page; null if no page depends on this measure. */
   readonly paged: ShareWithBounds | null;
   /** Number of documents that recalld reported as wrong in this way. */
   readonly named: number;
@@ -64,7 +64,7 @@ const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
 const ANEW = 10;
-/** Number of rounds after which a different set of documents in the store is made wrong. */
+/** Number of rounds with the same wrong documents; then, other documents in the store are made wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
 const CHANGES_PER_DAY = 200;
@@ -104,7 +104,7 @@ async function wholeRound(world: IndexWorld, after?: number): Promise<void> {
   if (outcome !== 'done') throw new Error(`A round ended as ${outcome}.`);
 }
 
-/** The same number of documents is wrong in each way. */
+/** Makes random documents wrong, the same number in each way; null stands for a correct document. */
 function brokenAtRandom(documents: number, share: number, random: RandomNumbers): (WrongWay | null)[] {
   const wrong = Math.round(documents * share);
   const ways = Array.from({ length: documents }, (_, id) => wrongWays[Math.floor(id / wrong)] ?? null);
@@ -115,7 +115,9 @@ function brokenAtRandom(documents: number, share: number, random: RandomNumbers)
   return ways;
 }
 
-/** Returns, for each way of being wrong, the true share of wrong items among the items that its measure samples. */
+/**
+ * For each way of being wrong, returns the true value of its measure: the share of wrong items among all sampled items.
+ */
 function truthsOf(ways: readonly (WrongWay | null)[], rows: number, hasChunks: boolean): Record<WrongWay, number> {
   const count = (way: WrongWay): number => ways.filter((one) => one === way).length;
   const named = ways.length - count('orphaned');
@@ -255,8 +257,8 @@ export async function measureStore(
 }
 
 /**
- * Simulates a share again, with `ANEW` times as many rounds. The seed depends only on the share, so earlier simulations
- * do not change the result.
+ * Repeats the simulation for one share of wrong documents, with `ANEW` times as many rounds. The seed depends only on
+ * the share, so earlier simulations do not change the result.
  */
 export function drawAnew(pool: Pool, opened: FillableStore, share: number, size: Size) {
   const draws = ANEW * size.draws;

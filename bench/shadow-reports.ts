@@ -1,6 +1,6 @@
 /**
- * Measures how often an equal shadow is reported as worse or better over 90 days of daily reports, and whether a shadow
- * that is 0.03 nDCG worse on 300 queries is reported within the number of days that its report estimates.
+ * Measures how often 90 days of daily reports call an equally good shadow worse or better, and whether a shadow that is
+ * 0.03 nDCG worse on 300 queries is reported within the number of days that its report estimates.
  *
  *     npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
  *
@@ -117,7 +117,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
     });
     if (!isTestDue(pairs.length, tests.length)) continue;
     tests.push(testOf(pairs, tests.length + 1));
-    // The first estimate counts even if this test reports the shadow as worse.
+    // Ignores the verdicts, so that the first estimate counts even if this test reports the shadow as worse.
     const undecided = tests.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
     const evidence = evidenceOfTests(undecided, DIFFERENCE, 1);
     if (evidence.state === 'enough') announced ??= day;

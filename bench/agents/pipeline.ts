@@ -15,7 +15,7 @@ import { type Library, SOURCES } from './library.ts';
 const GOLDEN = 100;
 const K = 10;
 const LATENCY_MS = 40;
-/** A check fails if the score is below the baseline by more than this. */
+/** Largest drop below the baseline score at which a check still passes. */
 const SLACK = 0.05;
 
 const settings = {

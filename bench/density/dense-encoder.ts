@@ -15,7 +15,7 @@ const HASH_SIZE = 32;
 const ENTRY_SIZE = HASH_SIZE + DIMENSIONS * Float32Array.BYTES_PER_ELEMENT;
 const cacheFile = path.resolve(import.meta.dirname, '../../node_modules/.cache/recalld-bench/sentence-vectors.bin');
 
-/** One row for each text. */
+/** Returns a matrix with one row for each text. */
 export async function encode(texts: readonly string[]): Promise<Matrix> {
   const known = readCache();
   const keys = texts.map((text) => createHash('sha256').update(`${MODEL}\n${text}`).digest());

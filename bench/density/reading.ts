@@ -25,7 +25,7 @@ export interface Memory {
 }
 
 export interface Reading extends CauseReading {
-  /** In the largest cluster, the share of queries about missing content; null without a cluster. */
+  /** Share of the queries in the largest cluster that are about missing content; null if there is no cluster. */
   readonly purity: number | null;
 }
 
@@ -102,7 +102,7 @@ function oneOfEachSession(hours: readonly MonitoredHour[]): number[] {
   ]);
 }
 
-/** Queries of the uncovered topic with the largest excess surprise. */
+/** Returns the queries of the uncovered topic whose share of traffic exceeds its baseline share the most. */
 function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHour[], sessions: number): number[] {
   const tail = hours.flatMap(({ queries }, hour) =>
     queries
@@ -125,7 +125,10 @@ function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHo
   return largest === undefined ? [] : largest.members.map((id) => questions.get(id) ?? 0);
 }
 
-/** One-sided sign test of the golden scores: P(Bin(changed, 1/2) >= dropped) if nothing changed. */
+/**
+ * Returns the p-value of a one-sided sign test of the golden scores: P(Bin(changed, 1/2) >= dropped) if nothing
+ * changed.
+ */
 function signTestP({ golden, goldenScores }: Memory, scores: Scores): number {
   const changes = Array.from(golden, (question, i) => (scores[question] ?? 0) - (goldenScores[i] ?? 0));
   const dropped = changes.filter((change) => change < 0).length;

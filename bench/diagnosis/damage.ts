@@ -46,13 +46,13 @@ export function otherModel(dimensions: number, random: RandomNumbers): (vector: 
   return (vector) => vector.map((_, i) => (signs[i] ?? 1) * (vector[axes[i]?.axis ?? 0] ?? 0));
 }
 
-/** Shifts each query vector by noise of length `blur`, which is always the same for the same query. */
+/** Shifts each query vector by noise of length `blur`. The same query always gets the same noise. */
 export function blurred(blur: number, seed: number): (vector: Float32Array) => Float32Array {
   return (vector) =>
     vector.map((value, i) => value + (blur * noise(seed, i, vector[0] ?? 0)) / Math.sqrt(vector.length));
 }
 
-/** Returns noise that is the same for the same query, with a standard deviation of about 1. */
+/** Returns noise with a standard deviation of about 1. The same query always gets the same noise. */
 function noise(seed: number, axis: number, value: number): number {
   const wave = Math.sin(seed * 12.9898 + axis * 78.233 + value * 3571.7) * 43758.5453;
   return 3.46 * (wave - Math.floor(wave) - 0.5);

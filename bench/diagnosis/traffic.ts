@@ -42,7 +42,7 @@ export function drawTraffic(random: RandomNumbers): TrafficShape {
 
 const USUALLY_FAILED = 0.005;
 const USUALLY_EMPTY = 0.01;
-/** Drop of the share of positive feedback, from 0 to 1, if the whole golden score is lost. */
+/** Drop in the share of positive feedback (from 0 to 1) if the whole golden score is lost. */
 const OWED_TO_RETRIEVAL = 0.6;
 
 /** @param lost share of the golden score that was lost, 0 to 1 */
@@ -104,12 +104,12 @@ export function observeLive(
 
 const MOST_REPLAYED = 24;
 const FEWEST_REPLAYED = 8;
-/** Share of the pipelines that store hashes of live texts, which cannot be replayed. */
+/** Share of the pipelines that store hashes instead of live texts; these pipelines cannot replay live queries. */
 const HASHED = 0.25;
 
 /**
- * Replays the golden queries as if users had asked them in the latest two runs. The results of the older run, which
- * users saw, differ from those of a replay if the fault changes from call to call.
+ * Replays the golden queries as if users had asked them in the latest two runs. Users saw the results of the older run;
+ * a replay returns other results if the fault changes from call to call.
  */
 export function observeReplay(
   { liveQueries, k }: Shape,

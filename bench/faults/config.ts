@@ -6,14 +6,14 @@ import type { Shape } from './shape.ts';
 export const PIPELINE = 'docs';
 export const GOLDEN_SET = 'golden';
 
-/** Practically unlimited, because the service is in this process. */
+/** Maximum number of queries per second: practically unlimited, because the service runs in this process. */
 const MAX_PER_SECOND = 10_000;
 /** Maximum latency in seconds, which is far above the duration of a search even on a busy machine. */
 const MAX_LATENCY = 0.3;
 export const TIMEOUT_MS = 3000;
-/** The store and the embedder are in this process, and never slow. */
+/** Timeout that is never reached, because the store and the embedder run in this process and are never slow. */
 const STORE_TIMEOUT_MS = 60_000;
-/** A threshold is this far below the healthy score. */
+/** Distance of a threshold below the healthy score. */
 const FLOOR_BELOW = 0.12;
 
 interface ConfigSettings {

@@ -32,7 +32,7 @@ export function foreign(vector: Float32Array, strength: number): Float32Array {
 
 /**
  * The vector of another encoder, truncated or padded with zeros; a rotated copy of `own` if the other encoder has no
- * vector of the text.
+ * vector for the text.
  */
 export function fitted(other: () => Float32Array, own: Float32Array): Float32Array {
   try {

@@ -16,7 +16,7 @@ export interface Asked {
   readonly reranked?: number;
   /** Number of dimensions to compare, each only by its sign. */
   readonly bits?: number;
-  /** If set, the rows at this position of the store (0 to 1) are returned instead of a search result. */
+  /** If set, the search ignores the query and returns consecutive rows from this position in the store (0 to 1). */
   readonly shift?: number;
 }
 
@@ -133,7 +133,7 @@ function toHit({ row, score }: Scored): Hit {
   return { id: row.id, score, text: row.text };
 }
 
-/** Creates the healthy search of a shape over these rows; the index of words is built once. */
+/** Creates the search of a healthy service of this shape over the rows; the lexical index is built only once. */
 export function createSearch({ retriever }: Shape, rows: readonly Row[], embed: VectorOf): Search {
   let words: LexicalIndex | null = null;
   const lexical = (text: string): Float64Array => {

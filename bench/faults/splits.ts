@@ -171,7 +171,7 @@ export function drawSplit(name: SplitName, seed: number, kinds: ReadonlyMap<stri
   return { worlds };
 }
 
-/** One world per line, so that diffs show changes. */
+/** Writes one world per line, so that a diff shows which worlds changed. */
 export function writeText({ worlds }: Split): string {
   return `{"worlds": [\n${worlds.map((world) => JSON.stringify(world)).join(',\n')}\n]}\n`;
 }

@@ -33,7 +33,7 @@ export interface RowResult {
   readonly profile?: readonly SelfTime[];
 }
 
-/** @param quick only a hundredth of the work, to test the benchmark */
+/** @param quick true to do only a hundredth of the work, as a test of the benchmark */
 export type MeasureRow = (quick: boolean) => Promise<RowResult> | RowResult;
 
 export function figure(what: string, unit: string, rounds: readonly number[]): Figure {

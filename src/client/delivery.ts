@@ -17,7 +17,7 @@ interface Processed {
   readonly error: string | null;
 }
 
-/** The same items must be sent again in smaller batches. */
+/** The batch was too large: its items must be sent again in smaller batches. */
 interface TooLarge {
   readonly kind: 'too_large';
   readonly error: string;
@@ -211,7 +211,7 @@ export class Delivery {
 
   /**
    * Starts the loop. The loop's timers and requests belong to the caller of `start`, not to the caller that pushes a
-   * record. This prevents traces and other async context of one host request from leaking into every batch.
+   * record. Otherwise, the traces and other async context of one host request would leak into every batch.
    */
   start(): void {
     this.#run().catch(() => undefined);

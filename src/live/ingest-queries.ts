@@ -34,7 +34,7 @@ export interface LivePipeline {
   readonly feedback: SentimentMapping & { readonly caps: FeedbackCaps };
 }
 
-/** Configured pipelines that the sender may use, keyed by name. Items of other pipelines are rejected. */
+/** Configured pipelines that the sender may use, keyed by name. Items for other pipelines are rejected. */
 export type LivePipelines = Pick<ReadonlyMap<string, LivePipeline>, 'get'>;
 
 export interface IngestState {

@@ -17,8 +17,8 @@ export interface FeedbackTarget {
   readonly pipeline: string;
   readonly queryId: string;
   /**
-   * Set if `queryId` may identify a span. If that span is not a live query, the feedback is about the queries of this
-   * trace.
+   * Id of a trace; set if `queryId` may identify a span. If the span is not a live query, the feedback applies to the
+   * queries of the trace.
    */
   readonly traceId: string | null;
 }

@@ -237,7 +237,7 @@ describe('hostile requests', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...paths), body, async (path, json) => {
-        // No resource is named x, so requests that need no body refer to nothing.
+        // No resource is named x, so a request that needs no body gets a 404.
         expect(path.includes('/x') ? [404, ...refusals] : refusals).toContain(await send(path, json));
       }),
       { numRuns: 300 },

@@ -9,7 +9,7 @@ const MAX_CLICKS = 3;
 const MAX_BYTES = 500_000;
 /** Maximum time to first contentful paint on an idle machine with two cores. */
 const MAX_PAINT_MS = 300;
-/** Other suites share the CI machine, which slows the best of three loads down by up to this factor. */
+/** Factor by which other suites on the CI machine may slow down even the best of three loads. */
 const SLOWDOWN = 6;
 const LOADS = 3;
 

@@ -15,11 +15,11 @@ import { silentLogger } from './log.ts';
 /** A job store that a test can make unavailable. */
 export interface TestBackend {
   readonly settings: BackendSettings;
-  /** Its connections break, and new connections are refused. */
+  /** Breaks the connections to the store, and refuses new ones. */
   goDown(): Promise<void>;
-  /** Its connections stay open, but nothing answers. */
+  /** Keeps the connections to the store open, but stops all responses. */
   fallSilent(): Promise<void> | void;
-  /** The store answers again, after either fault. */
+  /** Makes the store respond again after `goDown` or `fallSilent`. */
   comeBack(): Promise<void> | void;
 }
 

@@ -178,7 +178,7 @@ async function hasIpv6(): Promise<boolean> {
   return true;
 }
 
-/** PostgreSQL cannot store NUL characters, and an SQL statement with one in a parameter fails. */
+/** PostgreSQL cannot store NUL characters: an SQL statement fails if a parameter contains a NUL character. */
 function refuseNul(app: FastifyInstance): void {
   app.addHook('onRequest', ({ url }, _reply, done) =>
     done(

@@ -51,7 +51,10 @@ export function nextStatus(
   };
 }
 
-/** Explains why the verdict differs from the verdict of the finding; empty if it does not. */
+/**
+ * Returns a sentence that explains why the verdict differs from that of the finding; empty if there is nothing to
+ * explain.
+ */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {
     return ` The verdict stays ${verdict} until ${confirm} consecutive measurements show ${candidate} (${seen} so far).`;
@@ -199,7 +202,7 @@ export interface CheckStatus extends ConfirmedVerdict, MeasuredValue, Breach {
 }
 
 /**
- * Current status of a configured check. If it is too old to trust, `verdict` is `no_data` and `value` is null.
+ * Current status of a configured check. If the status is too old to trust, `verdict` is `no_data` and `value` is null.
  * `threshold` includes the shift for a rotated golden set.
  */
 export interface CheckState

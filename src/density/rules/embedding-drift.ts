@@ -1,6 +1,6 @@
 /**
- * Differences between the vectors of two sets of queries. They are descriptive only: a change of topics is not
- * necessarily a loss of coverage.
+ * Differences between the vectors of two sets of queries. These differences are descriptive only: a change of topics is
+ * not necessarily a loss of coverage.
  */
 import { createRandom, type RandomSource } from '../../math/stats/random.ts';
 import { dotProduct, lengthOf, type Matrix, selectRows } from '../../math/vector/matrix.ts';

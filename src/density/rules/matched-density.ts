@@ -58,7 +58,7 @@ export function expectedSurprises(
 export interface ReferenceQueries {
   readonly vectors: Matrix;
   readonly surprises: Float64Array;
-  /** For each half of the baseline, a list: for each row, the number of sessions with the row's query. */
+  /** Number of sessions with each row's query; one list for each half of the baseline. */
   readonly counts: readonly [Uint32Array, Uint32Array];
 }
 

@@ -138,7 +138,7 @@ function head(vectors: Matrix): Matrix {
 /**
  * Precision and coverage (Naeem et al. 2020) of y (the compared sample) with respect to x (the sample to be covered).
  * Each row of x has a ball whose radius is the distance to its k-th neighbor in x; rows on the surface of a ball are
- * outside it. If a row has fewer than k neighbors in x, the radius is the distance to the farthest one.
+ * outside it. If a row has fewer than k neighbors in x, the radius is the distance to the farthest neighbor.
  *
  * @param k >= 1
  * @throws RangeError if a sample has fewer than two rows

@@ -133,8 +133,8 @@ export function labelTopic(topic: readonly string[], background: readonly string
 const MIN_COVERED = 1 / 3;
 
 /**
- * True if the words suggest a single subject: at least a third of the queries contain a term of the label. Also true if
- * the texts of the queries are not stored, because there is then no evidence against a single subject.
+ * True if the words suggest a single subject: at least a third of the queries contain a term of the label. The result
+ * is also true if the texts of the queries are not stored, because there is then no evidence against a single subject.
  */
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {

@@ -180,8 +180,8 @@ export interface WeightedSums {
 /**
  * Mean over all live traffic of a value in [0, 1], weighted by inverse probability (Hájek), with Wilson's 95 % bounds.
  * The bounds are computed as if the value were the share of successes in yes/no trials; the number of trials is the
- * effective number of sessions (Kish, (sum W)^2 / sum W^2). This is conservative, because, of all variables in [0, 1]
- * with this mean, a yes/no trial has the largest variance.
+ * effective number of sessions (Kish, (sum W)^2 / sum W^2). The bounds are conservative: of all variables in [0, 1]
+ * with a given mean, a yes/no trial has the largest variance.
  *
  * @param sum total of weight times value
  * @returns null without queries

@@ -30,8 +30,8 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
 }
 
 /**
- * Computes the difference of two independent ratios. The difference gets the degrees of freedom of the ratio that has
- * fewer.
+ * Computes the difference of two independent ratios. The degrees of freedom of the difference are the smaller of the
+ * degrees of freedom of both ratios.
  */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;

@@ -47,8 +47,8 @@ const MAD_TO_DEVIATION = 1.4826;
  * of the minimum effect, a run with a slightly different mean is kept even if the means of all other runs are equal. If
  * such a run were excluded, the noise would be measured as zero, and every small difference would count as a change.
  *
- * @param pinned the run to pin. Its failed checks and open incidents do not exclude reruns requested at the same time,
- *   because the person who pins the run accepts them
+ * @param pinned the run to pin. The failed checks and open incidents of this run do not exclude reruns requested at the
+ *   same time, because the person who pins the run accepts them
  * @param isRequested true if the runs were requested for this pin; if false, failed checks and open incidents exclude a
  *   run even if the pinned run has them too
  */

@@ -56,20 +56,20 @@ const MIN_EQUAL = 6;
  *
  * - The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa or t as chosen by
  *   `meanInterval`. If all differences are 0, the interval is [0, 0]. If all differences are equal but not 0, the
- *   interval is a single point for 6 or more queries; for fewer, it is the range of the measure, because the sign-flip
- *   test cannot reject any mean.
+ *   interval is a single point for 6 or more queries. For fewer queries, the interval is the whole range of the
+ *   measure, because the sign-flip test cannot reject any mean.
  * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, this is
  *   McNemar's test.
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`. The interval
  *   extends to each side by at least q * sd, where q is the 97.5 % quantile of Student's t distribution; the variance
  *   (sd^2) and the degrees of freedom come from `noisyVariance`.
- * - If it is known how much the mean of an unchanged retriever varies, the variance between queries is not used.
- *   Instead, the variance is sd^2 from `knownVariance`, the baseline is the mean of the reruns, `p` is 2
+ * - If it is known how much the mean of an unchanged retriever varies, the known variance replaces the variance between
+ *   queries: the variance is sd^2 from `knownVariance`, the baseline is the mean of the reruns, `p` is 2
  *   Phi(-|difference| / sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same
  *   results has sd 0, so any difference is a change.
  * - If the variance is unknown because the index was rebuilt, `p` and the width of the interval are at least those of a
- *   normal distribution with the variance from `acceptedDropVariance`. This is necessary because a rebuild can shift
- *   the scores of all queries at once, and no paired test can distinguish such a shift from a drop.
+ *   normal distribution with the variance from `acceptedDropVariance`. A rebuild can shift the scores of all queries at
+ *   once, and no paired test can distinguish such a shift from a drop.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
@@ -216,9 +216,10 @@ type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
  * freedom.
  *
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
- * of the n paired differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n -
- * 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. If there are only a few reruns, the
- * shared variance may be 0 by chance. The interval is then still wide, because it has few degrees of freedom.
+ * of the n paired differences. The degrees of freedom of the variance, by Satterthwaite (1946), are variance^2 / ((sd^2
+ * / n)^2 / (n - 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. If there are only a few
+ * reruns, the shared variance may be 0 by chance. The interval is then still wide, because it has few degrees of
+ * freedom.
  *
  * @returns null for one query, or if the reruns did not differ
  */

@@ -80,17 +80,17 @@ export function describeLevels(levels: Levels, key: string): string {
  * Computes by how much thresholds shift when the new version takes over.
  *
  * A score threshold shifts by the difference between the mean scores of the two versions, so that its distance from the
- * scores stays the same. A threshold for the upper bound of the interval shifts by the difference between the mean
- * scores or by that between the upper bounds, whichever is lower, because a larger set has a narrower interval. With
- * several overlapping runs, the lowest difference counts, so that the new threshold is not stricter than the old one
- * for any of these runs.
+ * scores stays the same. A threshold for the upper bound of the interval shifts by the lower of two differences:
+ * between the mean scores, and between the upper bounds. The two can differ, because a larger set has a narrower
+ * interval. With several overlapping runs, the lowest difference counts, so that the new threshold is not stricter than
+ * the old one for any of these runs.
  *
  * A regression check shifts if the new version compares worse with the baseline than the old version does. The shift is
  * the new version's difference from the baseline minus the old version's difference, where a drop of the old version
- * counts as at most half of the drop that the check reports. There is no shift if the old version showed a regression.
- * After the new version has taken over, the check therefore reports only a further drop. The new version can score
- * lower without a new drop, because the queries that it shares with the baseline may have dropped more than the other
- * queries.
+ * counts as at most half of the drop that the check reports. A regression check does not shift if the old version
+ * showed a regression. After the new version has taken over, the check therefore reports only a further drop. The new
+ * version can score lower without a new drop, because the queries that it shares with the baseline may have dropped
+ * more than the other queries.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

@@ -33,8 +33,8 @@ export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | nu
 /**
  * Assigns roles based on column names, user choices and values.
  *
- * A column with an unknown name becomes a tag only if its value is the same in all rows of each query. Otherwise, the
- * rows of one query would become different queries.
+ * A column with an unknown name becomes a tag only if its value is the same in all rows of each query. A tag with
+ * different values would split one query into several queries.
  *
  * @throws RecalldError `file_malformed` for a table that is ambiguous or lacks a column; `usage` if the user chose a
  * column that does not exist
@@ -133,8 +133,8 @@ function choicesOf(names: readonly string[], { columns = noChoices }: ReadGolden
 }
 
 /**
- * Returns the reason to ignore a column that has no name. Null if there is no reason, so that an error names the first
- * row with a value in the column.
+ * Returns the reason to ignore a column that has no name. Returns null if there is no reason; the caller then reports
+ * the first row with a value in the column as an error.
  */
 function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
   const values = valuesOf(rows, index);

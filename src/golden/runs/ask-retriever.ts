@@ -95,7 +95,9 @@ async function askThrottled(
   }
 }
 
-/** Number of consecutive failures that count as an outage. Each further failure doubles the wait. */
+/**
+ * Number of consecutive failures that count as an outage. Each further failure doubles the wait before the next query.
+ */
 const OUTAGE_AFTER = 20;
 const OUTAGE_PATIENCE = 8;
 const OUTAGE_WAIT_MS = 250;

@@ -166,8 +166,8 @@ export class ResultTable {
 
   /**
    * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If insertion sort takes too many
-   * moves, as in a shuffled run, orders the rows by rank and tries insertion sort again. If that fails too, sorts the
-   * rows by score.
+   * moves, as in a shuffled run, orders the rows by rank and tries insertion sort again. If the second insertion sort
+   * also takes too many moves, sorts the rows by score.
    */
   private sort(rows: Int32Array): void {
     if (this.moveToPlaces(rows, FIRST_MOVES)) return;

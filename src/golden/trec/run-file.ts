@@ -23,8 +23,8 @@ const SAMPLE_LINES = 200;
 const MAX_RANK = 2 ** 31 - 1;
 
 /**
- * Assumed line length in bytes. This length determines the initial capacity of a batch, which grows if lines are
- * shorter.
+ * Assumed line length in bytes. The initial capacity of a batch is based on this length; the capacity grows if lines
+ * are shorter.
  */
 const ROOM_BYTES = 60;
 
@@ -60,8 +60,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // `length` grows by the number of lines that a call of `goOn` adds. It drops to 0 when a batch ends, but never during
-  // a call of `goOn`.
+  // `length` grows by the number of lines that a call of `goOn` adds. `length` drops to 0 when a batch ends, but never
+  // during a call of `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;

@@ -93,8 +93,8 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 
 /**
  * Returns a headline and a text for a density alert: they state the share of poorly covered traffic, which the
- * statistic of the check does not show. Returns an empty object if the share is no higher than in the
- * baseline: the alert then fires although coverage has recovered, or because coverage dropped in only one region of the
+ * statistic of the check does not show. Returns an empty object if the share is no higher than in the baseline. In this
+ * case, either coverage has recovered and the alert still fires, or coverage dropped in only one region of the
  * embedding space.
  */
 function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
@@ -240,7 +240,10 @@ function retrieverRecovery(rule: string, goldenSet: string | null, latest: reado
   return `retriever responds again (${percentage(1 - failed)} of golden queries succeed)`;
 }
 
-/** Returns the check or golden set of an alert; null if the alert has none, or if no config ever contained it. */
+/**
+ * Returns the check or golden set of an alert; null if the alert has neither, or if no config ever contained its check
+ * or golden set.
+ */
 function partOf({ name, goldenSet }: NamedAlert, parts: readonly KnownItem[]): KnownItem | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??

@@ -57,7 +57,7 @@ interface ReferenceCriteria {
 }
 
 /**
- * Finds the last good run before the first bad measurement. The first failing verdict may come later than this
+ * Finds the last good run before the first bad measurement. The first failing verdict may come later than the first bad
  * measurement, because a verdict needs confirmation. Therefore, a run that already shows the regression, or that ended
  * after the first bad measurement, is not a reference run.
  */

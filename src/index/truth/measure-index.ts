@@ -44,7 +44,7 @@ export const dailyIndexMeasures: ReadonlySet<string> = new Set([
   INDEX_LAG,
 ]);
 
-/** Measures that have no data while a phase cannot be completed. */
+/** For each phase, the measures that have no data while the phase cannot be completed. */
 export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>> = {
   orphaned: [orphaned.measure],
   suspects: [orphaned.measure],

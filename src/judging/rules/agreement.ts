@@ -33,8 +33,8 @@ const MIN_SESSIONS = 2;
 
 /**
  * Cohen's kappa with quadratic weights (Cohen 1968) for weighted pairs. Kappa is 1 minus the ratio of the observed
- * weighted squared differences to those expected by chance from the margins. Null if the expected differences are 0,
- * because both graders always gave the same grade.
+ * weighted squared differences to those expected by chance from the margins. Returns null if the expected differences
+ * are 0, because both graders gave one and the same grade to every pair.
  */
 export function weightedKappa(pairs: readonly GradedPair[]): number | null {
   return kappaOf(momentsOf(pairs));
@@ -77,14 +77,14 @@ export function formatAgreement({ kappa, low, high, sessions }: Agreement): stri
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
-/** Sums that determine kappa. Subtracting the sums of a session gives those without the session. */
+/** Sums that determine kappa. Subtracting the sums of one session yields the sums over all other sessions. */
 interface Moments {
   weight: number;
   /** Sum of weight times squared difference. */
   difference: number;
   /** Sum of weights for each grade of the first grader. */
   first: number[];
-  /** The same sums for the second grader. */
+  /** Sum of weights for each grade of the second grader. */
   second: number[];
 }
 

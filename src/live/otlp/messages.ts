@@ -44,7 +44,8 @@ export function openMessages({ format, bytes }: OtlpContent, type: MessageName, 
 const BYTE_ORDER_MARK = '\ufeff';
 
 /**
- * JSON.parse needs about 300 bytes per nesting level. `OtlpLimits.maxDepth` is a stricter limit for attribute values.
+ * Maximum nesting depth of a JSON body; JSON.parse needs about 300 bytes per level. `OtlpLimits.maxDepth` is a stricter
+ * limit for attribute values.
  */
 const MAX_JSON_DEPTH = 50_000;
 

@@ -191,7 +191,10 @@ export interface PersonalDataParts {
 /** Text that replaces an error message that could not be redacted. */
 const REFUSED = '[REDACTED]';
 
-/** Longer texts are redacted in the worker thread, because a hostile text of this length takes 10 ms. */
+/**
+ * Maximum length of a text that is redacted in the main thread, because a hostile text of this length takes 10 ms.
+ * Longer texts are redacted in the worker thread.
+ */
 const MAX_HERE = 20_000;
 
 /**

@@ -89,7 +89,7 @@ const MIN_DELAY_SECONDS = 0.2;
 const PER_MAD = 1.4826;
 /** Width of a 95 % interval in standard deviations. */
 const PER_WIDTH = 2 * 1.96;
-/** Episodes have too few calls if the number of calls after the first is below this share of its usual value. */
+/** Episodes have too few calls if the number of calls after the first is below this share of the usual number. */
 const FEWEST_LATER_CALLS = 0.12;
 const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 

@@ -98,7 +98,7 @@ export interface SignInConfig {
 
 /** Refuses sign-in settings with which no user could ever sign in. */
 export function refuseUnusableSignIn({ server, alerts }: SignInConfig, context: z.core.$RefinementCtx): void {
-  // Other problems are already reported; a misspelled key must not be reported a second time as missing.
+  // If other problems were already reported, checks nothing: a misspelled key must not also be reported as missing.
   if (context.issues.length > 0) return;
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: ['server', key], message });
   if (server.oidc !== undefined && alerts.console_base_url === null)

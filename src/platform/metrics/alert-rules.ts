@@ -139,8 +139,8 @@ export const utcTime = String.raw`{{ . | first | value | humanizeTimestamp | reR
 
 /**
  * For annotations: when the condition was last true. While an alert fires only because of `keep_firing_for`, Prometheus
- * does not update the alert's text, but Alertmanager may send the text again. Without a time, that text would report a
- * fault that has ended.
+ * does not update the alert's text, but Alertmanager may send the text again. Without a time, the repeated text would
+ * report an ended fault as if it were current.
  */
 export const asOf = `{{ with query "time()" }}As of ${utcTime}.{{ end }}`;
 
@@ -170,7 +170,9 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
   return selector(name, matchers);
 }
 
-/** A gauge aggregated over replicas, which export equal values. `ago`: how long before the evaluation it is read. */
+/**
+ * A gauge aggregated over replicas, which export equal values. `ago`: how long before the evaluation the gauge is read.
+ */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,

@@ -1,4 +1,4 @@
-/** An entry in the metric catalogue. */
+/** An entry in the metric catalog. */
 export interface MetricDefinition {
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly help: string;

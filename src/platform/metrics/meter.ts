@@ -20,7 +20,7 @@ export interface GaugeSample {
  */
 export type GaugesAt = (now: Date) => readonly GaugeSample[];
 
-/** Builds a sample whose labels are checked against the catalogue. */
+/** Builds a sample whose labels are checked against the metric catalog. */
 export function sample<Name extends StoredMetric>(name: Name, labels: LabelsOf<Name>, value: number): GaugeSample {
   return { name, labels, value };
 }

@@ -55,13 +55,13 @@ function describeFailures(failures: readonly PipelineFailure[]): string {
 const CONCURRENCY = 4;
 
 /**
- * Runs `work` for each pipeline, a few at a time, and continues after a failure. An item is a pipeline or a plan for
- * one; several items may belong to one pipeline. As docs/decisions/0024 specifies, `work` throws if it could not do its
- * work and did not record the reason.
+ * Runs `work` for each pipeline, a few at a time, and continues after a failure. An item is a pipeline or a plan for a
+ * pipeline; several items may belong to one pipeline. As docs/decisions/0024 specifies, `work` throws if it could not
+ * do its work and did not record the reason.
  *
  * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
  * pipelines that were not processed.
- * @throws `signal.reason` if the signal aborts for a reason other than a timeout. This error, too, is thrown only after
+ * @throws `signal.reason` if the signal aborts for a reason other than a timeout. The reason, too, is thrown only after
  * the running work has ended.
  */
 export async function forEachPipeline<

@@ -95,7 +95,7 @@ type JobOutcome = 'done' | 'deferred' | FailedAttempt;
 interface FailedAttempt {
   /** `dead`: a retry would not help. */
   readonly kind: 'retry' | 'dead';
-  /** Stored with the job, so the text never quotes queries. */
+  /** Reason for the failure; never quotes queries, because it is stored with the job. */
   readonly reason: string;
 }
 

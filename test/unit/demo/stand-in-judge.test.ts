@@ -14,7 +14,10 @@ const textOf = new Map(known.map(({ id, text }) => [id, text]));
 const judge = createStandInJudge({ questions, answers, documents: known });
 const sample = questions.filter((_, index) => index % 4 === 0);
 
-/** With the daemon's prompt, the share of sampled queries whose document from `documentFor` gets this grade. */
+/**
+ * Share of sampled queries for which the judge, given the daemon's prompt, assigns this grade to the document from
+ * `documentFor`.
+ */
 const shareOf = (grade: number, documentFor: (answer: string) => string): number =>
   sample.filter(({ id, text }) => {
     const document = textOf.get(documentFor(answers.get(id) ?? '')) ?? 'The kitchen closes at nine.';

@@ -126,10 +126,10 @@ export function recallOf(found: readonly string[], truth: readonly { readonly id
 export const MAX_UNEVEN = 4.9;
 
 /**
- * Returns how far the counts are from equal shares, as a standard normal deviate. It is computed from the chi-square
- * statistic, which is corrected for sampling without replacement from a finite population and then transformed by the
- * cube-root method of Wilson and Hilferty (1931). A deviate beyond 4.9, on either side, has a probability of 1 in a
- * million.
+ * Returns how far the counts are from equal shares, as a standard normal deviate. The deviate is computed from the
+ * chi-square statistic, which is corrected for sampling without replacement from a finite population and then
+ * transformed by the cube-root method of Wilson and Hilferty (1931). A deviate beyond 4.9, on either side, has a
+ * probability of 1 in a million.
  *
  * @param samples how often each of the equally large groups was sampled, one list per sample
  * @param drawnShare share of the population in each sample

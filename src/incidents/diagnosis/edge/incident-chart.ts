@@ -1,6 +1,6 @@
 /**
- * The chart of an incident, which shows the measure of its worst alert. It starts some time before the incident opened,
- * and ends some time after the incident closed, or now for an open incident.
+ * The chart of an incident, which shows the measure of its worst alert. The chart starts some time before the incident
+ * opened, and ends some time after the incident closed, or now if the incident is open.
  */
 import type { Context } from '../../../core/context.ts';
 import { formatValue, type Unit } from '../../../core/format.ts';

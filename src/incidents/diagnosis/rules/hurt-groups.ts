@@ -95,7 +95,7 @@ export function hurtKind(losses: readonly QueryLoss[]) {
  * Returns the group whose loss is least likely to be due to chance. Among equally likely groups, returns the group
  * whose mean loss exceeds the mean loss of the other queries by the most.
  *
- * @param all names follow "a query" in a sentence: `of tenant=acme`, `in German`
+ * @param all groups; each name must fit after "a query" in a sentence: `of tenant=acme`, `in German`
  */
 function worstGroup(
   losses: readonly QueryLoss[],

@@ -250,8 +250,8 @@ export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Ale
 }
 
 /**
- * Returns when an alert resolved; the current time if it still fires only because of hysteresis; null if it has not
- * recovered.
+ * Returns when an alert resolved; the current time if the alert still fires only because of hysteresis; null if the
+ * alert has not recovered.
  */
 function recoveredAt(known: AlertTimeline, firing: readonly Alert[], at: Date): Date | null {
   const alert = firing.find(({ name }) => name === known.name);

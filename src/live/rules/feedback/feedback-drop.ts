@@ -23,7 +23,7 @@ export type FeedbackBaseline = Exclude<ReturnType<typeof feedbackBaseline>, Insu
 
 /** Minimum number of opinions for a baseline. */
 export const MIN_BASELINE_OPINIONS = 50;
-/** Drops of up to 5 percentage points are not reported. */
+/** Largest drop that is not reported: 5 percentage points. */
 const MARGIN = 0.05;
 /** Number of opinions, counted back from the latest, that determine whether a drop has ended. */
 const LATEST = 50;

@@ -46,9 +46,9 @@ const MAX_LATENCY_MS = DAY_MS;
  * Extracts live queries and feedback from the spans of one export.
  *
  * - A live query is an outermost retriever span: an ensemble is one query, and so is a retriever that contains a vector
- *   store span. If the outer span has no vector, the vector of an inner span is used; if it has no documents and there
- *   is only one inner retriever, the documents of that retriever are used. If `pipelineOf` returns null for the outer
- *   span, the inner spans are the queries.
+ *   store span. If the outer span has no vector, the vector of an inner span is used; if the outer span has no
+ *   documents and there is only one inner retriever, the documents of that retriever are used. If `pipelineOf` returns
+ *   null for the outer span, the inner spans are the queries.
  * - The id of a live query is `<trace id>-<span id>`, so a retried export produces the same queries.
  * - A retriever span that does not report its documents is not a live query, because it would count as an empty result.
  *   A failed retriever span is a live query.
@@ -154,7 +154,9 @@ function readLiveQuery(
   };
 }
 
-/** Returns the time from the first start to the last end; null if it is implausible, or if a span has no times. */
+/**
+ * Returns the time from the first start to the last end; null if this time is implausible, or if a span has no times.
+ */
 function latencyOf(spans: readonly OtlpSpan[]): number | null {
   if (spans.some(({ startTimeUnixNano: start, endTimeUnixNano: end }) => start <= 0n || end <= 0n)) return null;
   const start = spans.reduce((first, { startTimeUnixNano: at }) => (at < first ? at : first), 2n ** 64n);

@@ -204,7 +204,7 @@ export interface ExtractionOptions {
 
 /**
  * Reads the spans of a tool. Each method returns null if the config has no expression, or if the expression does not
- * match the span. In that case, the caller reads the same attributes as for any other retriever.
+ * match the span. If a method returns null, the caller reads the same attributes as for any other retriever.
  */
 export interface RetrievalTool {
   readText(span: OtlpSpan): string | null;

@@ -91,8 +91,9 @@ export interface SampledValue extends ClusterMember {
 }
 
 /**
- * True if every live query in the window had probability 1: rate 1 at level 0, without upstream sampling. The samples
- * alone do not show this, because samples that a rule selected also have probability 1.
+ * `isComplete` is true if every live query in the window had probability 1, that is, rate 1 at level 0 without upstream
+ * sampling. The samples alone cannot show whether a window is complete, because samples that a rule selected also have
+ * probability 1.
  */
 interface SampledWindow {
   readonly isComplete: boolean;
@@ -173,10 +174,10 @@ type Calibration = Readonly<Record<QueryOutcome, number>>;
 /**
  * Calibrates weights by post-stratification on the outcome: counted / estimated. The method is the generalized
  * regression estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling,
- * 1992). As a result, weighted numbers of queries equal the actual numbers, and the share of failures has no sampling
- * error. Calibration also avoids a bias that an uncalibrated ratio has in small windows: if failures are always sampled
- * and other queries are sampled at random, the ratio is too large by about the relative variance of the estimated
- * number of other queries.
+ * 1992). After calibration, the weighted numbers of queries equal the actual numbers, and the share of failures has no
+ * sampling error. Calibration also avoids a bias that an uncalibrated ratio has in small windows: if failures are
+ * always sampled and other queries are sampled at random, the ratio is too large by about the relative variance of the
+ * estimated number of other queries.
  *
  * An outcome without counts or samples keeps its weights.
  */

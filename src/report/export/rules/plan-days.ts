@@ -21,8 +21,8 @@ export interface ExportedDay extends DayDigest {
 }
 
 /**
- * For this long after a day ends, traces are still being completed, which may change the day's rows without updating
- * the time of their last change.
+ * Time after the end of a day during which traces are still being completed. Completing a trace may change the day's
+ * rows without updating the time of their last change.
  */
 const COMPLETION_MS = HOUR_MS;
 

@@ -39,7 +39,7 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
   };
 }
 
-// In the real service, each index has a separate host and vectors become visible seconds after a write, so the suite
+// In the real service, each index has a separate host, and vectors become visible seconds after a write, so the suite
 // uses only the stand-in.
 describe('Pinecone, a stand-in with its API', () => {
   const abilities = { metrics: ['cosine', 'l2', 'dot'], exactSearch: false, seededSample: true } as const;

@@ -35,7 +35,8 @@ const ofProtobuf = (body: Uint8Array) => readTraces(contentOf(body, 'application
 const alone = ofJson([{ resource, scopeSpans: [{ spans: [good] }] }]).queries;
 
 /**
- * Returns the queries of the valid span, with exact vectors. They must equal the queries of the span without neighbors.
+ * Returns the queries of the valid span, with exact vectors. These queries must equal those of the span without
+ * neighbors.
  */
 function goodOf({ queries }: ReturnType<typeof readTraces>) {
   return queries.filter((query) => query.traceId === traceId);

@@ -21,7 +21,7 @@ import { withPool } from '../../../support/with-pool.ts';
 
 const database = useDatabase();
 let traffic: LiveTraffic;
-/** Another process on the same database. */
+/** Stands for another process that uses the same database. */
 let replica: LiveTraffic;
 
 const after = (ms: number) => new Date(NOON.getTime() + ms);

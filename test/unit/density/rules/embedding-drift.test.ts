@@ -171,7 +171,7 @@ describe('random selection of rows', () => {
       expect(new Set(rows).size).toBe(2);
       for (const row of rows) times[row] = (times[row] ?? 0) + 1;
     }
-    // Each row is expected 1,000 times, with a standard deviation of 26.
+    // Each row is expected to be drawn 1,000 times, with a standard deviation of 26.
     for (const count of times) expect(Math.abs(count - 1000)).toBeLessThan(130);
   });
 });

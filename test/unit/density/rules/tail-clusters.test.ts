@@ -144,7 +144,7 @@ describe('mergeSimilar', () => {
     Math.cos((degrees * Math.PI) / 180),
     Math.sin((degrees * Math.PI) / 180),
   ];
-  // Rows at 0, 8, 16 and 90 degrees are each 10 degrees from their centroids.
+  // The centroids are at 0, 8, 16 and 90 degrees, and each row is 10 degrees from its centroid.
   const centres = [0, 8, 16, 90];
   const rows = matrixOf(centres.flatMap((centre) => [angle(centre - 10), angle(centre + 10)]));
   const clustering = {

@@ -14,7 +14,7 @@ const design: ArmsDesign = {
   difference: 0.02,
 };
 
-/** Sums of a day with `of` sessions in each arm, with one query each; `clicks` sessions in each arm clicked. */
+/** Sums of a day: each arm has `of` sessions with one query each, and `clicks` of these sessions have a click. */
 function aDay(day: number, clicks: readonly [current: number, next: number], of: readonly [number, number]): SummedDay {
   const sumsOf = (place: 0 | 1) => {
     const [n, k] = [of[place], clicks[place]];
@@ -115,7 +115,7 @@ describe('session sums', () => {
   it('have the ratio, variance and degrees of freedom of `sessionRatio`, however they are divided', () => {
     assert(
       property(queries, (drawn) => {
-        // Every session is in exactly one part.
+        // Assigns every session to exactly one of two parts.
         const half = (session: number): number => session % 2;
         const parts = [0, 1].map((which) =>
           sumArms(

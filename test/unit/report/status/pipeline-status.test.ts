@@ -43,7 +43,7 @@ function endedWith(verdict: Verdict, parts: Partial<LatestRun> = {}): LatestRun 
   return aLatestRun({ ended: { ...ended, checks: [aCheck(verdict)] }, ...parts });
 }
 
-/** The status of `docs`, `seconds` after noon. Its set runs hourly; its traffic is measured every 5 minutes. */
+/** The status of `docs`, `seconds` after noon. The golden set runs hourly; live traffic is measured every 5 minutes. */
 async function statusAt(
   seconds: number,
   latest: readonly LatestRun[] = [endedWith('ok')],

@@ -130,7 +130,9 @@ function rankIn(documents: readonly RetrievedDocument[], id: string): number | n
   return index < 0 ? null : index + 1;
 }
 
-/** Returns the relevant documents in either result list with their ranks, best earlier rank first. */
+/**
+ * Returns the relevant documents that are in either result list, with their ranks, in the order of their earlier ranks.
+ */
 export function relevantRanks(
   judgments: GoldenQuery['judgments'],
   before: readonly RetrievedDocument[],

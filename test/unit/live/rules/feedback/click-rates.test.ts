@@ -100,7 +100,7 @@ function isSound(outcome: ClickRateOutcome): boolean {
   return 0 <= low && low <= value && value <= high && high <= 1 && low < high;
 }
 
-/** Sessions of this many queries; every second session clicks at rank 1 for each query. */
+/** Sessions of `perSession` queries; in every second session, each query has a click at rank 1. */
 function alikeSessions(queries: number, perSession: number): ClickedQuery[] {
   return Array.from({ length: queries }, (_, i) => {
     const cluster = Math.floor(i / perSession);

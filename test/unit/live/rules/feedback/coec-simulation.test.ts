@@ -15,7 +15,7 @@ interface Traffic {
   readonly sessions: number;
   /** Number of documents shown for a query. */
   readonly shown?: (uniform: () => number) => number;
-  /** Factor of the click probabilities `CHANCES`. */
+  /** Factor by which the click probabilities `CHANCES` are multiplied. */
   readonly lift?: number;
   /** Inclusion probability of a query of a satisfied or dissatisfied user. */
   readonly keep?: (isContent: boolean) => number;

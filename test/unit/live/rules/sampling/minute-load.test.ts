@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countArrival, type MinuteLoad } from '../../../../../src/live/rules/sampling/decision.ts';
 
-/** The load after `count` queries of one rate in a minute. */
+/** The load after `count` queries in one minute, all with the sampling rate `rate`. */
 function after(count: number, rate: number, budget: number, minute = 1, start: MinuteLoad | null = null): MinuteLoad {
   let load = start;
   for (let i = 0; i < count; i++) load = countArrival(load, minute, rate, budget);
