@@ -28,8 +28,8 @@ export interface CoverageResult {
   readonly provenance: Provenance;
   readonly cells: readonly CoveredCell[];
   /**
-   * Kinds of intervals for which a scenario was below `MIN_COVERAGE` in the first simulations. All scenarios of these
-   * kinds were simulated again, with `TIMES_REPEATED` times as many samples.
+   * Kinds of intervals whose coverage was below `MIN_COVERAGE` in some scenario of the first simulations. All scenarios
+   * of these kinds were simulated again, with `TIMES_REPEATED` times as many samples.
    */
   readonly repeated: readonly string[];
 }
@@ -39,8 +39,8 @@ const DRAWS = 1000;
 /** Minimum share of samples whose interval must contain the true value, in every scenario. */
 export const MIN_COVERAGE = 0.93;
 /**
- * Factor by which a repetition increases the number of samples. With so many scenarios, some scenario may fall below
- * the minimum by chance, so its kind of interval is tested again with more samples.
+ * Factor by which a repetition increases the number of samples. With so many scenarios, the coverage in one of them may
+ * be below the minimum by chance, so all scenarios of this kind of interval are simulated again with more samples.
  */
 export const TIMES_REPEATED = 10;
 /** Tolerance for rounding: without it, an interval could seem to miss a true value that equals one of its bounds. */

@@ -24,7 +24,10 @@ export interface RateWithBounds {
 }
 
 const CONFIDENCE = 0.95;
-/** Upper 95 % limit for the sum of counts that are all 0: -ln 0.05. The limit for their mean is 1/n of it. */
+/**
+ * Upper 95 % limit for the sum of counts that are all 0: -ln 0.05. The limit for the mean of n counts is 1/n of this
+ * limit.
+ */
 const NEVER = -Math.log(1 - CONFIDENCE);
 
 /** Wilson's interval. */

@@ -31,7 +31,7 @@ export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'scope' | 'prob
    * day if the probes of a day are combined.
    */
   readonly held: ShareWithBounds;
-  /** Null if no page depends on the measure. */
+  /** Share of days with a page in the first round; null if no page depends on the measure. */
   readonly firstRound: ShareWithBounds | null;
   readonly inDay: ShareWithBounds | null;
 }
@@ -49,7 +49,7 @@ export interface LagCell {
 export interface LagStreams {
   /** Maximum number of seconds that a change may take to arrive. */
   readonly allowed: number;
-  /** 95th percentile of the time until a change arrives in a healthy stream. */
+  /** 95th percentile of the seconds until a change arrives in a healthy stream. */
   readonly usual: number;
   readonly changesPerDay: number;
   readonly quietDays: number;

@@ -23,7 +23,7 @@ export interface JudgedCell {
   readonly draws: number;
   /** Share of these samples whose interval contained the true value. */
   readonly coverage: ShareWithBounds;
-  /** Mean width relative to intervals from human judgments only; null for the agreement. */
+  /** Mean width of the intervals, relative to intervals from human judgments only; null for the agreement. */
   readonly width: number | null;
   /** Mean estimate minus the true value. */
   readonly bias: number;

@@ -8,7 +8,7 @@ export interface RandomNumbers {
   normal(): number;
   /** Uniform integer from 0 to count - 1. */
   below(count: number): number;
-  /** Poisson; approximated by a rounded normal for means above 60. */
+  /** Poisson random number; for a mean above 60, a rounded normal random number. */
   poisson(mean: number): number;
 }
 

@@ -90,7 +90,8 @@ await withDaemon(config, async (daemon) => {
   say('processor time of PostgreSQL', aDay('postgres'), 's');
   say('rows written', aDay('rows'), '');
   say('calls of the retriever', aDay('asked'), '');
-  // One minute of traffic would only measure the first pages of each table; see bench/row-sizes.ts for row sizes.
+  // Excludes traffic, because a minute of it would only measure the first pages of each table; for the sizes of its
+  // rows, see bench/row-sizes.ts.
   process.stdout.write(`growth of the tables by golden runs: ${(aDay('bytes')[1] / 1e6).toFixed(1)} MB\n`);
   const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
   process.stdout.write(
@@ -113,7 +114,8 @@ async function sendTraffic({ url }: Daemon): Promise<void> {
     if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   }
-  // Sampled queries are stored without delay, but the writes in the last second of traffic must be counted too.
+  // Waits for the end of the last second of traffic, so that its writes are counted too. Sampled queries are stored
+  // without delay.
   await sleep(Math.max(0, startedAt + seconds * 1000 - performance.now()));
 }
 

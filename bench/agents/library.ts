@@ -18,7 +18,7 @@ export const SOURCES = 3;
 export const DEPTH = 5;
 /**
  * Number of query forms of a question: the original, its keywords, its rarest keywords, and its keywords with the
- * article of the best document. Form number `ANSWER` is an answer instead of a query.
+ * article of the best document. The form with the number `ANSWER` is not a query but an answer.
  */
 export const FORMS = 4;
 export const ANSWER = 4;

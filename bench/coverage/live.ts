@@ -27,8 +27,8 @@ interface Query extends ClickedQuery {
 }
 
 /**
- * Share of sessions that are prone to failures: all failed queries are in them, and they get half as many clicks as
- * other sessions.
+ * Share of sessions that are prone to failures. These sessions contain all failed queries, and get half as many clicks
+ * as other sessions.
  */
 const PRONE = 0.2;
 const SHOWN = 10;

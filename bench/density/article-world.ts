@@ -75,12 +75,12 @@ export interface EncodedArticles {
   /** One row per passage, in the order of the passages. */
   readonly passages: Matrix;
   /**
-   * Vectors of the queries as they were written. For the small encoder, vectors of three versions of each query with
-   * one word removed follow.
+   * Vectors of the queries as they were written. For the small encoder, these are followed by the vectors of three
+   * variants of each query, each variant without one word.
    */
   readonly questions: Matrix;
   readonly articleOfQuestion: Int32Array;
-  /** Number of queries without a removed word; they come first. */
+  /** Number of unchanged queries, which come before the variants. */
   readonly written: number;
 }
 
@@ -104,7 +104,7 @@ export async function encodeArticles(articles: Articles): Promise<EncodedArticle
 }
 
 /**
- * Scenario names, keyed by corpus, of the corpora for which the fault benchmark has recorded vectors of
+ * Scenario names by encoder name and corpus. For these corpora, the fault benchmark has recorded vectors of
  * all-MiniLM-L6-v2.
  */
 const recorded = {
@@ -158,8 +158,8 @@ function withoutOneWord(text: string, random: RandomNumbers): string {
 }
 
 /**
- * Uses the vectors of a neural encoder. The store lacks six articles, and contains six other articles that no query is
- * about before a change.
+ * Creates a world with the vectors of a neural encoder. The store lacks six articles, and contains six others about
+ * which no query asks before a change.
  *
  * @param repeats true if users repeat the written queries unchanged; otherwise, two users rarely use the same words
  */

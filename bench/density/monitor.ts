@@ -1,4 +1,7 @@
-/** The daemon's density alerts over a stream: baseline, windows, and both alert levels. */
+/**
+ * Runs the daemon's density alerts on a stream: builds the baseline, closes windows, and evaluates the alerts of both
+ * levels.
+ */
 
 import {
   type AlertEvent,
@@ -25,7 +28,7 @@ const START_MS = Date.UTC(2024, 0, 1);
 /** Number of windows over which the size of a drop is measured. */
 export const POOL_HOURS = 7 * 24;
 export const BASELINE_HOURS = 14 * 24;
-/** Accepts one false page in a year of hourly windows. */
+/** Accepted false pages: one in a year of hourly windows. */
 export const budget = { count: 1, periodMs: YEAR_MS } as const;
 
 /** A measured query of the stream. */
@@ -45,7 +48,9 @@ export interface MonitoredHour {
 }
 
 export interface Monitor {
-  /** Closes the next hour. `vectors` and `scores`: those of all queries, from the current live embedder and store. */
+  /**
+   * Closes the next hour. `vectors` and `scores` cover all queries, and come from the current live embedder and store.
+   */
   close(asked: readonly Asked[], vectors: Matrix, scores: Scores): MonitoredHour;
 }
 

@@ -16,7 +16,10 @@ export type Scenario =
   | { readonly kind: 'topic mix'; readonly spread: number }
   | { readonly kind: 'other model' };
 
-/** A scenario whose queries were measured once, without a change and after each change of the store or model. */
+/**
+ * A scenario with two kinds of measurements of its queries: one without a change, and one after each change of the
+ * store or model.
+ */
 export interface MeasuredWorld {
   readonly world: World;
   readonly scores: Scores;

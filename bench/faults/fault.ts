@@ -52,7 +52,7 @@ export interface Since {
 export interface Condition {
   /** Returns the rows in the store, given its previous rows. */
   readonly rows?: (rows: readonly Row[], since: Since) => readonly Row[];
-  /** True if `rows` changes with time. */
+  /** True if the result of `rows` changes over time. */
   readonly goesOn?: boolean;
   /**
    * Returns the manifest after the owner wrote, changed or deleted documents; the store itself changes only through
@@ -94,7 +94,7 @@ export interface FaultKind {
   readonly title: string;
   /** Right causes, best first; `unknown` if no cause in the list is right. Empty if the change is harmless. */
   readonly causes: readonly Cause[];
-  /** True if a shape can have the fault; if missing, every shape can. */
+  /** Returns true if the fault can occur in a shape; if absent, the fault can occur in every shape. */
   readonly fits?: (material: Material) => boolean;
   /** Number of golden runs after the onset that cannot show the fault yet. */
   readonly lateRuns?: number;

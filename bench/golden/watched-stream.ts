@@ -57,10 +57,10 @@ const ROUNDING = 1e-9;
 export interface Watch {
   readonly noise: RerunNoise | null;
   /**
-   * Evaluates the next run; returns whether the check fails.
+   * Evaluates the next run, and returns true if the check fails.
    *
    * @param day nondecreasing; 0 is the day of the baseline
-   * @param isOwn whether recalld treats the index as the one that was pinned; otherwise, each day has a different index
+   * @param isOwn true if recalld treats the index as the pinned one; otherwise, each day has a different index
    */
   judge(run: ScoredRun, day: number, isOwn: boolean): boolean;
 }
@@ -191,6 +191,6 @@ interface PendingRun {
   readonly expected: Expected | null;
   /** True if the run can be a regression. */
   isPossible: boolean;
-  /** Null until the comparison is needed. */
+  /** Result of the comparison; null until the comparison is needed. */
   metric: BaselineDifference | null;
 }

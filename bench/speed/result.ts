@@ -15,7 +15,7 @@ export interface Curve {
   readonly what: string;
   readonly size: string;
   readonly points: readonly { readonly size: number; readonly ms: number }[];
-  /** Exponent x in cost = constant * size^x, by least squares of the logarithms. */
+  /** Exponent x in cost = constant * size^x, fitted to the logarithms by least squares. */
   readonly exponent: number;
 }
 

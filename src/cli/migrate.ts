@@ -19,7 +19,7 @@ export function migrateCommand(command: Command, signal: AbortSignal): CommandUn
 
 /**
  * Migrates the database, and the schema of the job queue if it is in the same database. The daemon's role may lack the
- * privileges for both.
+ * privileges for both migrations.
  *
  * @throws RecalldError queue_unreachable, and the errors of migrateStorage and grantRights
  */

@@ -12,7 +12,7 @@ interface ExitingClient {
   flush(limitMs: number): Promise<unknown>;
   /** Drops queued items. @returns why the last request failed; null if it succeeded */
   giveUp(): string | null;
-  /** True unless the host is notified of each drop. */
+  /** True if the host is not notified of drops. */
   readonly isSilent: boolean;
 }
 

@@ -20,7 +20,7 @@ declare module '../core/context.ts' {
   interface Context {
     readonly meter: Meter;
     readonly queue: JobQueue;
-    /** Receives metrics and events; null if none is configured. */
+    /** Endpoint that receives metrics and events; null if none is configured. */
     readonly otlp: OtlpEndpoint | null;
     /** Event loop delays of this process; null for a command, which uses latencies that other processes measured. */
     readonly ownLag: LagHistory | null;

@@ -8,7 +8,7 @@ import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench
 /** There are so many documents that one page cannot list all their ids. */
 const shape = { count: 1100, dimensions: 16, topics: 10 };
 
-/** A value with special characters, which the store must not interpret. */
+/** A document whose id, text and fields contain special characters, which the store must not interpret. */
 export const strange: VectorDocument = {
   id: `it's "a" \\ b, {c} %d/e?f&g`,
   vector: Float32Array.from({ length: shape.dimensions }, (_, place) => (place === 0 ? 1 : 0)),

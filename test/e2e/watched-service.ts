@@ -121,7 +121,7 @@ async function run(folder: string, args: readonly string[], atEnd: AtEnd): Promi
   return stdout;
 }
 
-/** The id of a completed run, whatever the state of its checks. */
+/** Runs the golden set, and returns the id of the completed run even if its checks fail. */
 async function goldenRun(folder: string, atEnd: AtEnd): Promise<string> {
   const args = ['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'];
   const { stdout, stderr } = await runRecalld(args, folder, {}, atEnd);
@@ -187,7 +187,7 @@ async function post(daemon: Daemon, route: string, body: unknown): Promise<void>
   });
 }
 
-/** Runs measures that otherwise wait for their schedule. */
+/** Jobs that would otherwise wait for their schedule. */
 const scheduled = [
   'measure-live-traffic',
   'probe-stores',

@@ -22,7 +22,7 @@ export type ContextParts = {
         : Loose<Context[K]>;
 };
 
-/** Parts that are merged; everything below them is provided as a whole. */
+/** Paths of the parts that are merged; all other parts are replaced as a whole. */
 const branches = new Set(['', 'db', 'reads', 'hooks', 'config', 'config.storage', 'config.alerts']);
 const groups = ['platform', 'live', 'golden', 'index', 'density', 'judging', 'experiments'];
 for (const group of groups) for (const root of ['db', 'reads']) branches.add(`${root}.${group}`);

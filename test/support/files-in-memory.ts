@@ -6,7 +6,7 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 
 const MEMORY = '/dev/shm';
-/** Several times the size of the files of all tests that run at the same time. */
+/** Minimum free space: several times the size of the files of all tests that run at the same time. */
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * A service whose documents state how good they are, a judge behind a real HTTP endpoint, which reads the quality from
- * the document, and live traffic with known properties.
+ * A service whose documents state their quality; a judge behind a real HTTP endpoint that reads this quality from the
+ * documents; and live traffic with known properties.
  */
 
 import type { ServerResponse } from 'node:http';

@@ -86,7 +86,7 @@ export function aBrowser(headers: Readonly<Record<string, string>> = {}) {
   return {
     open,
     cookies: jarOf,
-    /** Follows redirects until a page, or until `stop` accepts an address. */
+    /** Follows redirects until a page is returned, or until `stop` accepts an address. */
     async follow(url: string, stop: (url: string) => boolean = () => false): Promise<Visit> {
       let visit = await open(url);
       while (visit.location !== null && !stop(visit.location)) visit = await open(visit.location);

@@ -11,8 +11,8 @@ export function closingLevel(reports: readonly MinuteLoad[]): number {
  * Returns a stored sample after its minute has closed: the decision that the closing level would have made immediately.
  * A sample that was selected by a rule stays, and keeps its probability.
  *
- * @param level at which the sample was taken
- * @param closing level of its minute, from `closingLevel`; never below `level`
+ * @param level sampling level at which the sample was taken
+ * @param closing final level of the minute, from `closingLevel`; never below `level`
  */
 export function closeSample(sample: SamplingDecision, level: number, closing: number): SamplingDecision {
   // Factors of two are exact, so closing in two steps gives exactly the same numbers as closing in one.

@@ -35,15 +35,15 @@ function keyOf(cause: Cause, { name, state }: Pick<Cell, 'name' | 'state'>): str
   return `${cause} ${name} ${state}`;
 }
 
-/** Positions of parameters in the fitted vector: priors, the weight of unexplained alerts, cells. */
+/** Positions in the fitted vector, which contains the priors, then the weight of unexplained alerts, then the cells. */
 export const UNKNOWN = causes.indexOf('unknown');
 export const UNEXPLAINED = causes.length;
 export const FIRST_CELL = UNEXPLAINED + 1;
 export const WEIGHTS = FIRST_CELL + cells.length;
 
 /**
- * Groups edges by sign and direction, because the strength of a sign relative to other signs is the same for all
- * causes.
+ * Groups edges by sign and by direction (for or against a cause), because the strength of a sign relative to other
+ * signs is the same for all causes.
  */
 const sideOf = ({ name, judged }: Cell): string => `${name} ${judged > 0 ? 'for' : 'against'}`;
 const sides = [...new Set(cells.map(sideOf))];
@@ -72,7 +72,7 @@ export interface NumberedWorld {
   readonly weight: number;
 }
 
-/** Worlds of one kind of fault are similar: together they count as this number of independent worlds. */
+/** Total weight of all worlds of one kind of fault, as a number of independent worlds; these worlds are similar. */
 const WORLDS_OF_KIND = 10;
 /** Prior probability of `unknown`, before any sign is considered. */
 const SHARE_OF_UNKNOWN = 0.2;
@@ -83,9 +83,9 @@ const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${bes
 const weightOfSource = (source: string): number => (source === 'daemon' ? 2 : 1);
 
 /**
- * Weights worlds so that all causes count equally, and `unknown` in proportion to its prior. Within a cause, each kind
- * of fault counts by its source and not by its number of worlds. A world with several right causes counts for the best
- * of them.
+ * Weights worlds so that all causes count equally, and `unknown` in proportion to its prior. Within a cause, the weight
+ * of a kind of fault depends on its source, but not on its number of worlds. A world with several right causes counts
+ * toward the best of these causes.
  */
 export function numbered(evaluations: readonly Evaluation[]): NumberedWorld[] {
   const worldsOf = groupBy(evaluations, kindOf);
@@ -146,7 +146,7 @@ export function judgedVector(): Float64Array {
   return vector;
 }
 
-/** Leaves out weights that keep their judged value. */
+/** Returns the estimates in a fitted vector, without the weights that equal their judged values. */
 export function estimatesFrom(vector: Float64Array, temperature: number): Estimates {
   const weights: Record<string, Record<string, Record<string, number>>> = {};
   for (const [index, { cause, name, state, judged }] of cells.entries()) {

@@ -172,7 +172,7 @@ export function isRegression(check: RegressionCheck, found: BaselineDifference):
 }
 
 function verdictOn(check: RegressionCheck, found: BaselineDifference) {
-  // The two-sided test spends half of its level on drops.
+  // Half of the significance level of the two-sided test applies to drops.
   const test = { alpha: 2 * check.alpha, minEffect: check.drop };
   return classifyDifference({ ...found, measure: found.key.measure }, test);
 }

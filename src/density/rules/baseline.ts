@@ -219,7 +219,7 @@ function chooseReference(
   const own = rows.map(({ index }) => queries[index] as (typeof queries)[number]);
   const half = (side: number): Uint32Array => Uint32Array.from(rows, ({ counts }) => counts[side] ?? 0);
   return {
-    /** For each row, one of the queries that have its vector. */
+    /** One query for each row of `vectors`; the query has the vector in that row. */
     queries: own.map(({ id, row, score }, i) => ({ id, row: row ?? 0, score, session: rows[i]?.session ?? '' })),
     vectors: selectRows(
       vectors,

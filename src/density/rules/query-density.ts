@@ -138,8 +138,8 @@ export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
 
 /**
  * Confidence intervals of an uncovered share and of its excess over the baseline. The intervals are Wilson intervals
- * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, and its error is about that of
- * a share estimated from N sessions.
+ * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, and its error is about as
+ * large as the error of a share estimated from N sessions.
  *
  * @param sessions n, >= 1
  * @param baselineSessions N; infinity when uncovered shares relative to the same baseline are compared, because the
@@ -182,10 +182,11 @@ export const DENSITY_THRESHOLD = 0.97;
  * the coverage of the reference queries. D0 is slightly above 1, because the mean surprise of ranks among few queries
  * is below 0.99.
  *
- * e is the sum of share^2 / N over the score lists in `baseline`; a list has N scores and ranks this share of the
- * traffic. e is the error of percentiles that are estimated from N reference queries: the mean surprise is a linear
- * rank statistic, to whose variance both samples contribute equally (Hajek 1968). Valid for a single test of a window;
- * monitoring many windows requires the e-detector. Assumes that reference queries are independent.
+ * e is the sum of share^2 / N over the score lists in `baseline`, where N is the size of a list, and share is the share
+ * of the traffic that is ranked in the list. e is the error of percentiles that are estimated from N reference queries:
+ * the mean surprise is a linear rank statistic, and both samples contribute equally to its variance (Hajek 1968). The
+ * result is valid for a single test of a window; monitoring many windows requires the e-detector. The test assumes that
+ * reference queries are independent.
  *
  * @param alpha in (0, 0.5]
  * @param baseline the score lists among which the scores of the window are ranked
@@ -237,9 +238,9 @@ const MIN_CHANGES = 5;
  * Density of replayed baseline queries. Each query is compared with itself: if the store did not change, the density is
  * exactly 1, regardless of the traffic, and a loss becomes visible as soon as an affected query is replayed. The
  * interval is for the mean change over all queries that the baseline sample represents. With fewer than five changed
- * queries, nearly all values are 0, which would make the interval too narrow. In that case, the bounds of the mean
- * change are at least as far from 0 as the maximum surprise times an upper Wilson limit: for the upper bound, the limit
- * of the share of queries whose surprise rose; for the lower bound, that of the share whose surprise fell.
+ * queries, nearly all values are 0, which would make the interval too narrow. In that case, each bound of the mean
+ * change is at least as far from 0 as the maximum surprise times the upper Wilson limit of a share: for the upper
+ * bound, the share of queries whose surprise rose; for the lower bound, the share of queries whose surprise fell.
  *
  * @param pairs score pairs of queries from different sessions, sampled at random from the baseline
  * @param scores all scores of the baseline, among which both scores of a pair are ranked

@@ -164,6 +164,9 @@ export interface WatchStep {
   readonly windows?: readonly ClosedWindow[];
   /** An alert is investigated first, and then stored as an event with the findings. */
   readonly events?: readonly (NewDensityEvent | AlertToInvestigate)[];
-  /** Baseline version before which stored queries, which are personal data, are deleted; the statistics remain. */
+  /**
+   * A baseline version. Stored queries of earlier versions are deleted, because they are personal data; the statistics
+   * remain.
+   */
   readonly releaseBefore?: number;
 }

@@ -9,8 +9,8 @@ export type GeneratedQuery =
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**
- * Accepts JSON of the shape `querySchema`, even after reasoning, in a code fence or between words. A completion is
- * malformed if it contains several queries, or text that is not a query. Never throws.
+ * Accepts JSON of the shape `querySchema`, even if reasoning precedes it, a code fence encloses it, or other words
+ * surround it. A completion is malformed if it contains several queries, or text that is not a query. Never throws.
  */
 export function readGeneratedQuery(text: string): GeneratedQuery {
   // The model may also have put its reasoning into the value of "question".
@@ -134,7 +134,7 @@ function isRefusal(query: string): boolean {
   return refusals.some((pattern) => pattern.test(plain));
 }
 
-/** Matches words that introduce or describe a question, but are not part of one. */
+/** Matches words that introduce or describe a question, but do not belong to the question. */
 const talk: readonly RegExp[] = [
   /[:：]\s*$/u,
   /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,

@@ -89,7 +89,7 @@ export interface QueryScores {
 export interface ScoringSettings {
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Measures to compute; default: `measuresOf` the queries. */
+  /** Measures to compute; by default, those that `measuresOf` returns for the queries. */
   readonly measures?: readonly Measure[];
 }
 
@@ -158,8 +158,8 @@ export function scoresBy(
 }
 
 /**
- * Returns the document id: the part of a chunk id before the separator, or the whole id if it begins with the separator
- * or does not contain it.
+ * Returns the document id: the part of a chunk id before the separator, or the whole id if the separator is missing or
+ * comes first.
  */
 export function documentOf(id: string, separator: string): string {
   const end = id.indexOf(separator);

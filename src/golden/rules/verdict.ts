@@ -103,8 +103,8 @@ export function isOneSided(
 
 /**
  * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, because
- * each further metric would reduce the statistical power, even a metric that is nearly equivalent or cannot change.
- * `unjudged` decides only if it is the only metric.
+ * each further metric would reduce the statistical power, even if it is nearly equivalent to the first or cannot
+ * change. `unjudged` decides only if it is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],

@@ -104,7 +104,7 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
 }
 
-/** Describes a line that has `found` columns, or a carriage return inside it if `found` is -1. */
+/** Describes what is wrong with a line that has `found` columns or, if `found` is -1, contains a carriage return. */
 export function wrongColumns(layout: RunLayout, found: number): string {
   const { columns } = layout;
   const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;

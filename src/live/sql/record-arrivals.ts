@@ -113,7 +113,7 @@ const next = (offset: number): string => `$${sampleColumns.length + offset}`;
 
 /**
  * Counts and levels are sorted by key, so that concurrent statements lock rows in the same order and cannot deadlock.
- * The inserted keys are returned only if some rows were not inserted, which is rare.
+ * The inserted keys are returned only in the rare case that some rows were not inserted.
  */
 const recordSql = (withIsolation: boolean): string => `
   with inserted as (

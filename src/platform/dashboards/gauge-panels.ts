@@ -21,7 +21,10 @@ export interface GaugeGraph {
   readonly checked?: string;
   /** A value that is drawn as a threshold: a number, or a gauge with the labels of the panel's only series. */
   readonly limit?: number | MetricName;
-  /** Draws lower values at this value, because a logarithmic axis would otherwise span many powers of ten. */
+  /**
+   * Lowest drawn value, to which lower values are raised, because a logarithmic axis would otherwise span many powers
+   * of ten.
+   */
   readonly floor?: number;
   /** Description of the panel, in place of the metric's help text. */
   readonly description?: string;

@@ -1,4 +1,4 @@
-/** Writes the parts of a day in one of the formats, in bounded memory. */
+/** Writes the rows of a day to part files in one of the export formats, in bounded memory. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { unwritable } from '../../platform/files/text-file.ts';

@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (let day = -8; day <= 5; day += 1) await traffic().createPartitions(hours(24 * day));
 });
 
-/** The measures of a separate pipeline, twelve seconds after noon. */
+/** A worker that measures a separate pipeline twelve seconds after noon. */
 function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) {
   const pipeline = `docs-${(pipelines += 1)}`;
   const plan = {

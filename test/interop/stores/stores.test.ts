@@ -14,7 +14,7 @@ import { describeSearchEngineRetriever } from './retriever-suite.ts';
 
 const here = realStores.filter(({ needs }) => needs === undefined || existsSync(needs));
 
-/** Starts a store whose end also ends its server. */
+/** Returns a function that starts a store; stopping the store also stops its server. */
 function recordStore(name: string, store: RealStore): () => Promise<StoreService> {
   const start = recordSuite(name, store);
   return async () => {

@@ -18,7 +18,7 @@ const MIN_BESIDE = 0.2;
  * `high`.
  */
 const needs = { high: 0.95, medium: 0.7 } as const;
-/** Maximum probability of a cause whose distinguishing signs for the confidence level are missing. */
+/** For each confidence level: maximum probability of a cause if the signs that this level requires are missing. */
 const below = { high: 0.94, medium: 0.69 } as const;
 
 /** A sign is shown as evidence against a cause if its weight, in nats, is at most this value. */
@@ -35,7 +35,7 @@ export interface RankedCause {
 }
 
 export interface CauseRanking {
-  /** `unknown`, unless one cause (or a pair of causes) is likelier than all others and a sign points to it. */
+  /** `unknown`, unless one cause (or a pair of causes) is likelier than all others and is supported by a sign. */
   readonly cause: Cause;
   readonly confidence: Confidence;
   /** Probability of this cause alone. */
@@ -79,8 +79,8 @@ export function rankCauses(
 type Telling = readonly (readonly [SignName, ...states: string[]])[];
 
 /**
- * Signs that distinguish a cause from similar causes. For each sign, the states that distinguish the cause may be
- * listed; without a list, every state distinguishes it. The confidence in such a cause reaches a level only if one of
+ * Signs that distinguish a cause from similar causes. A sign may have a list of the states that distinguish the cause;
+ * without a list, every state distinguishes the cause. The confidence in such a cause reaches a level only if one of
  * the signs listed for this level was measured in a listed state. Healthy measurements from before the onset do not
  * count (`sinceOnset`).
  */

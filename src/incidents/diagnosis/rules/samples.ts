@@ -1,6 +1,6 @@
 /**
- * Discards or limits evidence of health: a measurement from before the onset is no such evidence, and a small sample
- * without a finding is weak evidence.
+ * Discards or limits evidence of health: a measurement from before the onset is no evidence of health after it, and a
+ * small sample without a finding is only weak evidence.
  */
 import { isHealthy, type Sign, type SignName } from './signs.ts';
 

@@ -37,7 +37,7 @@ export const documentsAsBefore: SignWeights = {
   returned_documents: { absent: -2.5 },
 };
 
-/** Weights of signs of a fault in the retriever or its index, which live and golden queries share. */
+/** Weights of signs of a fault in the retriever or its index; such a fault affects both live and golden queries. */
 export const answered: SignWeights = {
   // A failing retriever hides other faults.
   failures: { most: -3 },

@@ -94,7 +94,7 @@ export interface Explanation {
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/** Share of the retriever's results that must be in the store to conclude that both use the same data. */
+/** Minimum share of results that the retriever and the store have in common if both use the same data. */
 const SHARED = 0.5;
 
 interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
@@ -276,9 +276,9 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 }
 
 /**
- * Returns true if the vector of the document may be missing or wrong. In that case, the store does not return the
- * document, and the retriever returns it only near the end of a short result list, or not at all. An index that scans
- * only a few of its lists may return a document whose vector is wrong.
+ * Returns true if the vector of the document may be missing or wrong. The store does not return such a document, and
+ * the retriever returns it only near the end of a short result list, or not at all. An index that scans only a few of
+ * its lists may return a document whose vector is wrong.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
@@ -378,7 +378,10 @@ function agreement(asked: Ranking, nearest: Ranking): number {
   return [...own].filter((id) => stored.has(id)).length / own.size;
 }
 
-/** True for `kb-17#2` and `kb-17`; false for `kb-170`. */
+/**
+ * True if `whole` is `part` and a suffix that does not start with a letter or digit: `kb-17` begins `kb-17#2`, but not
+ * `kb-170`.
+ */
 function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }

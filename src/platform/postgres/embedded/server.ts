@@ -52,10 +52,10 @@ interface ServerSetup extends ClusterSetup {
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
-// Crash recovery may take a long time, and after an abort it would start again from the beginning.
+// This limit is long, because crash recovery may take a long time, and would start from the beginning after an abort.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
-// A backend whose postmaster was killed ends no later than its current statement.
+// After its postmaster was killed, a backend may continue until the end of its current statement.
 const leftBackendsLimitMs = 120_000;
 
 /** Settings for every start. The settings are not written to the cluster, so that a newer recalld can change them. */

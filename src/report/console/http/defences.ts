@@ -4,7 +4,7 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
 
-/** Allows only resources of recalld. Forbids inline scripts, and forbids showing a page in a frame. */
+/** Allows pages to load only resources of recalld, and forbids inline scripts and the display of pages in frames. */
 const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

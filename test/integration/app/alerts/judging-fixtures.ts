@@ -34,7 +34,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     alert: 'RecalldJudgeDisagrees',
     labels: docs,
     breaching: agreement(0.31, 0.65, 40),
-    // The agreement is equally low, but there are too few sessions.
+    // The agreement is as low as in `breaching`, but there are too few sessions.
     healthy: agreement(0.31, 0.65, 39),
     minutes: 240,
     says: 'The agreement (weighted kappa) between the judge of docs and people is 0.48 (95 % CI 0.31-0.65, n = 40 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',

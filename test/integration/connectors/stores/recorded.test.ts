@@ -1,4 +1,4 @@
-/** The suites of test/interop/stores on recorded responses of real vector stores. */
+/** Runs the suites of test/interop/stores on recorded responses of real vector stores. */
 import { describe } from 'vitest';
 import { describeVectorStore } from '../../../contract/vector-store.contract.ts';
 import { describeMonitoring } from '../../../interop/stores/monitoring-suite.ts';

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 export const chartFolder = path.resolve(import.meta.dirname, '../../../../deploy/helm/recalld');
 export const readChart = (file: string): string => readFileSync(path.join(chartFolder, file), 'utf8');
 
-/** Manifests have a different form for each kind; a test expects the fields that it reads. */
+/** The form of a manifest depends on its kind, so its fields have no types. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Tree = { [key: string]: any };
 

@@ -1,7 +1,7 @@
 /**
- * Requests and answers as Pinecone documents them, API version 2026-04: the types generated from its OpenAPI
- * description, src/pinecone-generated-ts-fetch/db_data of github.com/pinecone-io/pinecone-ts-client, seen on
- * 2026-07-30 (QueryRequest, ScoredVector, IndexDescription, ListResponse, FetchResponse, FetchByMetadataRequest).
+ * Requests and responses of Pinecone's API, version 2026-04. Source: the types generated from its OpenAPI description
+ * (QueryRequest, ScoredVector, IndexDescription, ListResponse, FetchResponse, FetchByMetadataRequest),
+ * src/pinecone-generated-ts-fetch/db_data in github.com/pinecone-io/pinecone-ts-client, as of 2026-07-30.
  */
 import { describe, expect, it } from 'vitest';
 import type { StoreConfigOf } from '../../../../src/connectors/stores/config.ts';

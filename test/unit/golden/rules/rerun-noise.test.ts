@@ -23,7 +23,7 @@ describe('rerunNoise', () => {
 
   it('is shared when all queries change together', () => {
     const noise = rerunNoise([0.1, 0, -0.1].map((swing) => pattern(50).map((value) => value + swing)));
-    // The means have a variance of 0.01; if the 50 queries changed independently, a fiftieth of it would be expected.
+    // The means have a variance of 0.01; if the 50 queries changed independently, it would be 0.01 / 50.
     expect(noise?.standardDeviation).toBeCloseTo(Math.sqrt(2) * 0.1, 12);
     expect(noise?.sharedVariance).toBeCloseTo(2 * (0.01 - 0.01 / 50), 12);
   });

@@ -4,7 +4,7 @@ import { allows, apiScopes, createAttempts, createCheck } from '../../../../src/
 
 const HERE = '198.51.100.7';
 
-/** A database that contains the keys `good-...`, and counts its queries. */
+/** A check of keys in a database that contains the keys `good-...` and counts its queries. */
 function aCheck(believedMs = 60_000) {
   const asked: string[] = [];
   const told: string[] = [];
@@ -20,7 +20,7 @@ function aCheck(believedMs = 60_000) {
     believedMs,
     attempts,
   );
-  /** The outcome: the name, or the error code. */
+  /** Returns the name of the key, `unknown` if the key does not exist, or the error code. */
   const outcome = (text: string, address = HERE): Promise<string | undefined> =>
     check(text, address).then(
       (found) => found?.name ?? 'unknown',

@@ -25,7 +25,7 @@ async function listen(server: Server, scheme = 'http'): Promise<string> {
   return `${scheme}://localhost:${(server.address() as AddressInfo).port}`;
 }
 
-/** Requests to a proxy, by method and target. */
+/** Starts a proxy that records the method and the target of each request. */
 async function aProxy(login?: string): Promise<{ readonly address: URL; readonly asked: readonly string[] }> {
   const proxy = createProxy(createServer());
   const asked: string[] = [];

@@ -9,7 +9,7 @@ const START = new Date('2026-11-20T10:00:00.000Z');
 const minute = (count: number): Date => new Date(START.getTime() + count * 60_000);
 const everyFiveMinutes = { expression: '*/5 * * * *', timezone: 'UTC' };
 
-/** Stores runs of a set with a five-minute schedule. `minutes`: their durations; null for a run still in progress. */
+/** Stores runs of a set with a five-minute schedule. `minutes`: durations of the runs; null for a run in progress. */
 async function runsOf(...minutes: readonly (number | null)[]) {
   const world = aGoldenWorld(database.pool, START, { cron: everyFiveMinutes });
   world.answerWith(() => ['d1']);

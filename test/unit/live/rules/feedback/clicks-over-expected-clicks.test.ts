@@ -63,7 +63,10 @@ function coecOf(queries: readonly ClickedQuery[], of = reference): Coec {
   return coec;
 }
 
-/** Asserts either too few sessions, or finite nonnegative bounds that contain the value and have a positive width. */
+/**
+ * True if the outcome reports too few sessions, or if its bounds are finite, nonnegative and different, and contain the
+ * value.
+ */
 function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean {
   if (outcome.kind === 'insufficient_data') return outcome.have < outcome.need;
   const { value, low, high } = outcome;
