@@ -5,8 +5,8 @@
  *     npx tsx bench/density-dense.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *
  * The excluded articles differ from those that were used to choose the score. `--scale 4` simulates four times as many
- * samples and streams. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 of articles in three languages;
- * `--encoder minilm-papers` uses those of research papers in English.
+ * samples and streams. `--encoder` selects recorded vectors of all-MiniLM-L6-v2: `minilm` for articles in three
+ * languages, `minilm-papers` for research papers in English.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';

@@ -59,7 +59,7 @@ export interface DiagnosisResult {
 /** First seed for each kind of world. */
 const seeds = { training: 1, calibrating: 1_000_001, judging: 4_000_001 } as const;
 const DRAWS = 10;
-/** Number of worlds for each kind of quiet stream. It is higher than for faults, because there are fewer such kinds. */
+/** Number of worlds per kind of quiet stream; higher than per kind of fault, because there are fewer quiet kinds. */
 const QUIET_DRAWS = 30;
 
 const everyKind = [...faults, ...quietStreams];
@@ -70,7 +70,7 @@ interface Drawn extends Ranked {
   readonly fault: Fault;
 }
 
-/** Lists the properties of a pipeline that determine which signs exist. */
+/** Lists the properties of a pipeline that determine which signs the diagnosis can observe. */
 function shapeText({ hasStore, hasEmbedder, hasDensity, liveQueries, segments, candidates }: Shape): string {
   const parts = { store: hasStore, embedder: hasEmbedder, density: hasDensity, live: liveQueries > 0 };
   const told = { segments: segments > 0, stages: candidates !== null };

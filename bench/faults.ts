@@ -21,7 +21,7 @@ import { drawSplit, readSplit, sealFile, sha256Of, splitFile, splitNames, writeT
 import { summarise } from './faults/summary.ts';
 import { provenance, writeResult } from './result-file.ts';
 
-// Sixteen concurrent calls share one signal.
+// Removes the limit on listeners, because sixteen concurrent calls share one signal.
 setMaxListeners(0);
 
 /** Maximum number of attempts for a world that other processes on the machine disturb. */
@@ -67,8 +67,8 @@ async function draw(name: string): Promise<void> {
 }
 
 /**
- * Daemon jobs fail only on a busy machine, never because of a fault, so a world with a failed job runs again. A world
- * that is disturbed three times is recorded with the failed jobs, and excluded from the summary.
+ * Daemon jobs fail only on a busy machine, never because of a fault, so a world with a failed job runs again. If jobs
+ * also fail in the third attempt, the world is recorded with its failed jobs, and excluded from the summary.
  */
 async function undisturbed(work: () => Promise<WorldRecord>): Promise<WorldRecord> {
   for (let attempt = 1; ; attempt++) {

@@ -64,8 +64,8 @@ export function measureIsolation(answers: number, seed = SEED) {
   const regions = ['eu', 'EU', 'e', 'eu ', 'us', 'üs', 'u\u0308s'];
   let [reported, leaks, found, microseconds] = [0, 0, 0, 0];
   /**
-   * Number of result lists per measurement. A block is measured as a whole, because reading a clock costs more than a
-   * rule. It is measured in CPU time, because other processes share the machine.
+   * Number of result lists per measurement. A block is measured as a whole, because reading a clock takes longer than
+   * evaluating a rule. The measurement counts CPU time, because other processes share the machine.
    */
   const BLOCK = 1000;
   for (let done = 0; done < answers; done += BLOCK) {

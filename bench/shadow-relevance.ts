@@ -20,9 +20,9 @@ interface RelevanceWorld {
   readonly sessions: number;
   /** Maximum number of queries per session. */
   readonly mostQueries: number;
-  /** Standard deviation of a query's difference between the two result lists. */
+  /** Standard deviation, over queries, of the score difference between the two result lists of a query. */
   readonly spread: number;
-  /** True if a few result lists lose much and many gain a little, with a mean difference of 0. */
+  /** True if the scores of a few queries drop a lot and those of many rise a little. The mean difference stays 0. */
   readonly isSkewed: boolean;
 }
 
@@ -73,7 +73,7 @@ const worlds: readonly RelevanceWorld[] = [
   { sessions: 10, mostQueries: 3, spread: 0.15, isSkewed: true },
 ];
 
-/** Differences per query: most are 0, because most result lists are equal. */
+/** Draws score differences of queries. Most of them are 0, because most result lists are equal. */
 function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: RandomNumbers): Float64Array {
   const raw = Float64Array.from({ length: POOL }, () => {
     if (random.uniform() >= CHANGED) return 0;
@@ -85,7 +85,10 @@ function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: Ra
   return raw.map((one) => (spread / deviation) * (one - usual) + mean);
 }
 
-/** Half of a query's difference comes from its session; small segments and suspect queries are sampled more often. */
+/**
+ * Simulates a day. A query has the difference that its session drew, or a separate difference, each with probability
+ * 1/2. Small segments and suspect queries are sampled more often.
+ */
 function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random: RandomNumbers): SummedDay {
   const pairs: LivePair[] = [];
   const drawn = (): number => pool[random.below(POOL)] ?? 0;
@@ -108,7 +111,7 @@ interface Played {
   readonly verdict: string;
   /** Day on which a verdict was reported, counted from 1; null if no verdict was reported. */
   readonly calledOn: number | null;
-  /** Day by which the first report with an estimate expected a verdict; null if no report had an estimate. */
+  /** Day by which the first estimate expected a verdict; null without an estimate, or if that day is not simulated. */
   readonly announced: number | null;
 }
 

@@ -9,7 +9,10 @@ import { shuffled, type World } from './world.ts';
 export interface ScoreCell {
   readonly world: string;
   readonly chunks: number;
-  /** By candidate: P(covered > missing) + P(equal) / 2 for two random scores, averaged over the simulated stores. */
+  /**
+   * Probability that a random covered query has a higher score than a random query whose content is missing; ties
+   * count as one half. Mean over the simulated stores, keyed by candidate.
+   */
   readonly auc: Readonly<Record<string, number>>;
 }
 
@@ -41,14 +44,14 @@ interface ScoredCase {
   readonly isMissing: (row: number) => boolean;
 }
 
-/** Compares the uncovered topics of this kind with the topics of the traffic. */
+/** Returns queries about the uncovered topics of this kind (missing content) and about the topics of the traffic. */
 export function uncoveredCase({ vectors, topics, asked, uncovered, store }: World, kind: string): ScoredCase {
   const missing = new Set(uncovered.filter((one) => one.kind === kind).map(({ topic }) => topic));
   const taken = new Set([...missing, ...asked.map(({ topic }) => topic)]);
   return caseOf(vectors, topics, taken, missing, store);
 }
 
-/** One fifteenth of the stored topics is deleted. */
+/** Deletes one fifteenth of the stored topics; queries about these topics ask for missing content. */
 export function deletedCase({ vectors, topics, asked, store, chunkTopics }: World, seed: number): ScoredCase {
   const held = [...new Set(chunkTopics)];
   const gone = new Set(

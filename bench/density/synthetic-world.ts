@@ -38,12 +38,12 @@ export function syntheticWorld(
   const topicIn = (group: number): number[] =>
     added(added(common, COMMON_WEIGHT, groupCentres[group] ?? [], GROUP_WEIGHT), 1, direction(random), ownWeight);
   const held = Array.from({ length: groups * topicsPerGroup }, (_, i) => Math.floor(i / topicsPerGroup));
-  // Adds the centers of the uncovered topics: one in a group that the store contains, one in a separate group, and the
-  // greetings.
+  // Adds the centers of three uncovered topics: one in a group that the store contains, one in a separate group, and
+  // the greetings.
   const centres = [...held.map(topicIn), topicIn(0), topicIn(groups), direction(random)];
   const [near, far, chitChat] = [held.length, held.length + 1, held.length + 2];
   const offset = direction(random);
-  // Uncovered topics are of medium difficulty: they differ from covered topics only because the store lacks them.
+  // Uncovered topics have medium difficulty, so that only their absence from the store sets them apart.
   const difficulty = held.map(() => EASIEST + (HARDEST - EASIEST) * random.uniform());
   const around = (centre: readonly number[], spread: number): number[] => added(centre, 1, direction(random), spread);
   const popularity = held.map(() => Math.exp(POPULARITY_SPREAD * random.normal()));

@@ -33,7 +33,7 @@ export interface Shape {
   readonly olderRuns: number;
   /** Kind of a harmless deployment before the alert; null if there is none. */
   readonly decoy: DeploymentKind | null;
-  /** How far the check's threshold lies below the usual nDCG. */
+  /** Difference between the usual nDCG and the threshold of the check, which is lower. */
   readonly slack: number;
   /** Number of candidates per returned document; null if the retriever does not report its stages. */
   readonly candidates: number | null;

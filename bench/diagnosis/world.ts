@@ -23,7 +23,7 @@ export interface World {
 
 const MAX_DRAWS = 40;
 
-/** Simulates pipelines and fault sizes until an alert fires. */
+/** Draws random pipelines and fault sizes until an alert fires, and returns that world. */
 export function drawWorld(
   corpusOf: (random: RandomNumbers) => Corpus,
   worlds: Worlds,
@@ -299,7 +299,7 @@ function answer(
   };
 }
 
-/** Neighbors with nearly equal scores sometimes swap ranks. */
+/** Swaps random adjacent results, as a retriever may do if their scores are nearly equal. */
 function waverOf(ids: readonly string[], waver: number, random: RandomNumbers): readonly string[] {
   if (waver === 0) return ids;
   const wavered = [...ids];

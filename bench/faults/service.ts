@@ -12,7 +12,7 @@ export interface Service extends Front {
   readonly condition: () => Condition;
   /** Applies a condition, or removes it. */
   change(condition: Condition, now: Date): Promise<void>;
-  /** Updates everything that changes with time. */
+  /** Advances the time. If the rows of the current condition change over time, updates the store and its index. */
   passUntil(now: Date): Promise<void>;
   drawLive: () => LiveAsk;
   /** nDCG@10 of the service's current results for the golden set, according to the true judgments. */

@@ -27,7 +27,7 @@ function isSame(a: Row, b: Row | undefined): boolean {
   return b !== undefined && a.vector === b.vector && a.text === b.text && a.version === b.version;
 }
 
-/** Returns the rows that were removed and added between two contents; compares ids, vectors and versions. */
+/** Returns the rows that were removed and the rows that were added. Compares ids, vectors and versions. */
 function difference(before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>) {
   return {
     gone: [...before.values()].filter((row) => !isSame(row, after.get(row.id))),

@@ -12,7 +12,7 @@ export interface Share {
 }
 
 export interface CalibrationBin {
-  /** Lower limit of the bin. Its upper limit is the lower limit of the next bin. */
+  /** Lower limit of the bin, which extends to the lower limit of the next bin. */
   readonly from: number;
   readonly n: number;
   /** Mean stated probability; null without diagnoses. */
@@ -100,7 +100,7 @@ function isRight(incident: IncidentRecord | null, accepted: Accepted): boolean {
   return incident !== null && accepted.includes(incident.cause);
 }
 
-/** All causes named in an evaluation: those of incidents, and those of alerts that these causes cannot explain. */
+/** All causes named in an evaluation: each incident's main cause, and causes of the alerts that it does not explain. */
 function allNamed({ incidents }: Evaluation): Cause[] {
   return incidents.flatMap(({ cause, also }) => [cause, ...also.map((one) => one.cause)]);
 }

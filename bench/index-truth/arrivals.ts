@@ -46,7 +46,7 @@ const FOLLOWED = 200;
 export interface Change {
   /** Second of the day. */
   readonly at: number;
-  /** Infinity for a change that never arrives. */
+  /** Seconds until the change arrives; Infinity if it never arrives. */
   readonly takes: number;
 }
 
@@ -71,8 +71,8 @@ function seen({ at, takes }: Change, weight: number, now: number): Arrival {
 }
 
 /**
- * True quantile of the time until a change arrives: in the population, or among the changes of the day if they arrive
- * in a batch.
+ * The changes of a day that recalld tracks, as it observes them, and the true quantile of the time until a change
+ * arrives. In a world with a burst, this is the quantile of the day's changes; otherwise, that of the population.
  */
 export function followedDay(
   world: ArrivalWorld,
@@ -106,7 +106,7 @@ function truthOf({ median, never, batch, burst }: ArrivalWorld, quantile: number
 
 /**
  * @param usual 95th percentile of the time until a change arrives, in seconds
- * @param stopsAt time after which no change arrives
+ * @param stopsAt time in seconds after which no change arrives; null if changes never stop arriving
  */
 export function stream(
   {

@@ -33,7 +33,10 @@ const MIN_LIVE_QUERIES = 30;
 /** Maximum number of requests per second: practically unlimited, because the demo calls only its own RAG service. */
 const MAX_PER_SECOND = 10_000;
 
-/** Retries of the search and the embedder. One retry is enough on one machine; more would delay outage detection. */
+/**
+ * Number of retries of the search and of the embedder. One retry is enough on a single machine; more retries would
+ * delay outage detection.
+ */
 const RETRIES = 1;
 
 /** Hours between golden runs. */

@@ -19,9 +19,9 @@ export interface Scenario {
   readonly expectedAlerts: readonly string[];
   readonly cause: Cause;
   readonly page: 'density' | 'overview' | 'run' | 'traffic';
-  /** Healthy hours before the fault, so that a golden run ends in the first hour of the fault. */
+  /** Number of healthy hours before the fault, chosen so that a golden run ends in the first hour of the fault. */
   readonly leadHours: number;
-  /** Hours before the fault at which grading of live queries starts; null if the fault does not need grades. */
+  /** Grading of live queries starts this many hours before the fault; null if the fault does not need grades. */
   readonly judgedHours: number | null;
   /** Hours from the fault to its diagnosis. */
   readonly faultHours: number;

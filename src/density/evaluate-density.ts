@@ -86,7 +86,7 @@ function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBasel
   return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
-/** A session counts in each of its regions, so shares are relative to the sum of sessions over all regions. */
+/** A session counts in every region of its queries, so shares are relative to the sum of sessions over all regions. */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
   let all = 0;
@@ -226,8 +226,8 @@ async function measureWindow(
 
 /**
  * Measures windows of the last day again if some of their queries were scored after the latest window closed. The new
- * measurements update the sums of the windows, but not their e-values, so the sums do not depend on the order in which
- * samples arrive.
+ * measurements update the sums of the windows, which therefore do not depend on the order in which samples arrive. The
+ * e-values of the windows stay unchanged.
  *
  * @param comparable closed windows of the same baseline, oldest first
  * @returns the windows measured again, oldest first

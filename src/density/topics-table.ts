@@ -21,7 +21,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** Reason why the search was impossible; null if it was possible. */
+  /** Data that were missing for the search; null if the search was possible. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
@@ -64,7 +64,7 @@ const upsert = `
 export function topicsTable(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /** Topics that are not part of another topic, for matching. */
+    /** Topics that are not part of another topic. A search matches the topics that it finds with these topics. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
       const rows = await queryRows<{ id: string; centroid: Buffer }>(
         pool,
@@ -153,8 +153,8 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
     },
 
     /**
-     * Number of judged queries, and share of their documents with grade 2 or 3. Human judgments replace model
-     * judgments; failed judgments count as 0.
+     * Number of judged queries, and weighted mean, over these queries, of the share of documents with grade 2 or 3.
+     * Human judgments replace model judgments; failed judgments count as 0.
      */
     async judged(pipeline: string, ids: readonly string[]) {
       const row = await queryRow<{ judgedQueries: number; relevantShare: number | null }>(

@@ -130,7 +130,7 @@ export function unreachable({ meter, logger }: Context, pipeline: string, reason
 const LEASE_MS = 10 * MINUTE_MS;
 /** Age at which ungraded work expires and is counted as a failure. */
 const EXPIRY_MS = 24 * HOUR_MS;
-/** Number of consecutive items for which a service was unreachable, after which the round ends. */
+/** The round ends when a service was unreachable for this many consecutive items. */
 const MAX_FAILURES = 3;
 
 /** Queries, pools or episodes that are waiting to be graded. */

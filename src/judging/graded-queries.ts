@@ -63,7 +63,7 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
 
 /**
  * Texts of the graded queries with the worst results. Queries are sorted by the grade of their best document, lowest
- * first; of equal queries, the latest comes first. Skips queries without text.
+ * first; queries with equal grades are sorted by time, newest first. Skips queries without text.
  */
 export async function readWorstGraded(
   pool: Pool,

@@ -18,26 +18,26 @@ export function createLivePlans(config: Config): LivePlan[] {
   return config.pipelines.map(livePlan);
 }
 
-/** Returns the longest time between two measurements of live traffic. */
+/** Returns the longest time, in seconds, between two measurements of live traffic. */
 export function liveIntervalSeconds(now: Date): number {
   return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, now);
 }
 
-/** Returns the retention of live queries for each configured pipeline. */
+/** Returns the number of days for which live queries are kept, for each configured pipeline. */
 export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, number> {
   return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
 }
 
 /**
- * Returns the retention of live queries for each configured pipeline and for pipelines that were removed from the
- * config.
+ * Returns the number of days for which live queries are kept, for each configured pipeline and for pipelines that were
+ * removed from the config.
  */
 async function allRetentionDays({ config, db }: Context): Promise<ReadonlyMap<string, number>> {
   return new Map([...retentionDaysOf(config), ...(await db.live.configuredItems.retentionDays())]);
 }
 
 const DAY_SECONDS = 86_400;
-/** Retention of sentinel runs; full runs are kept forever. */
+/** Number of days for which sentinel runs are kept; full runs are kept forever. */
 const SENTINEL_DAYS = 14;
 
 const closeSamplingMinutesJob = defineCronJob({
@@ -46,7 +46,7 @@ const closeSamplingMinutesJob = defineCronJob({
   cron: '20 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
-    // Waits for one more minute, so that requests in flight can finish.
+    // Closes a minute only one minute after its end, so that requests in flight can finish.
     await context.db.live.traffic.closeMinutes(new Date(context.clock.now().getTime() - 120_000));
   },
 });

@@ -26,7 +26,7 @@ const registryHosts = new RegExp(
   'i',
 );
 
-/** Files made by a build, a test or an installation. */
+/** Folders that are not searched: Git's data, and the output of builds, tests and installations. */
 const made = new Set(['.git', 'node_modules', 'dist', 'coverage', '.recalld', '.recalld-demo', '__pycache__']);
 
 /** Every text file in the checkout; binary files contain a NUL. */

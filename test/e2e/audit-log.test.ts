@@ -88,7 +88,7 @@ async function aTopic(): Promise<string> {
 }
 
 /**
- * Creates an incident with one diagnosis. The incident is closed, because a pipeline may have many closed incidents.
+ * Creates a closed incident with one diagnosis. A pipeline can have many closed incidents, but only one open incident.
  */
 async function anIncident(): Promise<string> {
   const rows = await installed.query(

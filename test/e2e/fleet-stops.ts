@@ -120,7 +120,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
     },
   );
 
-  // If the queue is in the same database as the runs, no failure can occur between the two writes.
+  // If the queue is in the same database as the runs, creating a run and enqueueing its job cannot fail separately.
   it.skipIf(kind === 'postgres')(
     'finishes a golden run whose scheduler died before enqueueing it, without any scheduler',
     async () => {
@@ -147,8 +147,8 @@ async function measuresCoverage({ countOf, withDatabase }: WatchedFleet): Promis
   const since = new Date();
   const sql = 'select count(*)::integer as count from query_coverage where scored_at > $1';
   await waitFor(async () => {
-    // recalld measures the coverage of a query only some minutes after it arrived, and looks for the query only on the
-    // day of its arrival.
+    // recalld measures the coverage of a query only some minutes after the query arrived, so the arrival is moved back.
+    // It stays on the same day, because recalld looks for the query only on that day.
     await withDatabase((client) =>
       client.query(
         `update live_queries set received_at = greatest(received_at - interval '10 minutes', received_on at time zone 'utc')

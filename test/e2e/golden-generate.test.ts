@@ -41,7 +41,7 @@ function sourceOf({ body }: ReceivedRequest): string {
   return (JSON.parse(data) as { source?: string }).source ?? '';
 }
 
-/** Every fifth word of the source, so that the query finds it without quoting it. */
+/** Responds with every fifth longer word of the source, so that the query finds the source without quoting it. */
 const goodAnswer: Responder = (request, response) => {
   const words = sourceOf(request)
     .split(/[^\p{L}\p{N}]+/u)

@@ -165,7 +165,7 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     expect(written.includes(',measured,')).toBe(true);
     expect(found(written)).toEqual([...identifiers].toSorted());
 
-    // A failed request is logged.
+    // Makes the next request fail, because a failed request is logged.
     await database.query('alter table audit_log rename to elsewhere');
     expect(await send(daemon, canary, 'DELETE', `/v1/users/${canary('erased_in_vain')}`)).toBe(500);
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text();

@@ -61,7 +61,7 @@ export function useBrowser(): VisitingBrowser {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Problems that axe finds on the page as shown: rule and place. */
+/** Problems that axe finds on the page as shown, each with its rule and its place. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
   return page.evaluate(async () => {

@@ -28,7 +28,7 @@ export function evaluated(
   return { statuses: async () => statuses };
 }
 
-/** The check states after such an evaluation, as they are read at `readAt`. */
+/** The check states after an evaluation at `evaluatedAt`, as they are read at `readAt`. */
 export async function statesAt(
   watched: Watched,
   facts: Partial<StoredFacts>,
@@ -38,7 +38,7 @@ export async function statesAt(
   return statesOf({ densityPlans: [], ...watched }, statuses, readAt);
 }
 
-/** A threshold that was crossed at 19:15. */
+/** A check whose threshold was crossed at 19:15, and which has been failing since 19:20. */
 export function aCheckState(parts: Partial<CheckState> = {}): CheckState {
   return {
     kind: 'floor',

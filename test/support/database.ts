@@ -24,7 +24,7 @@ export interface DatabaseConnection extends PoolConfig {
 
 export interface OwnDatabase {
   readonly connection: DatabaseConnection;
-  /** Drops the database. Rejects if a client is still connected, after dropping the database anyway. */
+  /** Drops the database, even if a client is still connected; in that case, the promise rejects afterwards. */
   drop(): Promise<void>;
 }
 

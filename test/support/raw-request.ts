@@ -57,7 +57,7 @@ export function rawClientsOf(url: string): RawClients {
         else {
           socket.on('data', (piece) => {
             text += String(piece);
-            // A response before the end of a body is also final.
+            // A response that arrives before the whole request body was sent is also final.
             if (request.manners === 'goes when answered' || isWhole(answerIn(text), request.method)) socket.destroy();
           });
         }

@@ -39,7 +39,7 @@ export function neighbours(...found: readonly (readonly [string, number])[]): Ne
   };
 }
 
-/** Calls that are not scripted are unsupported. */
+/** Returns a store that answers with `unsupported` to calls that are not scripted. */
 export function scriptedStore(script: Partial<Script>): VectorStore {
   const unsupported = { kind: 'unsupported', reason: 'This store was not told what to answer.' } as const;
   return {

@@ -1,4 +1,4 @@
-/** Lists the samples of stored gauges at a point in time: the current ones, then the kept ones. */
+/** Lists the samples of stored gauges at a point in time: first those in `current`, then those in `kept`. */
 
 import type { GaugeSample, StoredGauges } from '../../src/platform/metrics/meter.ts';
 

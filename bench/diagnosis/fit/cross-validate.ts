@@ -52,7 +52,7 @@ export function rankedIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Worlds whose causes were left out of the fit and removed from the list of causes. */
+/** Ranks each world by the fit that did not use it, after its right causes are removed from the list. */
 export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] {
   return folds.flatMap(({ left, fit }) => {
     const by = estimatesAt(fit, temperature);
@@ -60,7 +60,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Ranks each world by judged weights only, after its right causes are removed from the list. */
+/** Ranks each world by weights set by judgment instead of the fit, after its right causes are removed from the list. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }

@@ -5,7 +5,7 @@ import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates
 export interface FitProvenance {
   /** SHA-256 of the evaluation files, in the order of the command line. */
   readonly sha256: string;
-  /** Number of evaluations by source. */
+  /** Number of evaluations, keyed by their source. */
   readonly worlds: Readonly<Record<string, number>>;
   readonly kinds: number;
   /** Day of the fit, UTC. */

@@ -51,8 +51,8 @@ export function prometheusRule(settings: RuleSettings): object {
 }
 
 /**
- * Time for which alerts keep firing after their series have ended, long enough for a restart: a failed scrape ends
- * every series immediately.
+ * Time for which alerts keep firing after their series have ended. The time covers a restart, because a failed scrape
+ * ends every series immediately.
  */
 const RESTART = '5m';
 

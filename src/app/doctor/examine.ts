@@ -118,7 +118,7 @@ async function examineUnwatchedSets(
   report: Report,
 ): Promise<void> {
   const named = new Set(pipelines.flatMap(({ golden }) => golden.map(({ set }) => set)));
-  // The list contains every version of each set.
+  // The list contains a set once per version, so duplicate names are removed.
   const imported = new Set((await db.golden.sets.list()).map(({ name }) => name));
   for (const name of imported) {
     if (named.has(name)) continue;

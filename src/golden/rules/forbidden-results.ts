@@ -135,7 +135,7 @@ export function confirmForbidden(
 /** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** Of the unanswerable queries for which documents were returned, at most this number is stored per run. */
+/** Maximum number of unanswerable queries with returned documents that a run stores. */
 export const MAX_NAMED = 50;
 
 /**

@@ -94,7 +94,7 @@ export interface RunSettings {
   readonly maxSegments: number;
   /** Absent in runs that predate the support for unanswerable queries. */
   readonly noAnswer?: NoAnswerLimits;
-  /** Separator after the document id in chunk ids, in results and judgments; if absent, ids are compared unchanged. */
+  /** Separator that ends the document id in a chunk id; if absent, the ids in results and judgments are not split. */
   readonly chunkSeparator?: string;
 }
 
@@ -213,8 +213,9 @@ export interface GoldenRun extends NewRun {
   readonly answersDeletedAt: Date | null;
 }
 
-/** Number of judged documents that were looked up, and numbers of missing documents by reason; null without a probe. */
+/** Results of looking up the judged documents in the store; the numbers are null without a probe. */
 export interface RunLabels {
+  /** Number of judged documents that were looked up. */
   readonly probed: number | null;
   /** Number of superseded documents: their judgments are out of date. */
   readonly stale: number | null;
@@ -251,8 +252,8 @@ export interface NoAnswerResults {
   readonly failed: number;
   readonly answered: number;
   /**
-   * At most fifty queries: those for which the most documents were returned, in descending order of that number, ties
-   * by id.
+   * At most fifty queries, sorted by the number of documents that were returned for them, highest number first, then by
+   * id.
    */
   readonly worst: readonly FalseAnswer[];
 }

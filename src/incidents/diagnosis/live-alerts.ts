@@ -78,7 +78,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
   );
 }
 
-/** Maximum age of a trusted drop. The drop is measured every five minutes, over a window of up to a day. */
+/** Maximum age of a drop that is still trusted. Drops are measured every five minutes, over a window of up to a day. */
 const DROP_TRUST_SECONDS = 900;
 
 /** The measured drop in positive feedback that fires an alert; null if there is no such drop. */

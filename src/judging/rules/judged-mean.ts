@@ -190,7 +190,7 @@ function checkProbability(probability: number): void {
 }
 
 /**
- * Totals over all sessions: of the sums of each session, and of the products of these sums. The estimate needs no other
+ * Totals, over all sessions, of `SessionSums` and of the products of any two of these sums. The estimate needs no other
  * data.
  */
 interface Moments {
@@ -305,7 +305,7 @@ const MAX_UNDECIDED_DAYS = 10;
 const MIN_DROP_SESSIONS = 8;
 /** Minimum number of sessions since the drop; with fewer, the interval is too narrow to justify a rejection. */
 const MIN_SESSIONS_TO_REJECT = 40;
-/** If human judgments exclude a drop of this share of the detected drop, the model measured something else. */
+/** A drop is rejected if human judgments exclude that the true drop is at least this share of the detected drop. */
 const MIN_CONFIRMED_SHARE = 0.5;
 
 /**

@@ -187,8 +187,8 @@ export function createTrafficReads(pool: Pool) {
     },
 
     /**
-     * Returns the weights of measured queries by the cosine of their nearest chunk, in bins of equal width from `low`
-     * to `high`; null if no query that occurred in the time range was measured.
+     * Returns a weighted histogram of the cosine between a measured query and its nearest chunk. The bins have equal
+     * width and range from `low` to `high`. Null if no query that occurred in the time range was measured.
      *
      * @param within scores that the histogram must include, in addition to the scores of the queries
      */

@@ -19,7 +19,7 @@ import { documentOfRow, type ResultRow, resultsJson, rowOfDocument } from './res
  * partition is still read, and the next partition is empty.
  */
 const SLOTS = 3;
-/** Time for which a partition is the current one. */
+/** Time for which fragments are written to the same partition. */
 const SLOT_MS = 600_000;
 
 /** Maximum number of fragments read per trace; only the latest fragments are read. */

@@ -35,7 +35,7 @@ export type BackendSettings =
   | {
       readonly kind: 'postgres';
       readonly connection: PoolConfig;
-      /** Application name of its connections in `pg_stat_activity`. */
+      /** Application name of the queue's connections in `pg_stat_activity`. */
       readonly name?: string;
     }
   | ({ readonly kind: 'redis' } & RedisSettings);
@@ -144,7 +144,7 @@ export async function openPostgresBackend(
     max: POOL_SIZE,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    // Workers start to listen concurrently.
+    // Lets workers start to listen concurrently.
     pipeline: true,
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,
@@ -154,7 +154,7 @@ export async function openPostgresBackend(
   pool.on('connect', (client) => {
     // A checked-out connection has no other listener, and an error without a listener ends the process.
     client.on('error', () => undefined);
-    // Every worker listens on the same connection.
+    // Removes the limit on listeners, because every worker listens on the same connection.
     client.setMaxListeners(0);
     setForSession(client, { search_path: SCHEMA });
   });
@@ -183,7 +183,7 @@ export async function openPostgresBackend(
     queue: (name) => new classes.Queue(name, { connection: pool }),
     worker: (name, processor, concurrency) =>
       new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions('postgres', lostAfterMs) }),
-    // The queue is in its deployment's database.
+    // Always succeeds, because the queue is in the database of its deployment.
     claim: async (owner) => owner,
     problems: async () => [],
     // Does nothing, because no query takes longer than `answerLimitMs`.

@@ -1,5 +1,5 @@
 /**
- * Over every API, a result list that contains another tenant's document is stored before the 202 response. The
+ * Whichever API receives it, a result list with another tenant's document is stored before the 202 response. The
  * violation causes a page, even if the daemon is killed.
  */
 import { expect, it } from 'vitest';

@@ -33,7 +33,7 @@ function useStream() {
   };
 }
 
-/** A day in which users ask for missing content. @param every hours between two evaluations of the windows */
+/** Simulates a day in which users ask for missing content. @param every hours between two evaluations of the windows */
 async function watchDay(stream: WatchedStream, every: number, delay: number): Promise<void> {
   const from = stream.clock.now().getTime();
   const delayed: { readonly at: number; readonly samples: readonly LiveSample[] }[] = [];
@@ -48,7 +48,7 @@ async function watchDay(stream: WatchedStream, every: number, delay: number): Pr
     for (const { samples: late } of delayed.filter(({ at }) => at === hour)) {
       await stream.ask(receivedAt(end, late));
     }
-    // The queries are measured soon, because a long queue would be thinned out.
+    // The queries are measured soon, because recalld measures only some of the queries in a long queue.
     stream.clock.set(new Date(end.getTime() + HOUR / 12));
     await stream.measure();
     stream.clock.set(new Date(end.getTime() + HOUR / 4));

@@ -14,7 +14,7 @@ beforeEach(async () => {
   world = await JudgingWorld.start(database.pool, { queriesPerDay: 1200, depth: 1 });
   await world.hourOf(world.samples(200));
   await world.round();
-  // The pairs of the day are added when its queries are graded.
+  // The panel gets the pairs of the day after the queries of the day are graded.
   await world.round();
 });
 afterEach(() => world.close());

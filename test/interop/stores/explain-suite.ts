@@ -28,7 +28,7 @@ export interface FilledIndex {
 
 const K = 5;
 const uniform = uniforms(5);
-/** A vector near another one, or a random vector. */
+/** Returns a random vector near `vector`; without `vector`, near the zero vector. */
 const around = (spread: number, vector: Float32Array = new Float32Array(16)) =>
   vector.map((value) => value + spread * (uniform() - 0.5));
 const textOf = (place: number) => Array.from({ length: 12 }, (_, word) => `w${place}x${word}`).join(' ');

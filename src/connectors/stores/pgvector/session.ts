@@ -249,7 +249,7 @@ async function inTransaction<Value>(
   try {
     const value = await work(query);
     await begun;
-    // Nothing was written, so the caller need not wait for the commit. The next query on this connection waits for it.
+    // Nothing was written, so the caller need not wait for the commit. Only the next query on this connection waits.
     client.query('commit').catch(() => undefined);
     return value;
   } catch (error) {

@@ -34,7 +34,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
   if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query with that id.`);
   }
-  // If a shadow splits documents differently from its pipeline, its runs are compared by document, not by chunk.
+  // If a shadow splits documents differently from the pipeline, runs of the shadow are compared by document, not chunk.
   const { chunkSeparator } = run.settings;
   const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
   const [after, before] = await Promise.all([
@@ -54,7 +54,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     after,
     /** The query in the compared run; null if there is no run to compare with. */
     before,
-    /** Judged documents that are missing from the store, with the reason. */
+    /** Judged documents that are missing from the store, each with the reason. */
     fates: new Map(
       [...stale, ...lost]
         .filter((label) => label.queryId === queryId)
@@ -62,7 +62,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     ),
     /** Explanations of missed documents, determined while the page is built; null unless requested. */
     explained,
-    /** The incident that the run was part of; null if there is none. */
+    /** The incident to which the run belongs (see `diagnosisOf`); null if there is none. */
     incident,
   };
 }
@@ -112,8 +112,8 @@ async function otherRun(context: Context, run: GoldenRun, incident: Incident | n
 }
 
 /**
- * Chooses the run to compare with by default, in this order of preference: the last good run before the incident that
- * the run was part of; the first run in `known`; the previous completed run.
+ * Chooses the run to compare with by default, in this order of preference: the last good run before the incident to
+ * which the run belongs; the first run in `known`; the previous completed run.
  *
  * @param known run ids: first the baseline, then the last run before the store or the model changed
  */
@@ -145,7 +145,7 @@ async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | 
  */
 const EVALUATION_MS = 60_000;
 
-/** Returns the incident that a run was part of; null for a run whose checks all passed. */
+/** Returns the incident that was open when the run ended or soon after; null for a run whose checks all passed. */
 export async function diagnosisOf({ db }: Context, run: GoldenRun): Promise<Incident | null> {
   const { pipeline, finishedAt: from } = run;
   if (from === null) return null;

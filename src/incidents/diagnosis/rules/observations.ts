@@ -48,7 +48,7 @@ export interface Observations {
    */
   readonly storeAgreement: ObservedAgreement | null;
   readonly liveReplay: ObservedReplay | null;
-  /** Share of the documents missed by the run whose stored vector does not match their text. */
+  /** Of the documents that the run missed, the share whose stored vector does not match the text of the document. */
   readonly missedVectors: ObservedShare | null;
   /** Share of the returned documents that the store does not have. */
   readonly returnedAbsent: ObservedShare | null;
@@ -104,7 +104,7 @@ export interface ObservedAgreement {
   readonly now: number;
   /** Largest minus smallest value on the day before the incident. */
   readonly spread: number;
-  /** Share of returned documents that are among a much larger number of nearest documents in the store. */
+  /** Same values if the returned documents are looked up among many more nearest documents in the store. */
   readonly deep: { readonly before: number; readonly now: number };
 }
 
@@ -186,7 +186,7 @@ export function observedRun(seen: RunsSeen) {
     level,
     outcomes: countOutcomes(now.answers),
     /**
-     * The first error of a query that was sent, and how many queries have this error; null if there are no failures.
+     * The first error of a query that was sent, and the number of queries with this error; null without failures.
      */
     failure: runFailure(now.answers),
     latency95Ms: latency95(now.answers),

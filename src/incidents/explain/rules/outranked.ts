@@ -23,7 +23,7 @@ interface Place {
   readonly score: number | null;
 }
 
-/** Returns the rank, starting at 1. Each document counts once, at its best rank. */
+/** Returns the rank (from 1) and the score of a document; null if it is absent. A document counts at its best rank. */
 export function placeIn(documents: readonly RankedDocument[], id: string): Place | null {
   const distinct = new Map<string, number | null>();
   for (const one of documents) {

@@ -14,7 +14,7 @@ export const namedKinds = [...findingKinds, 'late'] as const;
 
 export type NamedKind = (typeof namedKinds)[number];
 
-/** Names of the alerts, which follow `5 % of the` in headlines. */
+/** Descriptions of the findings, worded to follow `5 % of the` in the headlines of alerts. */
 export const findingNames: Readonly<Record<FindingKind, string>> = {
   missing: 'documents in the manifest are missing from the store',
   unretrievable: 'documents in the store are not found by search',
@@ -65,10 +65,11 @@ export function describeNew({ known, neverArrived }: Pick<WrongShare, 'known' | 
   return `${Math.min(known, Math.round(neverArrived))} of the ${known} documents that are missing from the store are new and have never been found in it.`;
 }
 
-/** 95th percentile of the arrival time of changes in the last day, in seconds. */
+/** How long the changes of the last day took to reach the store. */
 export interface ArrivalLag {
+  /** 95th percentile of the time until a change reaches the store. */
   readonly seconds: number;
-  /** Lower bound of the lag's 95 % CI. */
+  /** Lower bound of the 95 % CI of `seconds`. */
   readonly atLeast: number;
   /** Configured `late_after`, in seconds. */
   readonly allowed: number;

@@ -36,7 +36,7 @@ export function readManifestLine(line: SourceLine) {
     hash: textIn(line, 'hash', hash),
     isDeleted: deleted === true,
     chunks: typeof chunks === 'number' ? chunks : null,
-    /** `key=value`. Segment under which the document is counted. */
+    /** Segment under which the document is counted, as `key=value`. */
     segment: named === null || named.includes('=') ? named : `segment=${named}`,
   };
 }

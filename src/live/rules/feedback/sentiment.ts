@@ -18,8 +18,8 @@ export interface Scale {
 }
 
 /**
- * Interpretation of each kind of feedback, from the config. A plain sentiment applies to all feedback of its kind:
- * `click: 'neutral'` excludes clicks from the positive ratio.
+ * Interpretation of each kind of feedback, from the config. If a kind has a single sentiment, all feedback of that kind
+ * has this sentiment: `click: 'neutral'` excludes clicks from the positive ratio.
  */
 export interface SentimentMapping
   extends Readonly<Record<Exclude<OpinionKind, 'thumb' | 'rating' | 'relevance'>, Sentiment>> {
@@ -186,7 +186,7 @@ export interface OpinionCounts {
   readonly negative: number;
 }
 
-/** Share with 95 % bounds: 0 <= low <= value <= high <= 1. `n` is the number of positive and negative opinions. */
+/** Positive share, 95 % bounds: 0 <= low <= value <= high <= 1. `n` is the number of positive and negative opinions. */
 export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 
 /**

@@ -13,7 +13,7 @@ export type Query = Readonly<Record<string, string | undefined>>;
 /** Query parameters to remove when the time range changes: the range itself, notices and list positions. */
 const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done', 'before']);
 
-/** Notices shown after an action, by the value of the query parameter `done`. */
+/** Notices shown after an action, keyed by the value of the query parameter `done`. */
 const notices: Readonly<Record<string, string>> = {
   pinned: 'The run is now the pinned baseline, with which later runs are compared.',
   noted: 'Your note is saved.',

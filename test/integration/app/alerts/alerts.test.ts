@@ -178,8 +178,8 @@ describe.skipIf(missing('promtool'))('an alert', () => {
       signal('recalld_check_value_ci_high', floorCheck, always(0.97)),
     ];
     const info = fixture.breaching.filter(({ name }) => name === 'recalld_check_info');
-    // The first replica by name exports the recovered check from the start; the other one exports the failing check
-    // until it ends after 29 minutes.
+    // The first replica by name exports the recovered check from the start; the other replica exports the failing check
+    // until its series end after 29 minutes.
     const series = [
       ...[...alive, ...info, ...ok].map((one) => inputSeries(one, both[0], { minutes: 35, step: 1 })),
       ...[...alive, ...fixture.breaching].map((one) =>

@@ -43,7 +43,7 @@ const numbersOf = (number: number) => Array.from({ length: 12 }, (_, place) => 1
 interface Way {
   readonly verdict: ExplanationVerdict;
   readonly by?: OutrankedBy;
-  /** Evidence in addition to the verdict. */
+  /** Matches the evidence that is expected in addition to the verdict. */
   readonly says?: RegExp;
   /** True for a store that cannot be broken in this way. */
   readonly isLeftOut?: (broken: BreakableStore) => boolean;
@@ -291,7 +291,7 @@ class World {
       { embedder, store, logger: silentLogger, repeatsAnswers: true },
     );
     if (way !== 'reranked_away') return first;
-    // This case moves one document behind all others.
+    // In this case, the reranker drops one document.
     const reranker: Reranker = {
       rerank: async ({ candidates, k }) => {
         const others = candidates.filter(({ id }) => id !== idOf(place));

@@ -245,7 +245,7 @@ describe('a misspelt key', () => {
 type Path = readonly (string | number)[];
 
 /**
- * Every key of the config with its path. Names of headers and stages, and segments and keys of a body, are arbitrary.
+ * Every key of the config with its path, except keys that users choose: headers, stages, segments, and keys of a body.
  */
 function keyPaths(value: unknown, path: Path = []): [string, Path][] {
   if (Array.isArray(value)) return value.flatMap((item: unknown, index) => keyPaths(item, [...path, index]));

@@ -66,7 +66,7 @@ it.each([
         return { time: Math.min(lag, watched), hasArrived: lag <= watched, weight: 1 };
       });
       const { low, high } = survivalQuantile(lifetimes, share, 0.95);
-      // A bound that was not reached is null, and counts as 0 or infinity.
+      // A bound that was not reached is null. A null lower bound counts as 0, and a null upper bound as infinity.
       if ((low ?? 0) <= truth && truth <= (high ?? Number.POSITIVE_INFINITY)) held += 1;
     }
     expect(held / draws).toBeGreaterThanOrEqual(0.93);

@@ -71,7 +71,7 @@ export function processesIn(folder: string): number[] {
 }
 
 /**
- * True if /proc shows the working directories of processes, without which these tests cannot find remaining processes.
+ * True if /proc shows the working directories of processes, by which these tests find the remaining processes.
  */
 export const canSeeProcesses = existsSync('/proc/self/cwd');
 
@@ -90,7 +90,7 @@ export interface Opener {
   /** Resolves with the first report of this kind; rejects if the process ends without it. */
   report(event: string): Promise<Report>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
-  /** All output on stderr so far, which would contain stack traces. */
+  /** All output on stderr so far, including any stack traces. */
   stderr(): string;
   /** Sends a signal to the whole process group, as a terminal does. */
   signalGroup(name: NodeJS.Signals): void;

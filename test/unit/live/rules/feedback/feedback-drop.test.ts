@@ -24,7 +24,7 @@ function uniform(seed: number): () => number {
   };
 }
 
-/** Buckets from `startMs` on, with a number of ratings and a positive share. */
+/** Buckets from `startMs` on, with `each` ratings per bucket; a rating is positive with probability `share`. */
 function opinions(buckets: number, each: number, share: number, { seed = 1, startMs = 0 } = {}): OpinionBucket[] {
   const next = uniform(seed);
   return Array.from({ length: buckets }, (_, i) => {

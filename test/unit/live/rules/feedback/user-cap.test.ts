@@ -26,7 +26,7 @@ function several(count: number, parts: Partial<CapCandidate> = {}): CapCandidate
   return Array.from({ length: count }, (_, i) => capped({ id: `${JSON.stringify(parts)} ${i}`, ...parts }));
 }
 
-/** Counts per hour of the feedback in an earlier batch that was within the cap. */
+/** Numbers of feedback items per hour, counting only the items of an earlier batch that were within the cap. */
 function countedHours(batch: readonly CapCandidate[], isWithin: readonly boolean[]): CountedHour[] {
   const rows = new Map<string, CountedHour>();
   for (const [index, candidate] of batch.entries()) {
