@@ -98,7 +98,10 @@ function topicOf({ uncovered, unasked }: World, kind: 'uncovered' | 'new and hel
   return topics[random.below(topics.length)] ?? -1;
 }
 
-/** Samples a topic by its share of the traffic, and then one of its queries with equal probability. */
+/**
+ * Returns a function that samples a topic in proportion to its share of the traffic, and then samples one of the
+ * topic's queries with equal probability.
+ */
 function drawnFrom({ topics }: World, random: RandomNumbers) {
   const questions = new Map<number, number[]>();
   for (const [question, topic] of topics.entries()) questions.set(topic, [...(questions.get(topic) ?? []), question]);

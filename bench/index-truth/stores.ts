@@ -68,7 +68,7 @@ const vector = (random: RandomNumbers): Float32Array =>
 const near = (one: Float32Array, spread: number, random: RandomNumbers): Float32Array =>
   one.map((value) => value + spread * random.normal());
 
-/** Deviation of a stored vector that 8-bit quantization causes, as a share of the vector's length. */
+/** Deviation that 8-bit quantization causes in a stored vector, as a share of the vector's length. */
 const KEPT = 0.01;
 
 /**

@@ -168,7 +168,10 @@ interface Draw {
   readonly pairs: () => GradedPair[];
 }
 
-/** Samples whole sessions for storage, for the model and for people, each with one random number per session. */
+/**
+ * Samples queries for storage, for the model and for people. Each of the three samples uses one random number per
+ * session.
+ */
 export function drawFrom({ sessions }: World, { model, people }: Budget, random: RandomNumbers): Draw {
   const kept: { readonly session: number; readonly query: Query }[] = [];
   for (const [session, queries] of sessions.entries()) {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Fleet } from '../../test/support/fleet.ts';
 
 export interface Callers {
-  /** Latencies of responses, by request. */
+  /** Latencies of the responses in milliseconds, keyed by request. */
   readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
   /** Ids of golden runs that were accepted with 202. */
   readonly runs: ReadonlySet<string>;

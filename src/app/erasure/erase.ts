@@ -25,7 +25,10 @@ export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date
   });
 }
 
-/** A density baseline keeps its queries even after they are deleted elsewhere, so they must be erased from it too. */
+/**
+ * A density baseline keeps its queries even after they are deleted elsewhere, so they must also be erased from the
+ * baseline.
+ */
 async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
   const [column, value] = subject.kind === 'user' ? ['user_hash', subject.userHash] : ['id', subject.id];
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);

@@ -8,7 +8,7 @@ import type { BaselineProgress, DensityState, WatchingPhase } from './watch-stat
 
 export const DENSITY_CHECK_NAME = 'density drift';
 
-/** An alert can fire once the ratio of its e-value to the minimum e-value of an alert reaches this number. */
+/** An alert can fire once its e-value, divided by the minimum e-value for an alert, reaches this number. */
 export const DENSITY_CHECK_THRESHOLD = 1;
 
 /** Number of consecutive windows that may fail to close; if more fail, the density is stale. */

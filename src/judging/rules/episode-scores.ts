@@ -9,7 +9,7 @@ import { RELEVANT_GRADE } from './judged-scores.ts';
 export interface EpisodeScores {
   /** True if a retrieval returned a document of grade 2 or 3 among its top k. */
   readonly isHit: boolean;
-  /** nDCG of both texts; null if the first retrieval was not rewritten. */
+  /** nDCG of the rewritten and of the original text; null if the first retrieval was not rewritten. */
   readonly rewriting: { readonly rewritten: number; readonly original: number } | null;
 }
 

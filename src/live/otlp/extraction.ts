@@ -32,7 +32,7 @@ function batched<Read extends Found>({ queries, fragments, feedback, ...counts }
   return { ...counts, batches: inBatches({ queries, fragments, feedback }) };
 }
 
-/** Data needed to find the pipeline of a span. It is a plain object, so that it can be sent to a thread. */
+/** Data needed to find the pipeline of a span. The data is a plain object, so that it can be sent to a thread. */
 export interface TracedPipeline {
   readonly name: string;
   readonly serviceNames: readonly string[];

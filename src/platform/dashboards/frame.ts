@@ -60,7 +60,7 @@ const GRID = 24;
 
 interface Section {
   readonly title: string;
-  /** Text in panels that have no data, such as what must be configured; default "No data". */
+  /** Text that panels without data show, such as what must be configured; default: "No data". */
   readonly noData?: string;
   readonly panels: readonly Builder<Panel>[];
 }

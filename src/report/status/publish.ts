@@ -174,7 +174,7 @@ function segmentSizes(scores: readonly SegmentScore[]): (readonly [string, numbe
   return [...new Map(scores.map((score) => [score.segment, score.n]))];
 }
 
-/** Gauges that exist even without a run, so that a set that never ran is noticed. */
+/** Returns the gauges that are exported even before the first run, so that a set that never runs is noticed. */
 function configSamples({ name, golden }: WatchedPipeline, { intervalSeconds }: Context): GaugeSample[] {
   return golden.flatMap(({ set }) => {
     const interval = intervalSeconds(name, set);

@@ -42,7 +42,7 @@ interface World {
   readonly truth: Readonly<Record<LiveMeasure, number>>;
 }
 
-/** Sessions of 1 to 4 queries, which differ in their rates of failures, zero results and clicks. */
+/** Creates sessions of 1 to 4 queries; the sessions differ in their rates of failures, zero results and clicks. */
 function makeWorld(pipeline: string, seed: number): World {
   const uniform = uniforms(seed);
   const samples: LiveSample[] = [];

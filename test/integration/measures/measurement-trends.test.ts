@@ -8,7 +8,10 @@ let pipelines = 0;
 
 const MINUTES = 5;
 
-/** `error_ratio` every five minutes from noon on for some days, computed from the number of the measurement. */
+/**
+ * Stores a value of `error_ratio` for every five minutes of `days`, beginning at noon; `valueOf` computes each value
+ * from its index.
+ */
 async function measured(days: number, valueOf: (index: number) => number) {
   const measurements = createMeasurements(database.pool);
   const pipeline = `docs-${(pipelines += 1)}`;

@@ -12,7 +12,7 @@ export type Reply = Buffer | number | null | readonly Reply[];
 export interface RedisCommand {
   readonly name: string;
   readonly args: readonly (string | number | Buffer)[];
-  /** The Redis version that introduced the command: `Redis 8.4 (VRANGE)`. */
+  /** The Redis version that introduced the command, such as `Redis 8.4 (VRANGE)`. */
   readonly needs: string;
 }
 
@@ -171,7 +171,7 @@ function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** Scheme, host and port, but never the password. */
+/** Returns the scheme, host and port of a URL, but never the password. */
 function labelOf(url: string, configField: string): string {
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || address.hostname === '') {

@@ -56,7 +56,7 @@ function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
 
 type StateOf<Name extends SignName> = Extract<Sign, { readonly name: Name }>['state'];
 
-/** Returns the changed state for a large and certain change, `as_before` for a small one, and otherwise nothing. */
+/** Returns the changed state for a large and certain change, `as_before` for a small change, and no sign otherwise. */
 function changeOf<Name extends SignName>(
   name: Name,
   changed: StateOf<Name>,

@@ -14,7 +14,10 @@ interface InTrace {
   readonly endedAtUnixNano: bigint;
   /** Pipeline of the span; null if unknown. */
   readonly pipeline: string | null;
-  /** Id of the live query that contains the span, if its parent is a retriever; null for a root span. */
+  /**
+   * Live query id that is derived from the parent span; null for a root span. It is the id of a live query only if the
+   * parent span is a retriever.
+   */
   readonly within: string | null;
 }
 

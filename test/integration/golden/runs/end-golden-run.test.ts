@@ -14,7 +14,7 @@ const database = useDatabase();
 const aStore = () => ({ runs: createGoldenRuns(database.pool), sets: createGoldenSets(database.pool) });
 const inAnHour = new Date(NOON.getTime() + 3_600_000);
 
-/** Recovers a run that began at noon and has an hour until its deadline, this many seconds after its start. */
+/** Starts a run at noon with a deadline one hour later, and recovers it `afterSeconds` after its start. */
 async function recover(
   parts: Partial<NewRun>,
   afterSeconds: number,

@@ -28,7 +28,7 @@ const text = (value: string, isWhole = true): ChatAnswer => ({
 });
 const question = (value: string): ChatAnswer => text(JSON.stringify({ answerable: true, question: value }));
 
-/** The chunk that a request is about. */
+/** Returns the number of the chunk that a request is about. */
 function chunkOf({ messages }: ChatRequest): number {
   return Number(/Chunk (\d+) is/.exec(messages[1]?.content ?? '')?.[1]);
 }
