@@ -137,7 +137,7 @@ export function observeReplay(
   };
 }
 
-/** Latency as the service reports it: live queries are slow if golden queries are. */
+/** Latency that the service reports: simulated live queries are as slow as the golden queries. */
 function latencyOf(
   reference: ComparedSide,
   now: ComparedSide,
@@ -201,7 +201,7 @@ function fell(value: ObservedValue | null, by: number): boolean {
   return value !== null && value.value < value.before - by && value.ciHigh < value.before;
 }
 
-/** Alerts on changed measures and on feedback. */
+/** Returns, for each kind of effect, whether an alert on a changed measure or on feedback fires. */
 export function changesOf({ results, characters, repeated, topQuery, mainLanguage, feedback }: Observations['live']) {
   const alerts: readonly (readonly [EffectKind, boolean])[] = [
     ['results', isOther(results)],

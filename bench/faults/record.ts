@@ -35,7 +35,7 @@ export interface IncidentRecord {
 
 /** What recalld reported after a golden run under the fault. */
 export interface Evaluation {
-  /** Number of golden runs since the onset, from 1. */
+  /** Position of the golden run among the runs since the onset; the first run is 1. */
   readonly run: number;
   /** nDCG@10 of the service by the true judgments, independent of recalld's measurements. */
   readonly ndcg: number;

@@ -10,11 +10,11 @@ export interface Asked {
   readonly origin: 'golden' | 'live';
   /** A vector that replaces the vector of the text. */
   readonly vector?: Float32Array;
-  /** Rows that the search may return; all rows if missing. */
+  /** True for rows that the search may return; if missing, the search may return all rows. */
   readonly allows?: (row: Row) => boolean;
   /** Number of candidates for the reranker; 0 skips it. */
   readonly reranked?: number;
-  /** Number of dimensions to compare, each only by its sign. */
+  /** If set, the search compares only the signs of this number of dimensions. */
   readonly bits?: number;
   /** If set, the search ignores the query and returns consecutive rows from this position in the store (0 to 1). */
   readonly shift?: number;

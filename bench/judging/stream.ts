@@ -25,8 +25,8 @@ export interface StreamSettings {
   readonly unrest: (day: number) => number;
   readonly restless: World;
   /**
-   * By how much the judge grades higher on a day than at the beginning; `drifted` contains the resulting grades for
-   * `usual`.
+   * Number of grade points by which the judge grades higher on a day than at the beginning; `drifted` contains the
+   * resulting grades for `usual`.
    */
   readonly drift: (day: number) => number;
   readonly drifted: World | null;

@@ -12,7 +12,7 @@ export interface Figure {
   readonly high: number;
 }
 
-/** A limit that any current machine can meet; usually for the ratio of two figures of the same run. */
+/** A limit that any current machine can meet; usually a limit on the ratio of two figures from the same run. */
 export interface Bar {
   readonly what: string;
   readonly value: number;

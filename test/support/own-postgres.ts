@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL for one test, which may be frozen, crashed and restarted. The server commits to disk, like a user's
- * PostgreSQL, and keeps one address across restarts.
+ * A PostgreSQL server that a test can freeze, crash and restart. The server commits to disk, like a user's PostgreSQL,
+ * and keeps one address across restarts.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,12 +17,12 @@ export interface OwnPostgres {
   readonly connection: EmbeddedPostgres['connection'];
   /** System user as which the server runs; null if it is the current user. */
   readonly account: { readonly uid: number; readonly gid: number } | null;
-  /** Suspends every process, as on a machine that hangs; connections stay open. */
+  /** Suspends every process of the server, as if its machine hung; connections stay open. */
   freeze(): Promise<void>;
   thaw(): void;
-  /** Ends immediately, so that the next start recovers from the write-ahead log. */
+  /** Ends the server immediately, so that the next start recovers from the write-ahead log. */
   crash(): Promise<void>;
-  /** Starts again after a crash. */
+  /** Starts the server again after a crash. */
   start(): Promise<void>;
   close(): Promise<void>;
 }

@@ -76,7 +76,7 @@ const MAX_PARAMETER = 4096;
 /** Timeout for an inactive connection, for example from a client that does not read its response. */
 const INACTIVE_MS = 5 * 60_000;
 
-/** Size limit for forms, which request-bodies.ts does not read. */
+/** Size limit for forms; request-bodies.ts does not read forms. */
 const FORM_BYTES = 256 * 1024;
 
 interface HttpAddress {

@@ -149,7 +149,7 @@ function filterClauses(filter: Readonly<Record<string, string>>): JsonValue[] {
 
 /**
  * Returns the hits as documents. If a response covers only part of the index, returns an error instead of a ranking:
- * `search_timed_out` or `shards_failed`. Other errors: `no_result_list` and `missing_id`.
+ * `search_timed_out` or `shards_failed`. Other possible errors are `no_result_list` and `missing_id`.
  */
 function readHits(
   json: unknown,

@@ -18,8 +18,8 @@ import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 export type GradedPair = ReturnType<typeof scorePair>;
 
 /**
- * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. Against its own
- * ideal order, a list whose documents are all only slightly relevant would score 1.
+ * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. A list of only
+ * slightly relevant documents would score 1 if it were scored against its own ideal order.
  *
  * @param baseline results that the user got; `candidate`: results of the shadow. Each list contains the hashes of
  * document texts, best first, without repeats

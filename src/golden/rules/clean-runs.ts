@@ -33,7 +33,7 @@ export interface ExcludedRun {
  */
 export const MIN_CLEAN_RUNS = 3;
 
-/** A mean further from the median than this number of robust standard deviations is an outlier. */
+/** Number of robust standard deviations from the median beyond which a mean is an outlier. */
 const OUTLYING = 4;
 /** The standard deviation of a normal distribution divided by its median absolute deviation. */
 const MAD_TO_DEVIATION = 1.4826;

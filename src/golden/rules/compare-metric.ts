@@ -43,7 +43,7 @@ export interface MetricComparison extends MeasuredDifference {
 }
 
 const CONFIDENCE = 0.95;
-/** Scores that differ by at most this much are equal: the difference is rounding. */
+/** Largest difference that is due to rounding: scores that differ by no more count as equal. */
 const ROUNDING = 1e-12;
 /**
  * Minimum number of queries for a point interval if all differences are equal. With fewer queries, the sign-flip test

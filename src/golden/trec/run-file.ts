@@ -17,7 +17,7 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/** The layout is detected from at most this many lines of the first block that contains lines. */
+/** Maximum number of lines from which the layout is detected; all come from the first block that contains lines. */
 const SAMPLE_LINES = 200;
 /** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;

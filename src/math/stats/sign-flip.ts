@@ -137,7 +137,7 @@ export interface SignFlip {
 }
 
 /**
- * Sums that differ by less than this share of the sum of sizes count as equal, because the difference is due to
+ * Share of the sum of sizes; sums that differ by less than this share count as equal, because the difference is due to
  * rounding.
  */
 const ROUNDING = 1e-11;

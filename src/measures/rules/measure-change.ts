@@ -59,7 +59,8 @@ export interface NormalRange {
 type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd' | 'details'>;
 
 /**
- * A range is learned only from at least this many values, which together span at least `MIN_WINDOWS` window lengths.
+ * Minimum number of values from which a range is learned; together, they must span at least `MIN_WINDOWS` window
+ * lengths.
  */
 const MIN_VALUES = 12;
 const MIN_WINDOWS = 3;

@@ -30,7 +30,7 @@ export interface AlertRule {
    * that a restart of recalld takes.
    */
   readonly keepFiringFor?: string;
-  /** Labels on each alert, in addition to `labels`. */
+  /** Names of the labels that each alert has in addition to `labels`. */
   readonly by: readonly string[];
   /** Labels that the rule sets, for example the pipeline in a rule for one pipeline. */
   readonly labels?: Readonly<Record<string, string>>;

@@ -82,7 +82,7 @@ function escapeValue(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
-/** If the snapshot is older than this, a request starts the next read without waiting for it. */
+/** Age of the snapshot beyond which a request starts the next read, without waiting for the result. */
 const MAX_AGE_MS = 1000;
 /** Interval between reads while no requests arrive, so that a request always finds a snapshot. */
 const REFRESH_MS = 10_000;

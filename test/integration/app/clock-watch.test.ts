@@ -26,7 +26,7 @@ const HOURLY = { expression: '0 * * * *', timezone: 'UTC' };
 
 const database = useDatabase();
 
-/** The clock of this machine, set by the test. */
+/** A clock that is ahead of this machine's clock by `aheadMs`, which the test can change. */
 function aClockAhead(aheadMs: number) {
   const state = { aheadMs };
   return { state, clock: { ...systemClock, now: () => new Date(Date.now() + state.aheadMs) } };

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Output on a stream of this process. */
+/** Captures what this process writes to a stream. */
 function captured(stream: 'stdout' | 'stderr'): string[] {
   const written: string[] = [];
   vi.spyOn(process[stream], 'write').mockImplementation((text) => {

@@ -101,7 +101,10 @@ function itemsOf(bytes: Buffer, headers: IncomingHttpHeaders): Item[] {
   return Array.isArray(body) ? body : [body];
 }
 
-/** 202 with the counts that a daemon returns; `rejected` contains the refused items by index. */
+/**
+ * Responds with 202 and the counts that a daemon returns; `rejected` contains the index and the code of each refused
+ * item.
+ */
 export function accept(rejected: readonly { readonly index: number; readonly code: string }[] = []): Responder {
   return ({ items }, response) => {
     const body = {

@@ -16,7 +16,7 @@ export interface StoreSubject {
   readonly store: VectorStore;
   readonly description: StoreDescription;
   readonly known: readonly KnownChunk[];
-  /** The same chunks, grouped by document. */
+  /** The chunks in `known`, grouped by document id. */
   readonly byId: ReadonlyMap<string, readonly KnownChunk[]>;
   /** True if `known` contains all chunks; in that case, every search can be compared with brute force. */
   readonly isWhole: boolean;

@@ -41,7 +41,7 @@ type Documents = readonly TracedDocument[] | null;
  *    event `db.vector.content.query.response` (Spring AI);
  * 5. an empty list, if a result count is 0.
  *
- * Missing fields are filled from documents at the same rank in other sources whose lists have the same length:
+ * Missing fields are filled from documents at the same rank in other sources whose lists have the same length, because
  * LangChain reports ids only in the output. If attributes or events were dropped, the longest list is used instead of
  * the first one.
  *
@@ -79,8 +79,8 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
 
 /**
  * Identifies each document by the first of these that it has: its own id, an id in its metadata or fields, or a hash of
- * its content (`contentId`). Never uses the score. A document without any of these keeps its rank with a placeholder
- * id.
+ * its content (`contentId`). Never uses the score. A document that has no id and no content keeps its rank with a
+ * placeholder id.
  */
 export function identifyDocuments(
   traced: readonly TracedDocument[],

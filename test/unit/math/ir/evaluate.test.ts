@@ -21,7 +21,7 @@ function scores(
   return Object.fromEntries(names.map((name, i) => [name, values[i] ?? Number.NaN]));
 }
 
-/** Returns false if a value is missing. */
+/** Returns true if `low` <= `high` <= 1; false if a value is missing. */
 function isOrdered(low = 2, high = 2): boolean {
   return low <= high && high <= 1;
 }

@@ -40,7 +40,7 @@ function watched(budget: MemoryBudget): MemoryBudget & { held: number; most: num
 let app: FastifyInstance;
 let budget: ReturnType<typeof watched>;
 let url: URL;
-/** Requests whose bodies were read wait here until the test releases their responses. */
+/** One function for each request whose body was read; the function releases the response. */
 let waiting: (() => void)[];
 
 beforeEach(async () => {
@@ -221,7 +221,7 @@ describe('a client that disconnects during a request', () => {
 
 describe('all request bodies together', () => {
   const body = Buffer.alloc(20 * MB, 0x20);
-  /** The responses that arrive while the other requests wait. */
+  /** Returns the responses that arrive while the other requests wait. */
   const heldBack = async (sent: readonly Promise<Answer>[]): Promise<Answer[]> => {
     const answers: Answer[] = [];
     for (const one of sent) void one.then((answer) => answers.push(answer));

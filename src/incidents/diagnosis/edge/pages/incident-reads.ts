@@ -170,5 +170,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** The failing measure includes live queries that arrived up to this long before the incident. */
+/** Length of the period before the incident whose live queries are included in the failing measure. */
 const WINDOW_MS = 3 * HOUR_MS;

@@ -119,7 +119,7 @@ describe('the data folder', () => {
     expect(message).toContain(folder);
   });
 
-  // A small private file system, which requires privileges that some containers lack.
+  // Command that can mount a small private file system; mounting requires privileges that some containers lack.
   const unshare = ['unshare', '--mount', 'sh', '-c'];
   const canMount = isRoot && spawnSync('/usr/bin/env', [...unshare, 'true']).status === 0;
   it.runIf(canMount).each([
