@@ -102,8 +102,8 @@ function callsPerEpisode(library: Library, fault: AgentFault): number {
 }
 
 /**
- * Measures how often an hourly interval contains the value from a long simulation. Each fault is simulated with a
- * different agent; the popularity of topics is constant.
+ * Measures how often the interval of an hourly measure contains the true value, which a long simulation determines.
+ * Each fault is simulated with a different agent; the popularity of topics is constant.
  */
 function measureCoverage(library: Library, windows: number): Coverage[] {
   return [nothingWrong, ...faults].flatMap((fault, place) => {

@@ -7,9 +7,9 @@
  *         [--spread-of-factors F] [--open SHARE] [--day YYYY-MM-DD]
  *
  * Files contain recorded evaluations, or world records from `npx tsx bench/faults.ts --split training`. The fit uses
- * the files of `--from`; those of `--check` are only ranked. `--out` is
- * src/incidents/diagnosis/rules/fitted-weights.ts, `--report` is bench/results/diagnosis-fit.json. Runs with the same
- * input files on the same day write identical bytes. docs/explanation/diagnosis-accuracy.md describes the method.
+ * the files of `--from`; the evaluations in the files of `--check` are only ranked. By default, `--out` is
+ * src/incidents/diagnosis/rules/fitted-weights.ts, and `--report` is bench/results/diagnosis-fit.json. Runs with the
+ * same input files on the same day write identical bytes. docs/explanation/diagnosis-accuracy.md describes the method.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -18,7 +18,7 @@ export interface LimitCell {
   readonly bias: number;
   /** Share of the variance in human scores that recalld's score explains, 0 to 1. */
   readonly byScore: number;
-  /** Share of that variance that the best possible use of the grades explains, 0 to 1. */
+  /** Share of the variance in human scores that the best possible use of the grades explains, 0 to 1. */
   readonly byAny: number;
 }
 
@@ -60,7 +60,7 @@ function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<Limit
   const variance = mean(people.map((y) => (y - peopleMean) ** 2));
   const modelVariance = mean(model.map((f) => (f - modelMean) ** 2));
   const covariance = mean(people.map((y, at) => (y - peopleMean) * ((model[at] ?? 0) - modelMean)));
-  // Tests the means of grade patterns from one half on the other half.
+  // Computes the mean of each grade pattern from one half of the queries, and tests it on the other half.
   const patterns = queries.map(({ grades }) => grades.map(([, grade]) => grade).join(''));
   const errors = [0, 1].flatMap((half) => {
     const sums = new Map<string, { sum: number; n: number }>();

@@ -37,9 +37,9 @@ export interface DaemonStream {
   readonly expected: string | null;
   /** Cause of the incident; null if no alert fired. */
   readonly cause: string | null;
-  /** Number of stored measures that were compared with those of the simulation without a daemon. */
+  /** Number of stored measures that were compared with the measures of the simulation without a daemon. */
   readonly compared: number;
-  /** Largest difference between a stored measure and that of the simulation. */
+  /** Largest difference between a stored measure and the same measure in the simulation. */
   readonly difference: number;
 }
 

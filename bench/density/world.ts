@@ -15,7 +15,7 @@ export interface World {
   readonly asked: readonly { readonly topic: number; readonly share: number; readonly group: number }[];
   /** Stored topics that no query of the baseline is about. */
   readonly unasked: readonly number[];
-  /** Topics that the store lacks and no query of the baseline is about. */
+  /** Topics that are neither in the store nor in the queries of the baseline. */
   readonly uncovered: readonly { readonly topic: number; readonly kind: string }[];
   readonly store: Matrix;
   /** Topic of each chunk. */

@@ -8,8 +8,8 @@ import { liveQuery } from './live-config.ts';
 import { alternate, figure, type MeasureRow, quantile } from './row.ts';
 
 /**
- * Compares a pipeline that has a shadow with a pipeline that has none: requests with one live query each at a steady
- * rate, and calls of the client.
+ * Compares a pipeline that has a shadow with a pipeline that has none, by the latency of single-query requests at a
+ * steady rate and of client calls.
  */
 export const shadow: MeasureRow = async (quick) => {
   const retriever = await startScript('bare-retriever.ts');

@@ -42,7 +42,7 @@ class Channel {
   readonly #maxRecordBytes: number;
   #refusal: Refusal | null;
 
-  /** Drops everything if there is no connection. */
+  /** Drops all records if `connection` is null. */
   constructor(what: Drop['what'], connection: Connection | null, settings: Settings) {
     this.#tally = new Tally(what, guardedListener(settings.onDrop));
     this.#outbox = new Outbox({ maxItems: settings.maxQueue, maxBytes: settings.maxQueueBytes });

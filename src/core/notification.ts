@@ -28,6 +28,6 @@ export interface Message {
    * a measure.
    */
   readonly chartLink: string | null;
-  /** The same chart as an image; null for receivers that do not attach it, or for an alert without a measure. */
+  /** The chart of the failing measure as a PNG; null for receivers that do not attach it, or without a measure. */
   readonly chartPng: Uint8Array | null;
 }

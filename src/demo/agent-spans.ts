@@ -1,6 +1,6 @@
 /**
  * Recorded traces of a LangGraph agent, in the format of an OpenInference export. The demo replaces the ids, times and
- * texts of their spans.
+ * texts in the recorded spans.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

@@ -177,7 +177,7 @@ async function readHalved(
   }
   return {
     queries,
-    /** Live queries counted in the window, sampled or not; 0 if there are no counts. */
+    /** Number of live queries counted in the window, sampled or not; 0 if there are no counts. */
     arrived,
     /** True if all samples were read and each of them has a sampling rate and an inclusion probability of 1. */
     isCertain,

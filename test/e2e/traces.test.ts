@@ -161,7 +161,7 @@ describe.each([
     const traces = orders.map((_, index) => aTrace(pipeline, exporters()[index % 2] as SpanExporter));
     const deliver = async (index: number) => {
       for (const part of orders[index] ?? []) await traces[index]?.exports[part]?.();
-      // The exporter did not receive one of the responses.
+      // Sends one export again, as an exporter does if it did not receive the response.
       await traces[index]?.exports[index % 5]?.();
     };
     for (let from = 0; from < orders.length; from += 10) {

@@ -36,8 +36,8 @@ const ABSENT =
   /recalld_(evaluation_requests|live_(isolation|ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|episode_(hit|judged)|rewrite_(gain|judged)|query_(context|main_language)|golden_(union_recall|all_found|forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal)|normal_range|silenced)|recalld_index_(?!info)/;
 
 /**
- * True for queries that may return no data, because they select values above 0, states that apply, or thresholds of
- * checks that the config may lack.
+ * True for queries that may return no data, because they select only values above 0, active states, or thresholds of
+ * checks that may be missing in the config.
  */
 const isOccasional = (text: string): boolean => /(> 0|== 1)$/.test(text) || text.includes('(above|below)');
 
@@ -97,7 +97,7 @@ export function describeHistory(watched: () => WatchedService): void {
         for (const query of queries) {
           found.push((await prometheus.query(fillIn(query, values))).map(({ value }) => Number(value[1])));
         }
-        // Each query has one series; otherwise, Grafana would fill the area between unrelated series.
+        // Each query must return one series; otherwise, Grafana would fill the area between unrelated series.
         expect({ where, series: found.map((each) => each.length) }).toEqual({ where, series: [1, 1, 1] });
         const numbers = found.flat();
         expect({ where, numbers }).toEqual({ where, numbers: numbers.toSorted((a, b) => a - b) });
@@ -107,7 +107,7 @@ export function describeHistory(watched: () => WatchedService): void {
     it('every variable has values', async () => {
       const queries = dashboards.flatMap(({ name, variables }) =>
         variables.flatMap((variable) =>
-          // Kubernetes variables have no values here, and all values are selected.
+          // Skips Kubernetes variables: they have no values here, and select all values by `.*`.
           variable.type === 'query' && variable.allValue !== '.*'
             ? [{ where: `${name}: ${variable.name}`, query: variable.query ?? '' }]
             : [],

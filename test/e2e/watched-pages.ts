@@ -25,7 +25,7 @@ const ways = {
 /** The script of the pages reacts only to the pointer, so the style sheet alone determines what each mode shows. */
 async function lookInEachWay(page: Page, shown: string): Promise<void> {
   for (const [way, { colorScheme, viewport }] of Object.entries(ways)) {
-    // Colors change at once, without a transition.
+    // With reduced motion, colors change at once, without a transition.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize(viewport);
     expect({ shown, way, problems: await accessibilityProblems(page) }).toEqual({ shown, way, problems: [] });

@@ -263,7 +263,7 @@ export function aNewGoldenSet(parts: Partial<NewGoldenSet> = {}): NewGoldenSet {
   return { name: 'faq', contentHash: 'hash-1', format: 'csv', queries: goldenQueries(3), ...parts };
 }
 
-/** The findings behind a failing check on the pipeline `docs`. */
+/** A diagnosis of the pipeline `docs`, whose retriever is down. */
 export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
   return {
     pipeline: 'docs',

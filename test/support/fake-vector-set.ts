@@ -29,7 +29,7 @@ export function startFakeVectorSets(version: '8.0' | '8.4' = '8.4'): Promise<Res
       case 'VCARD':
         return set?.rows.size ?? 0;
       case 'VRANDMEMBER':
-        // If the count is smaller than the set, Redis walks the graph, so the sample is not uniform.
+        // If fewer vectors are requested than the set has, Redis walks the graph, so the sample is not uniform.
         return Number(rest[0]) < (set?.rows.size ?? 0) ? new Error('ERR not uniform') : [...(set?.rows.keys() ?? [])];
       case 'VEMB': {
         const vector = set?.rows.get(rest[0] ?? '')?.vector;
@@ -59,7 +59,8 @@ function similar(set: FakeIndex, args: readonly Buffer[], rest: readonly string[
 }
 
 /**
- * Returns a predicate for a filter of the form `.name == "value" and ...`; a string ends at the next quote of its kind.
+ * Returns a predicate for a filter of the form `.name == "value" and ...`. A string ends at the next quotation mark of
+ * the kind with which it starts.
  */
 function passes(filter: string) {
   const conditions = [...filter.matchAll(/\.(\w+) == (?:"([^"]*)"|'([^']*)')/g)];

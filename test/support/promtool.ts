@@ -13,7 +13,7 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import type { LabelsOf, MetricName } from '../../src/platform/metrics/catalogue.ts';
 
-/** A value for each minute; null while there is none, `stale` once the series ends. */
+/** Returns the value in a minute: null while the series has no value, `stale` once the series has ended. */
 export type ValueAt = (minute: number) => number | null | 'stale';
 
 export interface Signal {

@@ -16,7 +16,7 @@ const MAX_REST_MS = 1000;
 
 /**
  * Polls until the predicate holds, and resolves with its value. A predicate that throws does not hold yet, so
- * assertions may be used as predicates. Rejects after the timeout, with the last value.
+ * assertions may be used as predicates. After the timeout, rejects with the last value.
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,

@@ -27,9 +27,9 @@ const evaluationSchema = z.object({
   world: z.string(),
   /** Origin of the evaluated data, such as `simulation` or `daemon`. */
   source: z.string(),
-  /** Shape of the pipeline: worlds of one shape are left out together. */
+  /** Shape of the pipeline; cross-validation leaves out all worlds of a shape together. */
   shape: z.string(),
-  /** Kind of fault: worlds of one kind are left out together. */
+  /** Kind of fault; cross-validation leaves out all worlds of a kind together. */
   fault: z.string(),
   /** Right causes, best first; `unknown` if no cause in the list is right. */
   causes: z.array(z.enum(causes)).min(1),
@@ -60,7 +60,7 @@ export function evaluationOf(world: World, observed: Observations): Evaluation {
 /**
  * Reads recorded evaluations, including those in records of the fault benchmark.
  *
- * @throws Error with file and line number if a line is neither an evaluation nor such a record
+ * @throws Error with file and line number if a line is neither an evaluation nor a record of the fault benchmark
  */
 export function readEvaluations(files: readonly string[]): Evaluation[] {
   return files.flatMap((file) =>

@@ -49,7 +49,7 @@ export function evaluate(
   now: Date,
   outageAt: Date | null = null,
 ): CheckStatus {
-  // If a check keeps its name but gets another measure, its previous status does not count.
+  // If the measure of a check was changed under the same name, the previous status is ignored.
   const previous = stored !== null && stored.measure === check.measure ? stored : null;
   const isTooOld = isPast(facts.trustedUntil, now);
   const { value, evidence, unconfirmed } = facts;
@@ -164,7 +164,7 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
   };
 }
 
-/** Thresholds are evaluated every minute; without an evaluation for this long, they have no data. */
+/** A threshold is evaluated every minute. After this time without an evaluation, its check has no data. */
 const THRESHOLD_TRUST_MS = 900_000;
 
 /** @param evidence time span of the measurements; null if there are none */

@@ -243,7 +243,7 @@ export function createCommandRetriever(
         complete({ kind: 'timeout', message: `The command ${name} did not respond within ${limitMs} ms.` });
         countSilence(asked, sentMs);
       }, limitMs);
-      // Many queries listen to the same signal.
+      // Disables the warning about many listeners, because many queries listen to the same signal.
       setMaxListeners(0, signal);
       signal.addEventListener('abort', abort, { once: true });
       asked.questions.set(id, { request, complete });

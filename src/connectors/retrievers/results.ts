@@ -138,7 +138,7 @@ function compileStage(stage: StageExpressions, field: string) {
   };
 }
 
-/** @throws RecalldError `config_invalid` for an expression that is not JMESPath; `field` is its place in the config */
+/** @throws RecalldError `config_invalid` for a text that is not JMESPath; `field` is its path in the config */
 export function compileExpression(text: string, field: string): Expression {
   const compiled = tryCompile(text);
   if ('problem' in compiled) throw new RecalldError('config_invalid', `${field}: ${compiled.problem}.`);

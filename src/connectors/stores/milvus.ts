@@ -46,8 +46,8 @@ const MAX_DRAW = 14_000;
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses among them with
- * the seed. A larger collection is sampled with RANDOM_SAMPLE (Milvus 2.6), which accepts no seed. The server samples
+ * From a collection of up to 16,383 entities, the adapter reads all primary keys in one call and samples them with the
+ * seed. A larger collection is sampled with RANDOM_SAMPLE (Milvus 2.6), which accepts no seed. The server samples
  * the same share of every segment, but at least one entity. Entities in very small segments are therefore more likely
  * to be sampled than others. The adapter requests a quarter more entities than needed and uses a random subset of the
  * result. If the result is too small, the adapter requests another sample. The adapter then reads up to 1,000 sampled

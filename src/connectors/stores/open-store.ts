@@ -30,7 +30,7 @@ const builders: { readonly [K in Kind]: Build<K> } = {
 };
 
 /**
- * Opens the store, which connects on the first call. `configField` is the path of its config section:
+ * Opens the store, which connects on the first call. `configField` is the path of the store's config section, such as
  * `pipelines[0].vector_store`.
  *
  * @throws RecalldError config_invalid for an invalid address, header or TLS file

@@ -96,9 +96,9 @@ export function vectorKey(text: string): string {
 const NEIGHBORS = 8;
 
 /**
- * An embedder with precomputed vectors. For a text without a precomputed vector, such as a query that a user typed, it
- * averages the vectors of the eight texts whose words are most similar, weighted by the square of the similarity. The
- * result is the zero vector if no known text shares a word with the query.
+ * An embedder with precomputed vectors. For a text without a precomputed vector, such as a query that a user typed, the
+ * embedder averages the vectors of the eight texts whose words are most similar, weighted by the square of the
+ * similarity. The result is the zero vector if no known text shares a word with the query.
  *
  * @param texts all texts for which `vectors` has a vector
  * @param words embedder whose vectors determine how similar the words of two texts are

@@ -23,7 +23,7 @@ export type PgvectorServer = Awaited<ReturnType<typeof startPglite>>;
 export type ChunkStore = Awaited<ReturnType<typeof startChunkStore>>;
 
 /**
- * `storage plain` keeps the vectors in the table. By default, PostgreSQL would store most of them in a separate (TOAST)
+ * `storage plain` keeps the vectors in the table. By default, PostgreSQL would store most vectors in a separate (TOAST)
  * table, because a row with its text is larger than 2 kB. Every search would then look up each vector there.
  */
 const schema = (dimensions: number) => `

@@ -27,11 +27,11 @@ export function baselineSpread(windows: readonly Float64Array[]) {
     sessions: all.length,
     /** Mean of the session means of the matched surprise x, cross-fitted. */
     meanX: mean,
-    /** Variance of these session means. */
+    /** Variance of the session means of x. */
     variance: pooled.variance,
     /** Overdispersion of the per-window means, at least 1. */
     phi,
-    /** Upper bound of the true mean of x. */
+    /** Upper bound of the true mean of the matched surprise x. */
     meanXUpper: meanXUpper(pooled, phi, all.length, UPPER_Z),
   };
 }

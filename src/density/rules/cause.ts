@@ -30,10 +30,10 @@ export interface CauseReading {
  * Combines the signs. A changed embedding takes precedence. If density and golden scores both dropped, the store is at
  * fault, because golden queries never change. If golden scores did not drop, changed traffic means a content gap.
  *
- * Unchanged traffic means lost content, unless golden scores are unchanged and no chunk is known to be missing. In that
- * case the store works as before, and the poorly covered queries are probably new, but too similar to earlier queries
- * to be detected by the traffic test. The cause is then also a content gap, with low confidence. Changed traffic at
- * steady density is a change of the topic mix.
+ * Unchanged traffic means lost content, with one exception: if golden scores are unchanged and no chunk is known to be
+ * missing, the store works as before. The poorly covered queries are then probably new, but too similar to earlier
+ * queries for the traffic test to detect them, so the cause is also a content gap, with low confidence. Changed traffic
+ * at steady density is a change of the topic mix.
  */
 export function readCause(signs: {
   /** True if the upper bound of the density is below the density threshold. */

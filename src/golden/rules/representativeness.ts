@@ -62,7 +62,7 @@ export function measureRepresentativeness(input: {
     const size = rows.reduce((sum, row) => sum + weight(row), 0);
     const covered = rows.reduce((sum, row) => sum + (isCovered(row) ? weight(row) : 0), 0);
     return {
-      /** Weighted share of the live queries, 0..1. */
+      /** The topic's weighted share of the live queries, 0..1. */
       share: size / total,
       /** Weighted share of the topic's live queries that have a similar golden query, 0..1. */
       covered: size === 0 ? 0 : covered / size,

@@ -154,7 +154,7 @@ export async function inspectPath(path: string) {
     return {
       path,
       isFolder,
-      /** The path, or the folder of the file. */
+      /** The path of the folder, or of the folder that contains the file. */
       folder: path,
       /** The files in the folder, without folders, sorted. */
       names: await fileNames(path),

@@ -81,7 +81,7 @@ export function integer(value: unknown, isUnsigned: boolean): bigint | null {
   return isUnsigned ? bits : BigInt.asIntN(64, bits);
 }
 
-/** @throws UnreadableMessage unless it is an integer */
+/** @throws UnreadableMessage unless the value is an integer or null */
 function integerValue(value: unknown): AttributeValue {
   if (typeof value === 'number' || value === null) return value;
   const exact = integer(value, false);

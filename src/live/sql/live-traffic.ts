@@ -70,7 +70,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
   });
   const writeFragments = oneAtATime((items: readonly BufferedFragment[]) => insertFragments(pool, items));
   const completeInBatches = oneAtATime((traces: readonly TraceToComplete[]) => completeTraces(pool, traces));
-  /** Completes the stored queries of these traces from trace fragments. Must run after the fragments are committed. */
+  /** Completes the stored queries of these traces. Must run after the data of the traces has been committed. */
   const completeTracesOf = async (
     arrived: readonly { readonly traceId: string | null; readonly receivedAt: Date }[],
     daysBack: number,

@@ -79,8 +79,8 @@ export function createLiveWindows(pool: Pool) {
 
     /**
      * Yields, in batches and in order of occurrence, the samples in the window that belong to episodes. Skips samples
-     * that only a rule selected, and not the random number of their episode, because the other steps of such an episode
-     * are missing.
+     * that were selected by a rule but not by the random number of their episode, because the other steps of the
+     * episode are missing.
      *
      * @param halvings as for `queries`
      */
@@ -299,7 +299,7 @@ export interface WindowQuery extends ShownQuery {
   readonly rateProbability: number;
 }
 
-/** A sample of an episode. `cluster` is the random number drawn for the episode's sampling unit. */
+/** A sample that belongs to an episode. `cluster` is the random number drawn for the episode's sampling unit. */
 export interface WindowStep {
   readonly id: string;
   readonly episode: string;

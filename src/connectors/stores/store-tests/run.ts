@@ -43,7 +43,7 @@ export async function runStoreTest(test: StoreTest, subject: StoreSubject): Prom
   }
 }
 
-/** @throws the error, if it is not a result of a store test */
+/** Converts the error of a store test to a finding. @throws the error if it is not a result of the test */
 function findingOf(error: unknown, test: string, does: string): StoreFinding {
   const verdict = verdictOf(error);
   if (verdict === null) throw error;
@@ -109,7 +109,7 @@ async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreS
   };
 }
 
-/** Without a sample, only the store's description is known. */
+/** Returns an empty sample if the store cannot be sampled; then only the store's description is known. */
 async function sampleIfAny(store: VectorStore, signal: AbortSignal): Promise<SampledVectors> {
   const outcome = await store.sample({ n: KNOWN, seed: 1, withContent: true }, signal);
   return outcome.kind === 'unsupported'
@@ -231,7 +231,7 @@ async function draw({ store, signal }: StoreSubject, n: number, more: Partial<Sa
   return valueOf(await store.sample({ n, seed: 7, withContent: false, ...more }, signal));
 }
 
-/** Identifies each chunk, because several chunks may share a document id. */
+/** Returns a unique key for each chunk, because several chunks may share a document id. */
 function keysOf({ ids, vectors }: SampledVectors): string[] {
   return ids.map((id, row) => `${id}\u0000${Buffer.from(rowOf(vectors, row).slice().buffer).toString('base64')}`);
 }

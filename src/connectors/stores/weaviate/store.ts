@@ -42,10 +42,10 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * A sample reads the UUIDs of all objects with the cursor (1,000 per call, up to 1,000,000 in total), chooses among
- * them with a seeded reservoir, and then reads up to 100 vectors per call. Choosing the objects that follow random
- * UUIDs would cost less, but would favor objects whose UUIDs follow wide gaps. Searches use GraphQL, because REST has
- * no vector search and gRPC would require a second protocol. A server without GraphQL cannot be used.
+ * To sample, the adapter reads the UUIDs of all objects with the cursor (1,000 per call, up to 1,000,000 in total),
+ * selects some with a seeded reservoir, and then reads up to 100 vectors per call. Choosing the objects that follow
+ * random UUIDs would cost less, but would favor objects whose UUIDs follow wide gaps. Searches use GraphQL, because
+ * REST has no vector search and gRPC would require a second protocol. A server without GraphQL cannot be used.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

@@ -8,7 +8,7 @@ export type RepeatedAnswers = NonNullable<ReturnType<typeof repeatedAnswers>>;
  * Compares two consecutive bad runs with a good run. Counts the queries whose results differ from those of the good
  * run: queries with the same new results in both bad runs, and queries with different new results. Returns null if too
  * few queries have results in all three runs. Also returns null if all changes happened between the two bad runs,
- * because such a change was only observed once.
+ * because only the second bad run shows these changes.
  */
 export function repeatedAnswers(reference: ComparedSide, previous: ComparedSide, now: ComparedSide) {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];

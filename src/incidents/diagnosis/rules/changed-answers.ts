@@ -250,9 +250,9 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, without: Qu
   if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
   return {
     measure: formatMetricKey(key),
-    /** Mean over the queries of the earlier run. Failed queries count as 0. */
+    /** Mean score over the queries of the earlier run. Failed queries count as 0. */
     before: old,
-    /** Mean over the queries of the later run. Failed queries count as 0. */
+    /** Mean score over the queries of the later run. Failed queries count as 0. */
     now,
     /**
      * Parts of the drop `before - now`, by the reason why the score of a query dropped: the query failed, returned

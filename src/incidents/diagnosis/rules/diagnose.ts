@@ -245,8 +245,8 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
 }
 
 /**
- * Minimum size at which a part of a score drop counts, if the part is due to different results or different queries. A
- * smaller part may be due to chance, because queries differ and results vary.
+ * Minimum size of a part of a score drop that is due to different results or different queries. A smaller part is
+ * ignored: it may be due to chance, because queries differ and results vary.
  */
 const MIN_TO_TELL = 0.02;
 

@@ -19,8 +19,8 @@ import type { LiveQuery } from '../live-query.ts';
 //   repair.
 // - After closing, all samples of the minute have the closing level. A higher level selects a subset of the samples of
 //   a lower level, so closing never adds samples. Closing again after a late report can only delete further samples.
-// - After a burst or a cold start, more samples than the budget are stored until the minute closes: at most budget * (1
-//   + halvings / 2) in expectation. In expectation, a closed minute has at most as many samples as the budget allows.
+// - After a burst or a cold start, more samples than the budget allows are stored until the minute closes: in
+//   expectation, at most budget * (1 + halvings / 2). In expectation, a closed minute has at most `budget` samples.
 //   Only the expected number is capped: a session is sampled as a whole, so a session with thousands of queries per
 //   minute can exceed the budget.
 // - A query that is sent again in a later minute has two chances to be sampled if the level of that minute is lower.
@@ -44,7 +44,7 @@ export interface MinuteLoad {
  *
  * @param load result for the previous query on this replica and pipeline; null at the start
  * @param minute when the query arrived; if the clock went back, the query counts in the open minute
- * @param rate sampling rate of the query; 0 if a rule selects it, because rules are outside the cap
+ * @param rate sampling rate of the query; 0 if a rule selects it, because the cap does not apply to rules
  * @param budget as in `SamplingPolicy`
  */
 export function countArrival(load: MinuteLoad | null, minute: number, rate: number, budget: number): MinuteLoad {
@@ -53,7 +53,7 @@ export function countArrival(load: MinuteLoad | null, minute: number, rate: numb
   return { minute: open.minute, expected, level: neededLevel(expected, budget, open.level) };
 }
 
-/** After a minute without traffic the level starts at 0. */
+/** After a minute without traffic, the level starts at 0. */
 function openMinute(previous: MinuteLoad | null, minute: number, budget: number): MinuteLoad {
   const follows = previous !== null && previous.minute + 1 === minute;
   return { minute, expected: 0, level: follows ? neededLevel(previous.expected, budget, 0) : 0 };
@@ -204,9 +204,9 @@ function decideBy(query: SamplingTraits, rule: ReturnType<typeof matchingRule>, 
     isSampled,
     /** Inclusion probability; weights are its inverse. The probability is 0 only for queries that are never sampled. */
     probability: query.upstreamProbability * (rule === null ? rateProbability : 1),
-    /** The rule that matched; `rate` if the draw selected the query; otherwise `not_sampled`. */
+    /** The rule that matched; `rate` if the random number selected the query; otherwise `not_sampled`. */
     reason: rule ?? (isSampled ? ('rate' as const) : ('not_sampled' as const)),
-    /** Draw of the unit. */
+    /** Random number of the sampling unit. */
     hash,
     /**
      * Probability from rate and level alone, without upstream sampling. The whole session is sampled if `hash <

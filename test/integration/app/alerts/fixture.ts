@@ -5,7 +5,7 @@ export interface AlertFixture {
   readonly alert: string;
   /** Labels of the alert, in addition to its name and severity. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Signals with which the alert fires, from the start. */
+  /** Signals that violate the rule from the start. */
   readonly breaching: readonly Signal[];
   readonly healthy: readonly Signal[];
   /** Replicas that export the violation; both by default. */
@@ -22,7 +22,7 @@ export interface AlertFixture {
 
 export const both = ['a:8321', 'b:8321'] as const;
 
-/** The last sentence of a description: the minute at which the description was last true. */
+/** The last sentence of an alert's description, which states when the description was last true. */
 export function asOfMinute(minute: number): string {
   const [day = '', time = ''] = new Date(minute * 60_000).toISOString().split('T');
   return `As of ${time.slice(0, 5)} UTC on ${day}.`;

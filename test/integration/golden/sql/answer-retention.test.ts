@@ -14,7 +14,7 @@ const database = useDatabase();
 const { signal } = new AbortController();
 let pipelines = 0;
 
-/** A day of runs, two hours apart, starting at noon, each with a result list and a failure. */
+/** Stores `count` runs that start two hours apart, the first at noon, each with a result list and a failure. */
 async function aDayOfRuns(count: number) {
   const stores = {
     runs: createGoldenRuns(database.pool),

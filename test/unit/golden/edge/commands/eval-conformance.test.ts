@@ -1,4 +1,7 @@
-/** `recalld eval --json` against values that trec_eval 10.0 printed; provenance in the README beside the cases. */
+/**
+ * Compares `recalld eval --json` with values that trec_eval 10.0 printed. The README beside the cases states their
+ * origin.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /** Texts with personal data or secrets and their redacted form, and texts that must not change. */
 
-/** Split into two parts, so that repository scanners do not report the examples as leaked keys. */
+/** Joins two parts of a key. The parts are separate so that repository scanners do not report them as leaked keys. */
 function key(prefix: string, rest: string): string {
   return prefix + rest;
 }
@@ -131,7 +131,7 @@ export const positives: readonly (readonly [string, string])[] = [
   ['the token is 8f14e45fceea167a5a36dedad4bea2543', 'the token is [SECRET]'],
   ['my key 8f14e45fceea167a5a36dedad4bea2543 fails', 'my key [SECRET] fails'],
   ['?access_token=123e4567-e89b-12d3-a456-426614174000&x=1', '?access_token=[SECRET]&x=1'],
-  // Several kinds in one text; the rest of the text stays unchanged.
+  // Several kinds of personal data in one text; the rest of the text stays unchanged.
   [
     'Ann (ann@example.com, +44 20 7946 0958) paid with 4111 1111 1111 1111 from 203.0.113.42.',
     'Ann ([EMAIL], [PHONE]) paid with [CARD] from [IP].',
