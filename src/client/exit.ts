@@ -1,6 +1,6 @@
 /**
- * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until the process is
- * about to end, nothing in this file keeps it alive, except the functions whose comments say so.
+ * Sends queued items for a short time when the host's process ends, and reports undelivered items. Before the process
+ * is about to end, only the functions whose comments say so keep it alive.
  */
 import process from 'node:process';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';

@@ -9,7 +9,7 @@ import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
-/** Maximum number of queries with negative feedback, and of queries without it. */
+/** Maximum number of queries in each of two groups: with and without negative feedback. */
 const MAX_QUERIES = 2000;
 const MAX_DOCUMENTS = 3;
 

@@ -1,4 +1,4 @@
-/** Requirements for the job queue on every backend when the backend becomes unavailable. */
+/** Requirements that the job queue must meet on every backend when the backend becomes unavailable. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { JobQueue, JobSpec } from '../../src/platform/queue/job-queue.ts';

@@ -208,7 +208,7 @@ async function withdrawGone(folder: string, atEnd: AtEnd): Promise<void> {
   );
 }
 
-/** Rows as the daemon would store them after weeks of live queries, store samples and sentinel runs. */
+/** Stores the rows that the daemon would store in weeks of live queries, store samples and sentinel runs. */
 async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
   const database = await aDatabase(folder, atEnd);
   const now = new Date();

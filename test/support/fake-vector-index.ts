@@ -97,8 +97,8 @@ export interface FakeRequest {
 }
 
 /**
- * Passes the method, the body and the path (without the query string) of each request to `answer`, and sends what it
- * returns. Every response also has `headers`.
+ * Passes the method, the body and the path (without the query string) of each request to `answer`, and sends the
+ * response that `answer` returns. Every response also has `headers`.
  */
 export function fakeApi(
   answer: (request: FakeRequest) => FakeAnswer,

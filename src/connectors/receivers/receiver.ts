@@ -66,7 +66,7 @@ export function linksOf({
   ].flatMap(({ text, url }) => (url === null ? [] : [{ text, url }]));
 }
 
-/** Shortens a text to one of the product's length limits, without splitting a character. */
+/** Shortens a text to at most `maximum` UTF-16 code units, without splitting a character. */
 export function clipped(text: string, maximum: number): string {
   return text.length <= maximum ? text : `${text.slice(0, maximum - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

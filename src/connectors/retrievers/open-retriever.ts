@@ -1,4 +1,4 @@
-/** Creates the retriever for a config. To add a kind, add one line to `builders`. */
+/** Creates the retriever for a config. To add a kind of retriever, add one line to `builders`. */
 import { createReranker } from '../models/reranker.ts';
 import { createCommandRetriever } from './command.ts';
 import type { RetrieverConfig, RetrieverConfigOf } from './config.ts';

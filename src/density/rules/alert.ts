@@ -116,7 +116,7 @@ const MIN_EARLY_SESSIONS = 100;
  * tested: one for each window and each possible start of the period.
  */
 const EARLY_CONFIDENCE = 0.999;
-/** An alert that fires again within this time after its resolution counts as returned. */
+/** An alert that fires again within this time after its resolution counts as a returned alert (`hasReturned`). */
 const RETURN_MS = 2 * DAY_MS;
 /** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
@@ -232,8 +232,8 @@ function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTo
 
 /**
  * The alert is resolved if the density of a day is above the threshold, and the lower bound of that density is above
- * the upper bound of the density when the alert fired. If the alert has not returned, the density of a few hours is
- * enough, provided that it shows a recovery with higher confidence.
+ * the upper bound of the density when the alert fired. An alert that has not returned (`hasReturned`) is also resolved
+ * by the density of a few hours, if this density shows a recovery with higher confidence.
  */
 function resolution(
   policy: AlertPolicy,

@@ -95,7 +95,7 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
     scores,
     /** Mean excess over the sessions; see `matchedSurprise`. */
     meanExcess,
-    /** Spread of the mean matched surprises of the sessions. */
+    /** Spread of the sessions' mean matched surprises. */
     global: baselineSpread(means.map((own) => own.map((value) => BASELINE_MEAN_X + value - meanExcess))),
     /** Queries with which live queries are compared; each distinct vector once. */
     reference,

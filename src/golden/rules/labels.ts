@@ -198,7 +198,9 @@ export function proposeLabels(
     .map((proposal, index) => ({ number: index + 1, ...proposal }));
 }
 
-/** Gives the grades of missing documents to the chunks that replaced them; a judged chunk keeps the higher grade. */
+/**
+ * Assigns the grades of missing documents to the chunks that replaced them; a chunk with a grade keeps the higher one.
+ */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = groupBy(accepted, ({ queryId }) => queryId);
   return queries.map((query) => {

@@ -20,7 +20,7 @@ export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks name the measure with its cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
-/** Number of runs that are read per set; fewer runs than this end between two calls. */
+/** Number of latest runs that are read per set; fewer runs end between two calls of `measureRetrievers`. */
 const RECENT = 5;
 
 /**

@@ -105,7 +105,7 @@ export function createLatestRuns(db: pg.Pool) {
                 durationSeconds: row.durationSeconds ?? 0,
                 /**
                  * Number of forbidden documents that were returned; null if the set forbids none, or if the run did not
-                 * test them.
+                 * test for them.
                  */
                 forbidden: (row.forbiddenAsked ?? 0) === 0 ? null : came.forbidden,
                 checks: checksOf.get(row.endedId ?? '') ?? [],

@@ -23,7 +23,7 @@ export interface RunEnd {
   readonly segmentsOverflow: number;
   /** Label counts; null if the run ended without probing the labels. */
   readonly labels: LabelProbe | null;
-  /** Test of forbidden documents; null if the set forbids none, or if the run did not test them. */
+  /** Result of the test for forbidden documents; null if the set forbids none, or if the run did not test for them. */
   readonly forbidden: ForbiddenResults | null;
   /** Results for the unanswerable queries; null if the set has none, or if the run did not test them. */
   readonly noAnswer: NoAnswerResults | null;

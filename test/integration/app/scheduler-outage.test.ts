@@ -1,4 +1,7 @@
-/** A daily golden run whose database is down at its tick: it runs late and once, or is recorded as missed. */
+/**
+ * A daily golden run whose database is down at the scheduled time: the run starts late and once, or is recorded as
+ * missed.
+ */
 
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Runs the contract suite and the monitoring suite against vector stores in their newest versions, and the suite of
- * retrievers against search engines. RECALLD_TEST_RECORD=1 also replaces the recordings that `npm test` replays.
+ * Runs the contract suite and the monitoring suite against vector stores in their newest versions, and the retriever
+ * suite against search engines. RECALLD_TEST_RECORD=1 also replaces the recordings that `npm test` replays.
  */
 import { existsSync } from 'node:fs';
 import { describe } from 'vitest';

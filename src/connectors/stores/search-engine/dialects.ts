@@ -87,7 +87,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
       params: { query_vector: vector },
     }),
 
-    // Since 9.2, `_source` has no vectors; the option `fields` returns them in every version.
+    // Since Elasticsearch 9.2, `_source` has no vectors; the option `fields` returns the vectors in every version.
     returning: (field, source, withVector) => ({
       _source: source.length > 0 && { includes: source },
       ...(withVector ? { fields: [field] } : {}),
@@ -169,7 +169,7 @@ const opensearch: Dialect = {
     params: { field, query_value: vector },
   }),
 
-  // The option `fields` does not return vectors; `_source` has them in every version.
+  // The option `fields` does not return vectors; `_source` contains the vectors in every version.
   returning(field, source, withVector) {
     const includes = withVector ? [...source, field] : source;
     return { _source: includes.length > 0 && { includes } };

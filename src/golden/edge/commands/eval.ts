@@ -21,8 +21,8 @@ const ROWS_PER_CHUNK = 1000;
 
 /**
  * Yields the report as one JSON document, in pieces. Does not build an object with query ids as keys, because an object
- * would reorder ids that look like numbers, and lose the id `__proto__`. A bound that cannot be computed (dcg of one
- * query) is null.
+ * would reorder ids that look like numbers, and lose the id `__proto__`. A bound that cannot be computed, such as a
+ * bound of the DCG of one query, is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;

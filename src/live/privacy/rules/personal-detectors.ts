@@ -60,8 +60,8 @@ function domainEnd(text: string, start: number): number | null {
 }
 
 /**
- * Steps from `from` forwards (1) or backwards (-1) over at most `max` characters, and returns the index where it stops.
- * All characters on the way match the same pattern: the first pattern that matches the character next to `from`.
+ * Steps from `from` forward (1) or backward (-1) over at most `max` characters, and returns the index where it stops.
+ * All these characters match the same pattern: the first pattern that matches the character next to `from`.
  */
 function reach(text: string, from: number, step: 1 | -1, max: number, patterns: readonly RegExp[]): number {
   let index = from;

@@ -1,4 +1,4 @@
-/** Routes that redirect the browser to the OpenID Connect provider and handle its return. */
+/** Routes that redirect the browser to the OpenID Connect provider and handle the redirect back to recalld. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';

@@ -1,4 +1,7 @@
-/** Pipelines, golden sets and checks that are removed from the config, in a fleet whose replicas change one by one. */
+/**
+ * Pipelines, golden sets and checks that are removed from the config, in a fleet whose replicas get the new config one
+ * by one.
+ */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createReceivers, type NotifyConfig } from '../../../../src/connectors/receivers/registry.ts';
