@@ -17,9 +17,9 @@ export interface Hooks {}
 export type Scope = {
   /** Pipelines that the key names, and their shadows. */
   readonly pipelines: readonly string[];
-  /** Golden sets that at least one of these pipelines uses; the key may read them. */
+  /** Golden sets that at least one pipeline in `pipelines` uses; the key may read these sets. */
   readonly goldenSets: readonly string[];
-  /** Golden sets that only these pipelines use; the key may change them. */
+  /** Golden sets that only pipelines in `pipelines` use; the key may change these sets. */
   readonly ownGoldenSets: readonly string[];
 } | null;
 

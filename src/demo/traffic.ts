@@ -28,7 +28,7 @@ export interface DividedQuestions {
   readonly golden: readonly AnsweredQuestion[];
   /** Questions from users, by article; none is in the golden set. */
   readonly live: readonly (readonly AnsweredQuestion[])[];
-  /** Questions about documents that can be missing, by article; none is in the golden set. */
+  /** For each gap, the questions about documents that can be missing, by article; none is in the golden set. */
   readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
 }
 

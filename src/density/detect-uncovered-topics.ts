@@ -35,8 +35,9 @@ export function searchIntervalMs({ windowMs }: DensityPlan): number {
 }
 
 /**
- * Searches for uncovered topics in every pipeline whose search is due. Several workers may run this concurrently: if
- * two searches follow the same earlier search, only one of them is stored, so that a topic keeps its id.
+ * Searches for uncovered topics in every pipeline whose search is due. Several workers may run this function
+ * concurrently: if two searches follow the same earlier search, only one of the two is stored, so that a topic keeps
+ * its id.
  *
  * @throws the errors of forEachPipeline
  */

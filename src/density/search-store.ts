@@ -67,7 +67,7 @@ const REQUEST = { filter: {}, exact: false, withContent: 'digest' } as const;
 
 /**
  * Returns a search for `searchCoverage`. If the store can search for several vectors with one request, searches that
- * start while another one is running share the next request.
+ * start while another search is running share the next request.
  */
 export function openSearch(store: VectorStore, signal: AbortSignal): Search {
   if (store.nearestOfEach === undefined) return (vector, k) => store.nearest({ ...REQUEST, vector, k }, signal);

@@ -62,7 +62,7 @@ export async function judgePipeline(
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /**
  * Minimum time between rounds. Jobs are scheduled hourly, but the minimum is shorter than an hour, because a job that
- * starts on time may follow one that started late.
+ * starts on time may follow a job that started late.
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
 /**

@@ -33,7 +33,7 @@ export interface SampledQuery {
    * True for the first retrieval of an episode whose original text is stored. This retrieval represents the episode.
    */
   readonly isFirstOfEpisode: boolean;
-  /** Documents, best first, at most `depth`. */
+  /** Ids of at most `depth` documents, best first. */
   readonly documentIds: readonly string[];
 }
 
@@ -45,7 +45,9 @@ export interface DrawnQuery
   readonly shadowProbability: number | null;
   /** Probability that the query is sampled, selected and pooled; null if it is not pooled. */
   readonly poolProbability: number | null;
-  /** Probability that its episode is sampled, selected and graded as a whole; null if the episode is not graded. */
+  /**
+   * Probability that the query's episode is sampled, selected and graded as a whole; null if the episode is not graded.
+   */
   readonly episodeProbability: number | null;
   readonly humanDraw: number;
   readonly needsHuman: boolean;

@@ -20,8 +20,8 @@ function redactAll(value: unknown): unknown {
 
 /**
  * Returns a URL without query values, without a fragment, and without user info that could be a credential.
- * Placeholders such as `{{text}}` are kept. Completely redacts a value that is not a URL, because it may be a password
- * with a slash.
+ * Placeholders such as `{{text}}` are kept. Completely redacts a value that is not a URL, because the value may be a
+ * password that contains a slash.
  */
 function redactUrl(text: string): string {
   if (['embedded', 'environment'].includes(text)) return text;

@@ -14,9 +14,9 @@ export const NEXT_TO_NONE = 0.01;
 
 export interface CheckExpectation {
   readonly name: string;
-  /** Number of evaluations in 90 days; null if the result does not depend on it. */
+  /** Number of evaluations in 90 days; null if `expected` does not depend on this number. */
   readonly evaluations: number | null;
-  /** False pages in 90 days; null if unknown. */
+  /** Expected number of false pages in 90 days; null if unknown. */
   readonly expected: number | null;
   /** Condition under which the number is valid, such as `as long as the usual score ...`; empty if there is none. */
   readonly assumption: string;
@@ -47,9 +47,9 @@ export interface PipelineExpectation {
  *
  * The number is too high if the noise is smaller than `drop`, because such noise is never significant. The number is
  * also too high if ten or more reruns measured the noise, because runs are then compared with the upper bound of the
- * noise. With fewer than ten reruns, the noise estimate is too poor for the test to keep its level. However the runs
- * depend on each other, the number is at most evaluations * alpha / runs: each page needs `runs` significant runs, and
- * no two pages share a run.
+ * noise. With fewer than ten reruns, the noise estimate is too imprecise for the test to keep its significance level.
+ * However the runs depend on each other, the number is at most evaluations * alpha / runs: each page needs `runs`
+ * significant runs, and no two pages share a run.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */

@@ -14,7 +14,7 @@ type Placeholder = (request: RetrieverRequest) => string | number | null;
 type TemplatePart = string | Placeholder;
 
 /**
- * Splits `template` at its placeholders. `field` is its path in the config, for errors.
+ * Splits `template` at its placeholders. `field` is the template's path in the config, for errors.
  *
  * @throws RecalldError `config_invalid` for `{{...}}` that is not a placeholder.
  */

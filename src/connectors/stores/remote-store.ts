@@ -41,9 +41,7 @@ export interface StoreOperations<S extends StoreShape> {
   readonly noExactSearch?: string;
   /** Returns hits in the order of the store, best first; null if the filter cannot match anything. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /**
-   * Names, for error messages, of the properties that a hit may lack; `unexpected` receives such a name as `lacking`.
-   */
+  /** Names of the properties that a hit may lack, for error messages; a name is passed to `unexpected` as `lacking`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;

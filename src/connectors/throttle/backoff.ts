@@ -18,7 +18,7 @@ export interface Backoff {
   readonly factor: number;
   /** Usual 95th percentile latency in milliseconds; null until it is known. */
   readonly reference: number | null;
-  /** Latencies since the last evaluation. */
+  /** Latencies since the last evaluation, in milliseconds. */
   readonly recent: readonly number[];
 }
 

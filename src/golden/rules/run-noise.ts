@@ -15,7 +15,10 @@ import { POWER } from './verdict.ts';
 export interface RerunNoise {
   /** Number of reruns, at least 2. */
   readonly reruns: number;
-  /** Standard deviation of the difference between the means of two runs: sqrt(2) times that of one mean. */
+  /**
+   * Standard deviation of the difference between the means of two runs: sqrt(2) times the standard deviation of one
+   * mean.
+   */
   readonly standardDeviation: number;
   /**
    * Variance that all queries of a run share, at least 0. A paired test cannot tell the effect of this shared variance

@@ -319,7 +319,7 @@ async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
 
 /**
  * Sends the document list of each row as one JSON array, because unnest flattens nested arrays. Rows are inserted in a
- * fixed order, so that two workers that store results of the same queries cannot deadlock: one waits for the other;
+ * fixed order: if two workers store results of the same queries, one waits for the other, and the two cannot deadlock.
  * `answered_at` records the order of arrival.
  */
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {

@@ -12,7 +12,7 @@ export interface ScoreTrendRequest {
   /** Exclusive end. */
   readonly until: Date;
   readonly measures: readonly Measure[];
-  /** Default: the largest cutoff of each run. */
+  /** Cutoff of the scores; default: the largest cutoff of each run. */
   readonly k?: number | null;
 }
 

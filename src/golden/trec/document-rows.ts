@@ -32,7 +32,7 @@ export interface FoundResult {
   rank: number;
   /**
    * An array with the score as its only element: if functions passed the score as a plain number, V8 would allocate an
-   * object for each one.
+   * object for each score.
    */
   readonly score: Float64Array;
 }

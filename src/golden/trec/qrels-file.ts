@@ -21,7 +21,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 /** Maximum number of lines, and of bytes, that are read to detect the format of a file. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
-/** Number of bytes of parsed rows that are collected before they are added as one block. */
+/** Number of bytes of parsed rows that are collected before the rows are added as one block. */
 const TEXT_LENGTH = 64 * 1024;
 
 /**

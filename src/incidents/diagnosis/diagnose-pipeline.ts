@@ -288,8 +288,8 @@ async function observe(
     judge: observeJudge(measured, deployments),
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A deployment whose annotated time is after the first bad measurement is not the cause.
-    // A detected change may be the cause even if it was recorded later: it happened before the probe that recorded it.
+    // A deployment whose annotated time is after the first bad measurement is not the cause. A detected change may be
+    // the cause even if it was recorded later: the change happened before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     sentinel:

@@ -95,7 +95,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 
 /**
  * Signs that are not based on a sample, such as counts, embeddings of fixed texts, and grades of fixed pairs of a query
- * and a document. A healthy state of any other sign is evidence only about its sample.
+ * and a document. The healthy state of any other sign is evidence only about the measured sample.
  */
 const unsampled: ReadonlySet<string> = new Set<SignName>([
   'live_relevance',
@@ -106,7 +106,10 @@ const unsampled: ReadonlySet<string> = new Set<SignName>([
   'index_arrivals',
 ]);
 
-/** Returns, for each sign, the start of the period that the latest measurement covers, and its sample size. */
+/**
+ * Returns, for each sign, the sample size of the latest measurement, and the start of the period that this measurement
+ * covers.
+ */
 export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
   const samples = Object.entries(measuresOf).flatMap(([name, measures]) => {
     const newest = measures.flatMap((measure) => {
@@ -161,7 +164,10 @@ export async function observeAgreement(around: Around, runId: string | null): Pr
   };
 }
 
-/** Returns a share that compareWithStore measured for a golden run, and its last value before the incident. */
+/**
+ * Returns a share that compareWithStore measured for a golden run, and the last value of this share before the
+ * incident.
+ */
 export async function observeShareOfRun(
   around: Around,
   measure: 'missed_foreign_ratio' | 'returned_absent_ratio',

@@ -74,7 +74,7 @@ async function missesOfRun(
     }))
     .filter(({ documents }) => documents.length > 0);
   const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
-  // Explains the document for every step, because it is unknown which step should have found it.
+  // Explains the document for every step, because it is unknown which step should have found the document.
   const questions = missed
     .slice(0, limit)
     .flatMap(({ questions: asked, ...one }) => asked.map((question) => ({ ...one, question })));

@@ -14,7 +14,7 @@ export interface EpisodeRetrieval {
   readonly text: string | null;
   /** Original user query before the agent rewrote it; null if unknown or not stored. */
   readonly originalText: string | null;
-  /** Retrieved documents, best first; empty if the retrieval found nothing or failed. */
+  /** Ids of the retrieved documents, best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
   readonly outcome: QueryOutcome;
   /** Milliseconds since 1970. */
@@ -30,7 +30,10 @@ export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> =
    * there is no such step.
    */
   readonly repeats: number | null;
-  /** Distinct documents that no earlier step returned, best first. For the first step, these are all its documents. */
+  /**
+   * Ids of the distinct documents that no earlier step returned, best first; for the first step, the ids of all its
+   * documents.
+   */
   readonly newDocumentIds: readonly string[];
 };
 

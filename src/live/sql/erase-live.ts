@@ -48,9 +48,9 @@ interface ErasedQuery {
 }
 
 const ofUser = 'r.user_hash = e.subject and r.occurred_at <= e.until';
-/** A row without a user is erased too if it belongs to a trace of an erased user. */
+/** Matches rows without a user in a trace of an erased user; these rows are erased too. */
 const ofTrace = 'r.trace_id = e.subject and r.user_hash is null and r.occurred_at <= e.until';
-/** A row without a user is erased too if it belongs to an episode of an erased user. */
+/** Matches rows without a user in an episode of an erased user; these rows are erased too. */
 const ofEpisode =
   'r.episode = e.subject and r.pipeline = e.pipeline and r.user_hash is null and r.occurred_at <= e.until';
 const ofId = (column: string, hasPipeline: boolean) =>
@@ -244,7 +244,7 @@ async function removeOriginalTexts(client: PoolClient, queries: readonly ErasedQ
   );
 }
 
-/** Removes derived data by query id in all pipelines, because it may outlive the row of the query. */
+/** Removes derived data by query id in all pipelines, because derived data may outlive the row of the query. */
 async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSubject[]): Promise<void> {
   if (queries.length === 0) return;
   const ids = queries.map(({ subject }) => subject);

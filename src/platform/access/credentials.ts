@@ -116,7 +116,7 @@ export interface ApiKey {
 /** An API key with the number of its console sessions. */
 export interface ListedApiKey extends ApiKey {
   readonly sessions: number;
-  /** When one of the sessions was last used, to the minute; null if there are no sessions. */
+  /** Time, to the minute, at which any of the sessions was last used; null if there are no sessions. */
   readonly lastSeenAt: Date | null;
 }
 

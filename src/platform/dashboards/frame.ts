@@ -142,7 +142,10 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
   return ofDeployment({ ...builder.build(), panels: arrange(spec.sections) }, settings);
 }
 
-/** Labels that Kubernetes adds to targets. If targets lack one of these labels, its variable matches every target. */
+/**
+ * Labels that Kubernetes adds to targets. If targets lack one of these labels, the variable of that label matches every
+ * target.
+ */
 const placeLabels = ['cluster', 'namespace'] as const;
 
 /** Returns the target labels that have a variable, other than job and instance. */

@@ -101,8 +101,8 @@ function readRelevance(relevance: ObservedRelevance): Sign {
 }
 
 /**
- * Minimum overlap at which results are comparable; below it, the service may add a filter to every call, or use other
- * ids.
+ * Minimum overlap at which results are comparable; below this overlap, the service may add a filter to every call, or
+ * use other ids.
  */
 const COMPARABLE = 0.5;
 /** Minimum difference in overlap between the queries of the last hour and the queries from before the incident. */
@@ -214,8 +214,8 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
 /** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
 /**
- * The number of repeated calls per episode must rise by at least this number plus the fraction `OTHER_CALLS` of its
- * earlier value.
+ * The number of repeated calls per episode must rise by at least this number plus the fraction `OTHER_CALLS` of the
+ * earlier number.
  */
 const FEW_REPEATS = 0.03;
 /** Minimum rise in the share of rewritten queries that look like answers. */

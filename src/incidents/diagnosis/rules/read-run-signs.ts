@@ -210,7 +210,8 @@ function readReference({ answers, loss, stages, texts, previous, older }: Observ
 /** Groups of queries are compared only if the mean score dropped by at least this much. */
 const LOST = 0.02;
 /**
- * A group is the only affected group if the mean loss of all other queries is at most this share of its own mean loss.
+ * A group is the only affected group if the mean loss of all other queries is at most this share of the group's mean
+ * loss.
  */
 const ALONE = 0.1;
 /** Above this probability, chance alone may explain an affected group that was chosen among several. */
@@ -275,8 +276,8 @@ const MOST = 0.75;
 
 /**
  * Results alternate if, of the queries whose results changed in only one of the two bad runs, at least this share
- * changed in the first run and at least this share changed in the second run. If all of them changed in the first run
- * and were restored in the second run, the fault was repaired.
+ * changed in the first run and at least this share changed in the second run. If the results of all these queries
+ * changed in the first run and were restored in the second run, the fault was repaired.
  */
 const EACH_WAY = 0.2;
 

@@ -74,7 +74,7 @@ export function dueMessage(
 
 /**
  * Returns true if a new cause justifies a message. If each message to the receiver alerts people, only a known cause of
- * at least medium confidence justifies one.
+ * at least medium confidence justifies a message.
  */
 function isFollowUp({ cause, confidence }: NotifiableIncident, last: Cause | null, takesUpdates: boolean): boolean {
   if (cause === last || (last === null && cause === 'unknown')) return false;

@@ -50,7 +50,7 @@ const SPLIT_ALPHA = 0.01;
 
 /**
  * Returns the rounds since the share last changed, so that a fixed fault no longer affects a pooled share. Splits the
- * rounds into earlier and later ones at the point that maximizes the likelihood ratio of two separate shares to one
+ * rounds into earlier and later rounds at the point that maximizes the likelihood ratio of two separate shares to one
  * common share. If Fisher's exact test (two-sided, doubled, Bonferroni-adjusted for the number of possible splits)
  * rejects a common share, drops the earlier rounds and repeats the search in the later ones.
  *

@@ -1,6 +1,8 @@
 /** Detectors of personal data and secrets, and redaction of the entities that a service detected. */
 export interface CustomPattern {
-  /** Lower-case letters, digits and underscores. Matches of `employee_id` are replaced with `[EMPLOYEE_ID]`. */
+  /**
+   * Name, in lower-case letters, digits and underscores. Matches of `employee_id` are replaced with `[EMPLOYEE_ID]`.
+   */
   readonly name: string;
   /** JavaScript regular expression, matched with the flags g and u against the folded text (`foldText`). */
   readonly regex: string;
@@ -18,8 +20,8 @@ const FLAGS = 'dgu';
  * named `value`, only that group is redacted.
  *
  * `patternProblem` rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text
- * could make them run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected. To avoid slow
- * forms, bound each repetition (`\d{4,12}`), and make each alternative start with a different character.
+ * could make such a pattern run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected. To
+ * avoid slow forms, bound each repetition (`\d{4,12}`), and make each alternative start with a different character.
  */
 export function customDetector({ name, regex }: CustomPattern): Detector {
   const rules = [{ pattern: new RegExp(regex, FLAGS) }];

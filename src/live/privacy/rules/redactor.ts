@@ -89,8 +89,8 @@ const MAX_PASSES = 6;
  * credentials in URLs, and the configured patterns, which are applied last. Each match is replaced with its kind, such
  * as `[EMAIL]`; other text is unchanged.
  *
- * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws. If it
- * fails, or if new matches keep appearing, it replaces the whole text with `[REDACTED]`.
+ * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws. If the
+ * redactor fails, or if new matches keep appearing, it replaces the whole text with `[REDACTED]`.
  *
  * @param patterns configured patterns in which `patternProblems` finds no problem
  */

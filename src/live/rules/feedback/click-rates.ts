@@ -15,7 +15,7 @@ import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
 export interface ShownQuery extends ClusterMember {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Documents, best first; empty if the retrieval found nothing or failed. */
+  /** Ids of the shown documents, best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
 }
 
@@ -159,7 +159,7 @@ export function sessionRatio(terms: readonly RatioTerm[]) {
     numerator,
     denominator,
     variance,
-    /** Degrees of freedom of the variance (Satterthwaite); small if a few heavy sessions dominate it. */
+    /** Degrees of freedom of the variance (Satterthwaite); small if a few heavy sessions dominate the variance. */
     degreesOfFreedom: freedom,
     /** Number of terms with a positive denominator. */
     n: members.length,

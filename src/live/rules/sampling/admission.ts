@@ -29,9 +29,9 @@ export interface Admission {
 }
 
 export interface AdmissionLoad {
-  /** Queries waiting for a decision. */
+  /** Number of queries that wait for a decision. */
   readonly arrived: number;
-  /** Queries that were admitted earlier and are still queued. */
+  /** Number of queries that were admitted earlier and are still queued. */
   readonly admitted: number;
   /** Maximum number of queued queries, positive. */
   readonly capacity: number;

@@ -118,7 +118,7 @@ export function tickText(at: Date): string {
   return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
 }
 
-/** Points are not joined if their distance is more than this multiple of the median distance between points. */
+/** Two points are not joined if the time between them is more than this multiple of the median time between points. */
 const GAP = 4;
 
 /** Splits points at gaps in time. */
