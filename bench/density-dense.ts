@@ -1,12 +1,12 @@
 /**
- * Measures, on the vectors of a neural encoder, which score indicates the coverage of queries, and what density
- * monitoring detects at a hundred queries an hour. For a single comparison, see density-looks.ts.
+ * Measures, on the vectors of a neural encoder, how well each score indicates the coverage of queries, and which
+ * changes density monitoring detects at a hundred queries an hour. For a single comparison, see density-looks.ts.
  *
  *     npx tsx bench/density-dense.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *
- * The excluded articles differ from those that were used to choose the score. `--scale 4` simulates four times as many
- * samples and streams. `--encoder` selects recorded vectors of all-MiniLM-L6-v2: `minilm` for articles in three
- * languages, `minilm-papers` for research papers in English.
+ * The articles that the store lacks differ from those that were used to choose the score. `--scale 4` simulates four
+ * times as many samples and streams. `--encoder` selects recorded vectors of all-MiniLM-L6-v2: `minilm` for articles in
+ * three languages, `minilm-papers` for research papers in English.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';

@@ -3,9 +3,9 @@
  *
  *     npx tsx bench/density-looks.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *
- * The excluded articles differ from those that were used to choose the rule. `--scale 4` makes four times as many
- * comparisons. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 of articles in three languages;
- * `--encoder minilm-papers` uses those of research papers in English.
+ * The articles that the store lacks differ from those that were used to choose the rule. `--scale 4` makes four times
+ * as many comparisons. `--encoder` selects recorded vectors of all-MiniLM-L6-v2: `minilm` for articles in three
+ * languages, `minilm-papers` for research papers in English.
  */
 import { pathToFileURL } from 'node:url';
 import { type BenchEncoder, denseWorld, encodedSettings, readEncoder } from './density/article-world.ts';

@@ -56,7 +56,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Time from the tick until the last query is measured. */
+/** Returns the number of seconds from the tick until the last query is measured. */
 async function secondsOf(workers: number): Promise<number> {
   await admin.query('truncate live_queries, query_coverage, coverage_admissions');
   const now = new Date();

@@ -1,6 +1,7 @@
 /**
- * Measures how often judged live queries report that an equal shadow is worse or better over 90 days of daily reports,
- * and whether a shadow that is 0.03 nDCG worse is reported within the number of days that its report estimates.
+ * Measures two properties of the daily reports that compare a shadow on judged live queries: how often the reports of
+ * 90 days call an equal shadow worse or better, and whether they call a shadow that is 0.03 nDCG worse by the day that
+ * they estimated.
  *
  *     npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
  *

@@ -17,7 +17,7 @@ export interface ServiceStore {
 
 export interface Stores {
   /**
-   * Returns the store of a shape, which is always the same store, so that its address in the config does not change.
+   * Returns the store of a shape. Every call returns the same store, so that its address in the config does not change.
    */
   open(shape: Shape): Promise<ServiceStore>;
   stop(): Promise<void>;

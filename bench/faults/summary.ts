@@ -51,7 +51,7 @@ export interface Summary {
   readonly lossesWithinTwo: Share;
   readonly pairsBothNamed: Share;
   readonly pairsOneNamed: Share;
-  /** Worlds without a fault: their number, the total of their observed days, and their incidents and pages. */
+  /** Numbers for worlds without a fault: worlds, observed days, incidents and pages, each in total. */
   readonly quiet: {
     readonly worlds: number;
     readonly days: number;

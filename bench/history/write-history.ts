@@ -225,7 +225,7 @@ async function writeMeasurements(
   );
 }
 
-/** Deployments, incidents with their diagnoses and messages, changes of check states, and user actions. */
+/** Writes deployments, incidents with their diagnoses and messages, changes of check states, and user actions. */
 async function writeRecord(
   run: Run,
   { pipelines, until }: HistoryShape,
@@ -288,7 +288,7 @@ async function writeRecord(
   );
 }
 
-/** Sampled live queries, feedback on a tenth of them, and the counts per minute of all queries. */
+/** Writes sampled live queries, feedback on a tenth of them, and the counts per minute of all queries. */
 async function writeTraffic(
   run: Run,
   { pipelines, liveQueriesPerDay, until }: HistoryShape,
@@ -342,7 +342,7 @@ async function writeTraffic(
   );
 }
 
-/** Judged live queries, shadow results, coverage and density windows of one pipeline. */
+/** Writes judged live queries, shadow results, coverage and density windows of one pipeline. */
 async function writeFullPipeline(run: Run, { until }: HistoryShape, newest: number, oldest: number): Promise<void> {
   const drawn = `select q.*, row_number() over (partition by received_on order by id) as place from live_queries q
     where pipeline = '${FULL_PIPELINE}' and received_at <= $1::timestamptz - $2::integer * interval '1 day'

@@ -11,9 +11,9 @@ export interface LatencyRow {
 
 export interface MemoryRow {
   readonly role: string;
-  /** Resident set size of a process that was never killed, in MB, after a quarter of the soak. */
+  /** Resident set size in MB, after a quarter of the soak, of a process that was never killed. */
   readonly startMb: number;
-  /** Resident set size of the same process at the end of the soak, in MB. */
+  /** Resident set size in MB, at the end of the soak, of the same process. */
   readonly endMb: number;
 }
 

@@ -105,7 +105,7 @@ export function decodeLogs(json: string): { readonly resource: Attributed; reado
   return { resource, records };
 }
 
-/** Responses for the first requests, each a status with a body; all others get 200 with `{}`. */
+/** Responses for the first requests, each a status with a body; all other requests get 200 with `{}`. */
 export async function startOtlpReceiver(...answers: (readonly [status: number, body: string])[]) {
   const bodies: string[] = [];
   const paths: string[] = [];

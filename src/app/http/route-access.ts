@@ -28,7 +28,7 @@ export const routeAccess: readonly RouteAccess[] = [
 
 const byRoute = new Map(routeAccess.map((one) => [anonymous(one.route), one]));
 
-/** Removes the parameter names, because those in the documentation differ from those in the code. */
+/** Removes the names of parameters, because the documentation and the code name parameters differently. */
 function anonymous(route: string): string {
   return route.replaceAll(/:\w+/g, ':');
 }

@@ -3,7 +3,7 @@ import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
 
-/** Ranks of a query's judged documents in one stage, which are stored instead of the full list. */
+/** Ranks of a query's judged documents in one stage. Runs store these ranks instead of the full list. */
 export interface AnsweredStage {
   readonly name: string;
   /** True if the stage is one of several parallel stages whose results were then merged. */
@@ -44,7 +44,7 @@ export interface MovedQueries {
   /** Number of queries without a relevant document in the top k before this step, but with one after it. */
   readonly in: number;
   readonly out: number;
-  /** Change of the hit rate in this step, with its interval (Newcombe). */
+  /** Change in the hit rate in this step, with its interval (Newcombe). */
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
@@ -73,8 +73,8 @@ export interface RunStages {
 }
 
 /**
- * Number of queries per batch. A batch is small enough to be cheap to lose, and large enough to justify a message in
- * the queue.
+ * Number of queries per batch. A batch is so small that losing one costs little, and large enough to justify a message
+ * in the queue.
  */
 export const BATCH_QUERIES = 50;
 

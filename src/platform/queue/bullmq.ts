@@ -258,7 +258,7 @@ function unreachable(cause: unknown): RecalldError {
 }
 
 /**
- * Minimum time between log lines about one problem, because every connection reports it at every reconnect attempt.
+ * Minimum time between log lines about one problem. Every connection reports the problem at every reconnect attempt.
  */
 const QUIET_MS = 30_000;
 

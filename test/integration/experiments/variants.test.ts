@@ -48,7 +48,8 @@ function aPlan(parts: Partial<VariantPlan> = {}): VariantPlan {
 
 /**
  * Stores a day of sessions with one query each, half of them in each arm. A session is sampled if its random number is
- * below `RATE`, or because of negative feedback. The shares with negative feedback and with clicks depend on the arm.
+ * below `RATE` or if it has negative feedback. The shares of sessions with negative feedback and with clicks depend on
+ * the arm.
  */
 async function aDay(
   day: number,

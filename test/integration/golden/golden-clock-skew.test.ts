@@ -1,4 +1,4 @@
-/** Schedulers with different clocks on one database: each tick has one run, and none counts as missed. */
+/** Schedulers with different clocks on one database: each tick has one run, and no tick counts as missed. */
 
 import { describe, expect, it } from 'vitest';
 import { tickGoldenSet } from '../../../src/golden/runs/tick-golden-set.ts';

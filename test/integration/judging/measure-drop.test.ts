@@ -1,4 +1,4 @@
-/** A drop of live relevance is detected by the model and confirmed by people. */
+/** A drop in live relevance is detected by the model and confirmed by people. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/core/time.ts';
 import { judgingGauges } from '../../../src/judging/gauges.ts';

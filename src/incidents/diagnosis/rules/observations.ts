@@ -59,7 +59,7 @@ export interface Observations {
   readonly arrivals: ArrivalLag | null;
   /** Deployments since the last good evaluation, whether annotated or detected, newest first. */
   readonly deployments: readonly Deployment[];
-  /** Live queries of the last hour whose results violate isolation rules; null if there are none. */
+  /** Isolation rules that were violated in the last hour, and number of such result lists; null if there are none. */
   readonly isolation: { readonly rules: readonly string[]; readonly answers: number } | null;
   readonly density: ObservedDensity | null;
   /** Open topics that are not acknowledged, largest first; null if density is not monitored. */

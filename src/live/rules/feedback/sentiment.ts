@@ -193,8 +193,8 @@ export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
  * Number of opinions in one window that have the same kind, sentiment and segments. A user has one opinion of each kind
  * per query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
  * query is treated as coming from one user. The latest feedback determines an opinion: latest occurrence, then latest
- * receipt, then greatest id. An opinion is within the cap if at least one of its feedback items was, so that users can
- * still change a counted opinion after reaching the cap.
+ * receipt, then greatest id. An opinion is within the cap if at least one of its feedback items is within the cap, so
+ * that users can still change a counted opinion after reaching the cap.
  */
 export interface OpinionTally {
   readonly kind: OpinionKind;

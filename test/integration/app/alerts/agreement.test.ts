@@ -147,7 +147,7 @@ const agreements: readonly Agreement[] = [
     when: 'the run is older than three intervals',
     secondsAfterNoon: 3 * HOUR + 600,
     verdict: 'no_data',
-    // The page explains why there is no score and no verdict.
+    // This alert explains why there is no score and no verdict.
     alerts: ['RecalldGoldenNotRunning'],
   },
   {
