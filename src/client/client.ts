@@ -31,7 +31,7 @@ import type { Client, ClientOptions, DeliveryStats, Drop, DropReason, FlushResul
 
 const MAX_RECORD_BYTES = 1024 * 1024;
 
-/** Reason why new items are dropped. */
+/** Reason why the client drops every new item. */
 type Refusal = Extract<DropReason, 'closed' | 'disabled'>;
 
 /** Queues and delivers one kind of record: queries or feedback. */

@@ -92,7 +92,7 @@ function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> 
   };
 }
 
-/** @param k largest configured cutoff of the set, used until there is a test */
+/** @param k largest configured cutoff of the set, used until a test of the set is stored */
 async function readOnSet(
   { db }: Context,
   pipeline: WatchedPipeline,

@@ -21,7 +21,7 @@ const commands = blocks('sh')
   .map((line) => line.replace(/\s+# .*$/, '').trim())
   .filter((line) => line !== '');
 
-/** Commands that would start this test, install from the registry, or need servers that other tests start. */
+/** Commands to skip: they start this test, install from the registry, or need servers that other tests start. */
 const elsewhere = [/^npm /, /^npx recalld migrate/, /^npx recalld serve/, /^npx recalld init/];
 
 const cleanups: (() => Promise<void>)[] = [];

@@ -180,7 +180,7 @@ async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<v
 
 /**
  * Reuses connections, because tests query the database often. After a restart of PostgreSQL, possibly on another port,
- * opens new ones.
+ * opens new connections.
  */
 function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabase; close(): Promise<void> } {
   let known: { readonly connection: OwnPostgres['connection']; readonly pool: Pool } | undefined;

@@ -39,7 +39,7 @@ describe('a simulated stream of golden runs', () => {
       let history: ComparedWithBaseline[] = [];
       let stood: Verdict | null = null;
       let last: MetricComparison | null = null;
-      // Each day has two runs; the last runs have the drop.
+      // Each day has two runs; only the last four runs have the drop.
       for (let run = 0; run < 18; run++) {
         const day = Math.floor(run / 2);
         const isOwn = day === 0 || noise.rebuild?.isSeen !== true;

@@ -45,8 +45,8 @@ export function runAsBuilt(): void {
 export type AtEnd = (clean: () => Promise<void>) => void;
 
 /**
- * A temporary folder with files, removed when the test ends. If its config uses the embedded database, that database is
- * already set up; see program-setup.ts.
+ * A temporary folder with files, removed when the test ends. If the config in the folder uses the embedded database,
+ * that database is already set up; see program-setup.ts.
  */
 export async function aFolder(
   files: Readonly<Record<string, string>> = {},

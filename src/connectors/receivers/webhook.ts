@@ -1,4 +1,4 @@
-/** A user's own service that accepts JSON messages. */
+/** Webhook: sends JSON messages to a service of the user. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
 import { headersSchema } from '../../platform/config/connection.ts';

@@ -33,7 +33,7 @@ async function start() {
     process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
     await waitFor(() => watch.problem() !== null);
   };
-  /** Advances the clock by the current wait of the watch, and waits until the database runs again. */
+  /** Advances the clock by the watch's current delay, and waits until the database is running again. */
   const runsAgain = async (): Promise<void> => {
     await clock.advance(0);
     await waitFor(() => watch.problem() === null);

@@ -65,7 +65,7 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
     for (const { schedule } of replicas) schedule.fire(expression, plannedAt);
     await stored(...replicas.map(({ ticks }) => ticks));
   };
-  /** Ends the runs, because no worker runs in this test. */
+  /** Ends the golden runs, because this test has no worker. */
   const endRuns = () =>
     pool.query(
       `update golden_runs set status = 'completed', finished_at = started_at where pipeline = $1::text and status = 'running'`,

@@ -205,7 +205,7 @@ export function describeMonitoring(
 
 const old = { topic: 'a', language: 'v0' };
 
-/** A document of `IndexWorld`; its version is its language. */
+/** A document of `IndexWorld`, with its version in the field `language`. */
 function indexed(id: string, content = textOf(id)): VectorDocument {
   return { id, vector: vectorOf(content), content, fields: { topic: 'a', language: 'v1' } };
 }

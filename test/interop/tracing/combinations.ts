@@ -184,7 +184,7 @@ export const combinations: readonly Combination[] = [
       '`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` in place of `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf`; with `mlflow-tracing`, also `MLFLOW_TRACKING_URI`',
     env: {
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf',
-      // Any address works: without one, MLflow looks for a local store, fails and traces nothing.
+      // Any address works, but without an address, MLflow looks for a local store, fails and traces nothing.
       MLFLOW_TRACKING_URI: 'http://127.0.0.1:9',
     },
   },

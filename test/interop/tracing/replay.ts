@@ -59,7 +59,7 @@ export async function stored({ name }: Pick<Recording, 'name'>, { query }: Insta
     (row): Stored => ({
       query: row.text,
       results: row.results.map(([id, score]) => [id, score]),
-      // Spans name the class with or without its module.
+      // Spans name the error class with or without its module.
       error: row.error?.split('.').at(-1) ?? null,
       hasLatency: row.latency_ms !== null && row.latency_ms > 0,
       hasSession: row.is_of_session,

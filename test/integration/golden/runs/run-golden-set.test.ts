@@ -194,7 +194,7 @@ describe('a golden run that was interrupted', () => {
     const straight = await aRun({ queries: 9, reply: mixed });
     await straight.start();
     const { scores, checks } = await straight.end();
-    // The sets of the runs have unique names.
+    // The names of the checks differ, because each run has a golden set with a unique name.
     const judged = checks.map((check) => ({ ...check, name: expect.any(String) }));
     for (let before = 0; before <= 9; before += 1) {
       const { id, runs, worker, start, end } = await aRun({
