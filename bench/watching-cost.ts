@@ -21,7 +21,7 @@ const PER_SECOND = 10;
 const QUESTIONS = 300;
 const RUNS_A_DAY = 24;
 const DAY_SECONDS = 86_400;
-/** /proc counts CPU time in hundredths of a second. */
+/** Number of ticks per second in the CPU times of /proc. */
 const TICKS = 100;
 
 const args = process.argv.slice(2);

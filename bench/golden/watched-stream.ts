@@ -48,8 +48,8 @@ export const scoresOf = ({ ndcg, hits }: ScoredRun, measure: WatchedMeasure): Fl
   measure === 'ndcg' ? ndcg : hits;
 
 /**
- * If the p-value of the paired t test exceeds this limit, the two-sided p-value of the randomization test is at least
- * 0.01, so the run is no regression at the one-sided level of 0.005.
+ * P-value of the paired t test above which a run is no regression at the one-sided level of 0.005: the two-sided
+ * p-value of the randomization test is then at least 0.01.
  */
 const CLEAR = 0.05;
 const ROUNDING = 1e-9;

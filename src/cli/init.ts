@@ -103,7 +103,10 @@ function parseHeader(text: string, before: Readonly<Record<string, string>>): Re
   return { ...before, [name.toLowerCase()]: value };
 }
 
-/** With fewer queries, the confidence interval of the mean overlap is so wide that only large changes are critical. */
+/**
+ * Number of queries below which the confidence interval of the mean overlap is so wide that only large changes are
+ * critical.
+ */
 const FEW_QUESTIONS = 50;
 
 /** @throws RecalldError file_unreadable, file_malformed, golden_set_empty */

@@ -16,10 +16,7 @@ export function decimal(value: number): string {
   return value < 0 ? `${MINUS}${text}` : text;
 }
 
-/**
- * Numbers from this value on, such as large e-values, are written with a power of ten, because their zeros are hard to
- * count.
- */
+/** Smallest number that is written with a power of ten, because zeros are hard to count; e-values can be this large. */
 const POWER_FROM = 1e9;
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 

@@ -189,7 +189,7 @@ function intervalSeconds(
   return measurementTrustSeconds({ measure, ...window }, liveIntervalSeconds) / INTERVALS_TO_TRUST;
 }
 
-/** If more runs than this are scheduled in a week (more than one an hour), the count for one week is extrapolated. */
+/** Number of runs in a week (more than one an hour) above which the count for one week is extrapolated. */
 const DENSE = 200;
 
 /**

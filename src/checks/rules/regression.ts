@@ -31,13 +31,15 @@ export interface RegressionCheck extends AnyCheck {
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
   /**
-   * The check fails after this number of consecutive runs with the drop, and passes again after as many runs without
-   * the drop.
+   * Number of consecutive runs with the drop after which the check fails; the check passes again after as many runs
+   * without the drop.
    */
   readonly runs: number;
 }
 
-/** A check is blind if it cannot even detect a drop of this many times the configured size; a pass then says little. */
+/**
+ * Multiple of the configured drop. A check that cannot even detect a drop of this size is blind: its pass says little.
+ */
 const BLIND_FROM = 2;
 
 /**

@@ -36,7 +36,7 @@ const API_VERSION = '2026-04';
 /** Maximum number of ids or matches per page. */
 const PAGE = 100;
 const MAX_PAGES = 10_000;
-/** Ids are part of the request URL, whose length is limited. */
+/** Maximum number of ids per call; the ids are part of the request URL, whose length is limited. */
 const FETCHED_IDS = 100;
 const ADDRESS_LENGTH = 4000;
 /** Number of documents whose chunks are requested together, so that the chunks fit on one page. */

@@ -116,7 +116,7 @@ const MIN_EARLY_SESSIONS = 100;
  * tested: one for each window and each possible start of the period.
  */
 const EARLY_CONFIDENCE = 0.999;
-/** An alert that fires again within this time after its resolution counts as a returned alert (`hasReturned`). */
+/** Time within which an alert that fires again after its resolution counts as returned (`hasReturned`). */
 const RETURN_MS = 2 * DAY_MS;
 /** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;

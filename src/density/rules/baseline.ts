@@ -37,7 +37,7 @@ export interface BaselineSettings {
   readonly pageNeeds?: BaselineNeeds;
 }
 
-/** Queries at or below this percentile form the tail, which is searched for uncovered topics. */
+/** Percentile at or below which queries form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
 /** True if a query is in the tail: at least half of its tied ranks are below the percentile limit. */

@@ -22,7 +22,7 @@ export type QueryDensity = NonNullable<ReturnType<typeof queryDensity>>;
 /** Minimum number of sessions for a density: with this number, the density is accurate to within about 13 %. */
 export const MIN_SESSIONS = 200;
 
-/** Queries at or below this percentile of the baseline are uncovered. */
+/** Percentile of the baseline at or below which queries are uncovered. */
 export const UNCOVERED_PERCENTILE = 0.05;
 
 /** Describes the coverage of live queries: "22 % of traffic poorly covered, 5 % in the baseline". */

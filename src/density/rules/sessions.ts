@@ -5,7 +5,7 @@
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { BASELINE_MEAN_X, MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
-/** Queries in one window are repeats by one client if their cosine is at least this high. */
+/** Minimum cosine at which queries in one window are treated as repeats by one client. */
 const MIN_REPEAT_COSINE = 0.995;
 
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
@@ -180,8 +180,8 @@ export interface ChanceGroup {
 }
 
 /**
- * Groups with the lowest sampling probabilities are skipped if together they make up at most this share of all traffic.
- * The skipped groups are underweighted, but more of the other traffic can be used.
+ * Maximum share of all traffic in the groups that are skipped because they have the lowest sampling probabilities. The
+ * skipped groups are underweighted, but more of the other traffic can be used.
  */
 const TRIMMED_SHARE = 0.05;
 /** Maximum ratio between the weights of two sessions. */

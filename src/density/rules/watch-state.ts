@@ -64,7 +64,7 @@ export interface DensityState {
   readonly phase: DensityPhase;
   /** End of the last closed window, in epoch milliseconds. */
   readonly closedMs: number;
-  /** Measurements before this time are not comparable with later ones; null if all are comparable. */
+  /** Time before which measurements are not comparable with later ones; null if all are comparable. */
   readonly sinceMs: number | null;
   readonly fingerprint: MeasurementFingerprint;
 }

@@ -12,7 +12,7 @@ export const queryProblems = ['quotes_chunk', 'points_at_text', 'unfit_length'] 
 
 export type QueryProblem = (typeof queryProblems)[number];
 
-/** A query must not share this number of consecutive words with its source. */
+/** Number of consecutive words that a query must not share with its source. */
 const QUOTED_RUN = 6;
 const MIN_WORDS = 2;
 const MAX_WORDS = 60;

@@ -88,8 +88,8 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
 export type DocumentFate = 'superseded' | 'lost';
 
 /**
- * If at least this share of the judged documents is missing, all missing documents whose texts are unknown count as
- * superseded, because the index was probably re-chunked, or its documents got new ids.
+ * Minimum share of missing judged documents at which all missing documents with unknown texts count as superseded. At
+ * this share, the index was probably re-chunked, or its documents got new ids.
  */
 const NEARLY_ALL = 0.8;
 

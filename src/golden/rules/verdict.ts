@@ -26,7 +26,7 @@ export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings)
   return minEffect ?? defaultMinEffect(measure);
 }
 
-/** A set counts as large enough if it detects the minimum effect with this statistical power. */
+/** Minimum statistical power with which a set must detect the minimum effect to count as large enough. */
 export const POWER = 0.8;
 
 export function testPlan({ alpha }: ComparisonSettings): TestPlan {

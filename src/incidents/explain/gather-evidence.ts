@@ -103,7 +103,7 @@ async function lookIntoStore(
   return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
 }
 
-/** A search for a document's own text must return the document among this many results. */
+/** Number of results among which a search for a document's own text must return the document. */
 const FOUND_AMONG = 10;
 
 /**

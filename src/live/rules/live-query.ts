@@ -50,7 +50,7 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
   return null;
 }
 
-/** A time before this year most likely has the wrong unit. */
+/** Earliest plausible year; a time before this year most likely has the wrong unit. */
 const FIRST_PLAUSIBLE_YEAR = 1990;
 
 function unitAdvice(occurredAt: Date): string {

@@ -9,7 +9,7 @@ export interface RankedSimilarity {
 }
 
 /**
- * Similarities within this tolerance count as equal, because equally near neighbors are interchangeable. The tolerance
+ * Tolerance within which similarities count as equal, because equally near neighbors are interchangeable. The tolerance
  * is larger than float32 rounding errors.
  */
 const TIE = 1e-6;

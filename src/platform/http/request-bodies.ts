@@ -52,8 +52,8 @@ const PIECE_BYTES = 512;
 const INFLATING_BYTES = 64 * 1024;
 
 /**
- * If a body was not read to its end, its connection stays open only if the announced length is known and is at most
- * this number of bytes.
+ * Maximum announced length, in bytes, of a body whose connection stays open although the body was not read to its end.
+ * If no length was announced, the connection does not stay open.
  */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { inTransaction, lockInTransaction } from './transaction.ts';
 const daily = ['live_queries', 'feedback', 'query_coverage'] as const;
 
 const DAYS_AHEAD = 3;
-/** The row for a live query may be written up to a day after the query. */
+/** Maximum number of days between a live query and the write of its row. */
 const DAYS_BEHIND = 1;
 
 /** Creates partitions for yesterday, today and the next few days. Replicas wait for each other. */

@@ -21,7 +21,7 @@ const needs = { high: 0.95, medium: 0.7 } as const;
 /** For each confidence level: maximum probability of a cause if the signs that this level requires are missing. */
 const below = { high: 0.94, medium: 0.69 } as const;
 
-/** A sign is shown as evidence against a cause if its weight, in nats, is at most this value. */
+/** Maximum weight, in nats, at which a sign is shown as evidence against a cause. */
 const AGAINST = -1;
 
 export interface RankedCause {

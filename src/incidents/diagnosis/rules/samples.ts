@@ -21,7 +21,7 @@ export function sinceOnset(signs: readonly Sign[], onset: Date | null): readonly
   return signs.filter((sign) => sign.from === null || !isHealthy(sign) || Date.parse(sign.from) >= onset.getTime());
 }
 
-/** A fault is assumed to affect at least this share of documents or queries. */
+/** Minimum share of documents or queries that a fault is assumed to affect. */
 const SMALL_FAULT = 0.1;
 
 /**

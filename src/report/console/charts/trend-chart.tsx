@@ -4,9 +4,9 @@ import { shownFrom, type TrendChart, type TrendMark, type TrendSeries } from '..
 import { Plot, percent, Stretched } from './plot.tsx';
 import { markNumbers, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
 
-/** A series of at most this many points has large dots, because the line between so few points is barely visible. */
+/** Maximum number of points in a series with large dots; the line between so few points is barely visible. */
 const FEW_DOTS = 3;
-/** With more points than this, only the last point gets a dot. */
+/** Maximum number of points that all get a dot; with more points, only the last point gets a dot. */
 const maxDots = { full: 60, small: FEW_DOTS } as const;
 
 export function TrendFigure({
@@ -148,7 +148,7 @@ function Marks({
   );
 }
 
-/** On a log axis, this value and larger values are written as powers of ten. */
+/** Smallest value that is written as a power of ten on a log axis. */
 const POWER = 1e5;
 
 function power(value: number): string {
