@@ -1,5 +1,5 @@
 /**
- * Faults of the returned texts (wrong cache entries, truncated texts, duplicates), of one kind of query, and of
+ * Faults that affect the returned texts (wrong cache entries, truncated texts, duplicates), queries of one kind, or
  * judgments.
  */
 import { queryKinds } from '../../src/core/text/query-kinds.ts';

@@ -1,7 +1,7 @@
 /** COPY of complete texts over a `pg` connection, as a reference for the speed of writing rows. */
 import type { Client, Connection, Submittable } from 'pg';
 
-/** Methods of a `pg` connection that a query calls, and that the type definitions of `pg` lack. */
+/** Methods that a query calls on a `pg` connection, but that the type definitions of `pg` lack. */
 interface CopyConnection extends Connection {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;

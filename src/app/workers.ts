@@ -29,8 +29,8 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch) {
 }
 
 /**
- * Exports a worker's counters as 0 from the start. `increase` is 0 for a counter that appears with its first event, so
- * an alert would miss that event.
+ * Exports a worker's counters as 0 from the start. In PromQL, `increase` is 0 for a counter that appears with its first
+ * event, so an alert would miss that event.
  */
 export function showJobCounters({ notify, metrics, pipelines }: Config, meter: Meter): void {
   for (const { kind } of notify) {

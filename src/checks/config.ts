@@ -327,7 +327,7 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
 }
 
 /**
- * Rejects rbo at any cutoff except the largest one of each golden set, because rbo is measured only there.
+ * Rejects rbo at any cutoff except the largest cutoff of each golden set, because rbo is measured only at that cutoff.
  *
  * @param k NaN for a measure without a cutoff
  */

@@ -204,7 +204,8 @@ export interface Rejection {
 }
 
 /**
- * Returns the code of a system, driver or library error, such as `ENOENT` or `3D000`; an empty string if it has none.
+ * Returns the code of a system, driver or library error, such as `ENOENT` or `3D000`; an empty string if the error has
+ * no code.
  */
 export function codeOf(error: unknown): string {
   // For a host with two addresses, one AggregateError contains the error of each address.
@@ -213,8 +214,8 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Returns the message of an error. An AggregateError may have no message, for example if none of a host's addresses
- * responds; in that case, returns the distinct messages of the errors that it contains.
+ * Returns the message of an error. If an AggregateError has no message, for example because none of a host's addresses
+ * responds, returns the distinct messages of its errors.
  */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -20,7 +20,7 @@ export interface CurrentJudge {
 
 /**
  * Fills the panel, grades the pairs due today and, once all are graded, compares today's grades with the first grades.
- * A changed judge is recorded as a deployment, and its grades are stored separately from earlier ones. Deferred pairs
+ * A changed judge is recorded as a deployment, and its grades are stored separately from earlier grades. Deferred pairs
  * wait for the next round. A killed worker loses at most one call.
  *
  * @returns null if there is no model judge
@@ -53,7 +53,7 @@ const asOf = (judge: Judge, { identity, since }: JudgePanel): CurrentJudge => ({
   since,
 });
 
-/** Records a deployment if the judge differs from the last one seen. Idempotent. */
+/** Records a deployment if the judge differs from the last judge seen. Idempotent. */
 async function recordJudgeDeployment(
   { db, clock, logger }: Context,
   pipeline: string,
@@ -108,7 +108,7 @@ async function recordDrift(
       pipeline,
       segment: ALL_SEGMENT,
       measure: JUDGE_DRIFT,
-      // The window is a whole day, so that a repeated measurement replaces the first one of that day.
+      // The window is a whole day, so that a repeated measurement replaces the first measurement of that day.
       windowStart: new Date(today.getTime() - DAY_MS),
       windowEnd: today,
       measuredAt: now,

@@ -21,7 +21,7 @@ export interface ShownDocument {
   readonly id: string;
   /** Hash of the document text; null if the document was deleted. */
   readonly hash: string | null;
-  /** Grade by the current judge; null if it gave none. */
+  /** Grade by the current judge; null if the judge gave none. */
   readonly grade: number | null;
 }
 

@@ -93,7 +93,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     await after.end();
     expect(await daemon.stop()).toMatchObject({ code: 0 });
 
-    // Processes with one role each share the database. Moved queries that are sent again count as duplicates.
+    // Several processes, each with one role, share the database. Moved queries that are sent again count as duplicates.
     const told = { ...fleet, RECALLD_SERVER_HOST: '127.0.0.1' };
     const roles = await Promise.all(
       ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, told)),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 
 /**
- * Properties use the same inputs in every run, so that a result only changes with the code. `PROPERTY_SEED=$RANDOM npm
- * test` explores other inputs; a failure that it finds becomes an example test.
+ * Properties use the same inputs in every run, so that a result changes only if the code changes.
+ * `PROPERTY_SEED=$RANDOM npm test` explores other inputs; a failure that it finds becomes an example test.
  */
 fc.configureGlobal({ seed: Number(process.env['PROPERTY_SEED'] ?? 20_260_701) });

@@ -14,9 +14,9 @@ export interface ThresholdStatus extends ConfirmedVerdict {
 }
 
 /**
- * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing; such a
- * measurement recurs after a retry, or if there is no newer one. `no_data` caused by a fault needs no confirmation,
- * because enough time passes before the values are too old to trust.
+ * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing; it recurs
+ * after a retry, or if there is no newer measurement. `no_data` caused by a fault needs no confirmation, because enough
+ * time passes before the values are too old to trust.
  *
  * If a check was failing when its traffic ended, its missing data always fires an alert, because recalld cannot know
  * whether the check has recovered.
@@ -303,8 +303,8 @@ export function updateBreach(previous: Breach | null, evaluation: Evaluation): B
 }
 
 /**
- * Returns the value before the breach; null if it is a difference from another baseline, because such values are not
- * comparable.
+ * Returns the value before the breach; null if this value is a difference from another baseline, because such values
+ * are not comparable.
  */
 export function comparableBefore(previous: CheckStatus, comparedWith: string | null): number | null {
   return comparedWith === null || comparedWith === previous.comparedWith ? previous.before : null;

@@ -271,7 +271,7 @@ const EXAMINED = 100;
 
 /**
  * Finds the list whose ids are the most likely to be document ids. Among equally likely candidates, prefers a list with
- * scores, then one with texts, then the first.
+ * scores, then a list with texts, then the first list.
  *
  * @returns null if the response contains no list whose results all have an id or all have a text
  */

@@ -65,7 +65,7 @@ export type RetrieverAnswer = (Reading | { readonly kind: 'timeout'; readonly me
   readonly attempts: number;
 };
 
-/** The documents in a response, or the reason why it has none. */
+/** The documents in a response, or the reason why the response has none. */
 export type Reading =
   | {
       readonly kind: 'documents';

@@ -16,8 +16,8 @@ const MAX_LATE_MS = 50;
 
 /**
  * Returns a function that waits for the next slot. Unused slots expire, so that no burst follows a pause. If slots are
- * close together, a burst may contain all slots of a 50 ms period. The first reservation covers one slot, or all slots
- * of 5 ms if that is more. Each further reservation covers up to twice as many slots as the previous one. If reserved
+ * close together, a burst may contain all slots of a 50 ms period. The first reservation covers all slots within 5 ms,
+ * but at least one slot. Each further reservation covers up to twice as many slots as the previous one. If reserved
  * slots expire unused, the next reservation is as small as the first.
  *
  * @param name the target, such as a pipeline's retriever; processes that use the same name share the rate

@@ -52,7 +52,7 @@ export function gapOf(id: string): Gap | null {
   return missingPassages.includes(id) ? 'answers' : null;
 }
 
-/** The `slow` fault delays one search out of this many. */
+/** Number of searches of which the `slow` fault delays one. */
 export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 

@@ -114,7 +114,8 @@ export function excessOf(surprise: number, expected: number): number {
  * similar baseline queries.
  *
  * @param expected from `expectedInBaseline`; 0.99 for a query without a vector
- * @param meanExcess mean excess of baseline queries, each compared with the half that it is not in
+ * @param meanExcess mean excess of baseline queries, each compared with the half of the baseline that does not contain
+ * it
  */
 export function matchedSurprise(surprise: number, expected: number, meanExcess: number): number {
   return BASELINE_MEAN_X + excessOf(surprise, expected) - meanExcess;

@@ -169,11 +169,13 @@ function ranked(ids: readonly string[], separator: string | null): string[] {
 
 export type WeightedShare = NonNullable<ReturnType<typeof weightedShare>>;
 
-/** Sums over the live queries whose two result lists were compared, each weighted by its inverse probability. */
+/**
+ * Sums over the live queries whose two result lists were compared, with each query weighted by its inverse probability.
+ */
 export interface WeightedSums {
   readonly n: number;
   readonly weights: number;
-  /** Sum, over sessions, of the squares of their weights. */
+  /** Sum of the squared weights of the sessions. */
   readonly squares: number;
 }
 

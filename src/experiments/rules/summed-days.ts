@@ -42,7 +42,7 @@ export function differenceOf(candidate: SummedRatio | null, baseline: SummedRati
   };
 }
 
-/** A verdict or a forecast requires a variance with at least this many degrees of freedom. */
+/** Minimum number of degrees of freedom of a variance on which a verdict or a forecast is based. */
 const MIN_FREEDOM = 30;
 
 export function isKnown(estimate: Estimate | null): estimate is Estimate {

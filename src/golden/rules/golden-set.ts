@@ -28,7 +28,7 @@ export const goldenLimits = {
   tagValueLength: 256,
   /** Maximum number of forbidden documents per query. */
   forbidden: 1000,
-  /** Maximum number of steps per query; each is one request. */
+  /** Maximum number of steps per query; each step is one request. */
   steps: 20,
   /** Maximum grade: for higher grades, the exponential gain 2^grade - 1 approaches the largest double. */
   grade: 1000,
@@ -231,7 +231,7 @@ export interface Segment {
 
 /**
  * Returns one segment per value of each tag key. If there are more than `max` segments, keeps the `max` largest (ties
- * are broken by name), and merges the others into the segment `other`.
+ * are broken by name), and merges all other segments into the segment `other`.
  */
 export function groupBySegment(
   queries: readonly { readonly tags: Readonly<Record<string, string>> }[],

@@ -49,8 +49,8 @@ const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 const MAX_GRADE_LIKE = 100;
 
 /**
- * True if a column may contain grades: apart from missing values, it contains only small whole numbers, fractions,
- * percentages, truth values or words for relevance.
+ * True if a column may contain grades: apart from missing values, the column contains only small whole numbers,
+ * fractions, percentages, truth values or words for relevance.
  */
 export function mayHoldGrades(values: readonly string[]): boolean {
   const present = values.map((value) => value.trim()).filter((value) => !isMissing(value));

@@ -53,9 +53,9 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 }
 
 /**
- * Returns the queries of the new version. A query that the old version contains with the same id and text gets its old
- * judgments, so that the scores of the two versions differ only because of their queries. Returns null if the judgments
- * of all these queries are the same in both versions.
+ * Returns the queries of the new version. A query that the old version contains with the same id and text gets the
+ * judgments of the old version, so that the scores of the two versions differ only because of their queries. Returns
+ * null if the judgments of all these queries are the same in both versions.
  */
 export function judgedAsBefore(
   before: readonly GoldenQuery[],

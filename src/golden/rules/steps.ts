@@ -84,7 +84,7 @@ export function returnedWithin(documents: readonly RetrievedDocument[], k: numbe
   return new Set(rankingsOf(documents).flatMap((ranking) => ranking.slice(0, k).map(({ id }) => id)));
 }
 
-/** Returns the best rank of a document, from 1, in the ranking of the query, or of any of its steps. */
+/** Returns the best rank (from 1) of a document in the ranking of the query or of any of its steps. */
 export function bestRank(documents: readonly RetrievedDocument[], id: string): number {
   const ranks = rankingsOf(documents).flatMap((ranking) => {
     const place = ranking.findIndex((document) => document.id === id);

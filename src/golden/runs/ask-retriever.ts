@@ -112,7 +112,7 @@ export type AskEnd = 'asked_all' | 'gave_up';
  * further query. After 8 more failures, stops sending queries, and records the remaining queries as `error` with the
  * code `not_asked`, so that an outage is reported within seconds, whatever the size of the set.
  *
- * Rejects with the reason of `signal` when it aborts; results that have already been passed on remain valid.
+ * Rejects with the reason of `signal` when the signal aborts; results that have already been passed on remain valid.
  */
 export async function askRetriever(
   retriever: Retriever,

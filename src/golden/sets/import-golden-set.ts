@@ -45,7 +45,10 @@ export class SourceFiles {
     return sourceLines(path, this.seeing(role));
   }
 
-  /** Returns a function to which all bytes of a file must be passed in order; it throws when the signal aborts. */
+  /**
+   * Returns a function to which all bytes of a file must be passed in order; the function throws when the signal
+   * aborts.
+   */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });
@@ -286,7 +289,10 @@ export async function importGoldenQueries(
   return { ...(await sets.add(set, now)), warnings, summary };
 }
 
-/** Number of queries and judgments that are processed per turn of the event loop; they take a few milliseconds. */
+/**
+ * Number of queries and judgments that are processed per turn of the event loop; the processing takes a few
+ * milliseconds.
+ */
 const TURN = 500;
 
 function contentOf({ id, text, steps, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
@@ -333,7 +339,9 @@ export async function exportGoldenSetTo(
   return { set: found, files: targets.map(({ path }) => path) };
 }
 
-/** Returns the given version of a set, or its latest one. @throws RecalldError golden_set_unknown */
+/**
+ * Returns the given version of a set, or the latest version if none is given. @throws RecalldError golden_set_unknown
+ */
 export async function findVersion(sets: GoldenSets, name: string, version?: number): Promise<GoldenSetVersion> {
   const latest = await sets.latest(name);
   if (latest === null) {

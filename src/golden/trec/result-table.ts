@@ -46,7 +46,7 @@ export class ResultTable {
     return this.documents.isOfLastQuery(block, queryStart, queryEnd);
   }
 
-  /** Removes all results. @returns their blocks, which are no longer read */
+  /** Removes all results. @returns the blocks of these results, which are no longer read */
   clear(): readonly Block[] {
     return this.documents.clear();
   }
@@ -58,7 +58,7 @@ export class ResultTable {
     this.ranks[row] = rank;
   }
 
-  /** Replaces all results with room for new ones, which the caller fills in; see `DocumentRows.fill`. */
+  /** Replaces all results with empty rows for new results, which the caller fills in; see `DocumentRows.fill`. */
   fill(blocks: readonly Block[], results: number) {
     const rows = this.documents.fill(blocks, results);
     this.makeRoom();
@@ -145,8 +145,8 @@ export class ResultTable {
       scoreTies,
       /**
        * Counts pairs of adjacent results with different scores, after sorting by score. `ranksAgree` counts the pairs
-       * in which the result with the higher score has the better rank, `ranksDisagree` those in which it has the worse
-       * rank.
+       * in which the result with the higher score has the better rank, `ranksDisagree` counts the pairs in which that
+       * result has the worse rank.
        */
       ranksAgree,
       ranksDisagree,

@@ -92,7 +92,7 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 }
 
 /**
- * Returns a headline and a text for a density alert: they state the share of poorly covered traffic, which the
+ * Returns a headline and a text for a density alert. Both state the share of poorly covered traffic, which the
  * statistic of the check does not show. Returns an empty object if the share is no higher than in the baseline. In this
  * case, either coverage has recovered and the alert still fires, or coverage dropped in only one region of the
  * embedding space.
@@ -314,7 +314,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
   return alerts;
 }
 
-/** Returns the newest probe value over all traffic; null if it is too old to trust. */
+/** Returns the newest probe value over all traffic; null if this value is too old to trust. */
 export function trusted(
   measurements: readonly LatestMeasurement[],
   measure: string,

@@ -30,7 +30,7 @@ export async function latestEnded(
 ): Promise<GoldenRun | null> {
   const goldenSet = alerts.find((alert) => alert.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
   if (goldenSet === undefined) return null;
-  // Reads each status separately, so that many waiting runs do not hide the finished ones.
+  // Reads each status separately, so that many waiting runs do not hide the finished runs.
   const found = await Promise.all(
     (['completed', 'void', 'failed'] as const).map((status) =>
       db.golden.runs.list({ pipeline, goldenSet, status, limit: 1 }),

@@ -1,5 +1,6 @@
 /**
- * Compares golden results with a direct search of the store, to tell a fault in the store from one in the retriever.
+ * Compares golden results with a direct search of the store, to distinguish a fault in the store from a fault in the
+ * retriever.
  */
 import { createHash } from 'node:crypto';
 import { searchEach } from '../../connectors/stores/search-each.ts';

@@ -176,7 +176,7 @@ export function wrongShares(latest: readonly LatestMeasurement[], now: Date): Wr
   });
 }
 
-/** Returns the latest lag over all documents; null if there is none, or if it is stale. */
+/** Returns the latest lag over all documents; null if no lag was measured, or if the latest lag is stale. */
 export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
   const newest = ofAllDocuments(latest, INDEX_LAG, now);
   if (newest === null) return null;

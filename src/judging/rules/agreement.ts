@@ -45,7 +45,7 @@ export function weightedKappa(pairs: readonly GradedPair[]): number | null {
  * or minus t standard errors. The standard error comes from a jackknife over sessions, and the degrees of freedom from
  * Kish's effective number of sessions. Fisher's z is approximately normal (quadratic kappa is an intraclass
  * correlation, Fleiss and Cohen 1973). If both graders agree on every pair, adds a pseudo-pair whose grades differ by
- * one, because agreement on a few pairs does not prove that they always agree.
+ * one, because agreement on a few pairs does not prove that the graders always agree.
  *
  * @returns null for fewer than 2 sessions, or if kappa is undefined
  */
@@ -165,8 +165,8 @@ const MAX_PANEL_PAIRS = 150;
 /** Size of the panel as a share of the daily grades. */
 const PANEL_SHARE = 0.15;
 /**
- * Number of pairs that may join the panel per day, as a share of its size, so that pairs do not all expire on the same
- * day.
+ * Number of pairs that may join the panel per day, as a share of the panel size, so that pairs do not all expire on the
+ * same day.
  */
 const FILL_SHARE = 1 / 5;
 

@@ -16,7 +16,7 @@ export interface GaugeSample {
 
 /**
  * Returns a subject's gauges at a given time, from rows that were read earlier. Omits values that are too old to trust
- * at that time, even if they were recent when the database last responded.
+ * at the given time, even if they were recent when the database last responded.
  */
 export type GaugesAt = (now: Date) => readonly GaugeSample[];
 
@@ -40,7 +40,7 @@ export interface StoredGauges {
   readonly kept: readonly KeptGauges[];
 }
 
-/** Returns the gauges for cached rows at a given time. Omits values that are too old to trust at that time. */
+/** Returns the gauges for cached rows at a given time. Omits values that are too old to trust at the given time. */
 export type StoredGaugesAt = (now: Date) => StoredGauges;
 
 /** Reads the rows from which stored gauges are made. Rejects if the database does not respond. */

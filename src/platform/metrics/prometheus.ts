@@ -162,8 +162,8 @@ export interface ExporterSettings {
 }
 
 /**
- * prom-client gauges whose names end in _total, a suffix that Prometheus reserves for counters; each also exists
- * without the suffix.
+ * prom-client gauges whose names end in _total, a suffix that Prometheus reserves for counters; each gauge also exists
+ * under a name without the suffix.
  */
 const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 

@@ -1,4 +1,4 @@
-/** Weeks of live traffic through the job that finds topics that users ask about and the store does not cover. */
+/** Runs weeks of live traffic through the job that finds uncovered topics. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { erase } from '../../../src/app/erasure/erase.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs the alert tests with promtool from Prometheus 3. `npm test` uses the promtool of Debian, which is that of
- * Prometheus 2.
+ * Runs the alert tests with promtool from Prometheus 3. `npm test` uses Debian's promtool, which is part of Prometheus
+ * 2.
  */
 import { mkdtemp, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

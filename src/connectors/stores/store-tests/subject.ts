@@ -7,7 +7,7 @@ import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorSto
 export interface KnownChunk {
   /** Id of the document. */
   readonly id: string;
-  /** The vector as the store contains it. Some stores normalize vectors, so that only the direction is kept. */
+  /** The vector as the store contains it. Some stores normalize vectors, and thus preserve only their directions. */
   readonly vector: Float32Array;
   readonly content: string | null;
 }

@@ -35,9 +35,9 @@ export function hurtSegment(losses: readonly QueryLoss[], { segmentKeys, maxSegm
 
 export type HurtSegments = NonNullable<ReturnType<typeof hurtSegments>>;
 
-/** A segment counts as lost if at least this share of its queries is affected. */
+/** Minimum share of affected queries in a lost segment. */
 const LOST_SEGMENT = 0.7;
-/** A segment counts as intact if at most this share of its queries is affected. */
+/** Maximum share of affected queries in an intact segment. */
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Minimum number of queries in a segment; smaller segments may be lost or intact by chance. */

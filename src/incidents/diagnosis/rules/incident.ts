@@ -85,7 +85,7 @@ export const closingReasons = ['resolved', 'left_config'] as const;
 
 export type ClosingReason = (typeof closingReasons)[number];
 
-/** An incident with its latest diagnosis, and the earlier ones. A recorded diagnosis never changes. */
+/** An incident with its latest diagnosis and all earlier diagnoses. A recorded diagnosis never changes. */
 export interface Incident extends Diagnosis {
   readonly id: string;
   readonly openedAt: Date;
@@ -188,8 +188,8 @@ function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: 
 }
 
 /**
- * Returns true if the value of an alert is worse than its worst value so far; false if the two were compared with
- * different baselines.
+ * Returns true if the value of an alert is worse than its worst value so far; false if the two values were compared
+ * with different baselines.
  */
 function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;

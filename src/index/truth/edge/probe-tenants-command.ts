@@ -109,7 +109,10 @@ function refusal(problem: string): RecalldError {
 }
 
 const SEGMENTS_NAMED = 10;
-/** Number of documents selected per query: more than one, because some have no text or are no longer in the store. */
+/**
+ * Number of documents selected per query: more than one, because some documents have no text or are no longer in the
+ * store.
+ */
 const DRAWN_FOR_EACH = 3;
 const DOCUMENTS_PER_CALL = 20;
 

@@ -54,7 +54,8 @@ export async function readIncidentPage(context: Context, id: string) {
 const MAX_DEPLOYMENTS = 3;
 
 /**
- * Maximum number of deployments that are read, including those after the start of the incident, which are then removed.
+ * Maximum number of deployments that are read. Deployments after the start of the incident are read too, and then
+ * removed.
  */
 const MAX_READ = 100;
 

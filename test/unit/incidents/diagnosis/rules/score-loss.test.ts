@@ -57,7 +57,9 @@ it('the segment that lost most is compared with all others', () => {
   });
 });
 
-/** The reported probability that the largest drop among this many segments of 10 queries each is due to chance. */
+/**
+ * Returns the reported probability that the largest drop among `segments` segments of 10 queries each is due to chance.
+ */
 function chanceOf(segments: number, hurt: number): number {
   const all = goldenQueries(10 * segments).map((query, index) => ({
     ...query,

@@ -21,7 +21,7 @@ function estimateOf(outcome: EstimateOutcome): WeightedEstimate {
   return outcome;
 }
 
-/** The cluster variance as a sum over all pairs. */
+/** Computes the cluster variance as a sum over all pairs. */
 function varianceByPairs(rows: ReturnType<typeof samplesOf>): number {
   let sum = 0;
   for (const a of rows) {
