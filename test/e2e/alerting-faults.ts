@@ -112,8 +112,8 @@ export interface Broken {
   readonly break: () => void;
   readonly mend: () => void;
   /**
-   * Returns a live query for each pipeline whose fault affects live queries. While the fault lasts, the query is
-   * affected by it.
+   * Returns a live query for each pipeline whose fault affects live queries. While the fault lasts, it affects the
+   * query.
    */
   liveQueries(): object[];
   readonly servers: ReadonlyMap<string, FaultServer>;

@@ -199,12 +199,12 @@ interface ClusterCounts {
 }
 
 /**
- * Tests each cluster in the union of both tails. Let A members of all clusters and a members of this cluster come from
- * the window, and let B and b members come from the baseline. Then p = P(H >= a) for H ~ Hypergeometric(A + B, a + b,
- * A). The p-values are adjusted over the clusters. They are exact for the given clusters, provided that the clustering
- * did not depend on which side a query comes from.
+ * Tests each cluster in the union of both tails. The window contributes A members to all clusters together and a
+ * members to this cluster; the baseline contributes B and b members. Then p = P(H >= a) for H ~ Hypergeometric(A + B,
+ * a + b, A). The p-values are adjusted over the clusters. They are exact for the given clusters, provided that the
+ * clustering did not depend on which side a query comes from.
  *
- * @param sessions all sessions on both sides; > 0
+ * @param sessions number of all sessions on each side; > 0
  */
 export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts) {
   const draws = clusters.reduce((sum, { current }) => sum + current, 0);

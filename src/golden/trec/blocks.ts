@@ -21,7 +21,7 @@ export class Block {
   constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
-    // Text files contain no NUL characters. Rejecting them also detects UTF-16.
+    // Text files contain no NUL characters. The check for NUL characters also detects UTF-16.
     if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
   }
 
