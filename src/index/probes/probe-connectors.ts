@@ -154,8 +154,8 @@ export async function probeStore(
 }
 
 /**
- * Returns the trait `size_class` of the store; near a class boundary, the previous class still applies. Returns no trait
- * for a store without a size class.
+ * Returns the trait `size_class` of the store; near a class boundary, the previous class still applies. Returns no
+ * trait for a store without a size class.
  */
 async function steadySize(
   { db }: Context,
