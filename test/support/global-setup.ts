@@ -19,11 +19,11 @@ export interface TestServer {
   readonly user: string;
   readonly password: string;
   readonly ssl: false;
-  /** An empty database; connections to it run statements about other databases. */
+  /** An empty database to which tests connect to run statements about other databases. */
   readonly database: string;
   /** The migrated database that is cloned. No client may be connected to it. */
   readonly template: string;
-  /** An API key with every scope, which each clone has. */
+  /** An API key with every scope; each clone of the template contains this key. */
   readonly apiKey: string;
 }
 
@@ -36,7 +36,8 @@ declare module 'vitest' {
 }
 
 /**
- * Each test project that needs the server sets it up, in one process: the first project starts it, the last stops it.
+ * The test projects that use the server share it within one process: the first project starts the server, and the last
+ * project stops it.
  */
 interface Shared {
   server?: Promise<StartedServer>;
@@ -72,12 +73,12 @@ const settings = [
   'wal_level=minimal',
   'max_wal_senders=0',
   'shared_buffers=128MB',
-  // A daemon holds about 25 connections.
+  // A daemon opens about 25 connections.
   'max_connections=400',
   'huge_pages=off',
   'jit=off',
-  // Without statistics on new rows, joins are planned badly, and a test database does not exist for as long as the
-  // default interval, one minute.
+  // Without statistics on new rows, joins are planned badly. Autovacuum must collect these statistics sooner than after
+  // its default interval of one minute, because a test database is removed earlier.
   'autovacuum_naptime=3s',
   'TimeZone=UTC',
   'log_min_messages=log',

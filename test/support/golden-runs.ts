@@ -1,4 +1,4 @@
-/** Complete and plausible golden runs; a test names only the values that matter. */
+/** Complete and plausible golden runs; a test sets only the fields that it depends on. */
 
 import type { RunDifference } from '../../src/golden/rules/compare-golden-runs.ts';
 import type { GoldenRun, NewRun, QueryAnswer } from '../../src/golden/rules/run.ts';
@@ -84,7 +84,7 @@ export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {})
   return made;
 }
 
-/** A stored run with its results; it has ended if an end is given. */
+/** Stores a run with its results, and ends the run if `end` is given. */
 export async function putRun(
   stores: GoldenStores,
   run: Partial<NewRun> = {},
@@ -98,7 +98,7 @@ export async function putRun(
   return stored;
 }
 
-/** nDCG@10 over all queries dropped by 0.05. */
+/** Returns a comparison in which nDCG@10 over all queries dropped by 0.05. */
 export function aDifference(parts: Partial<RunDifference> = {}): RunDifference {
   return {
     key: { measure: 'ndcg', k: 10 },

@@ -1,4 +1,7 @@
-/** A pipeline whose manifest and store a test sets. Rounds check it and store their findings in a real database. */
+/**
+ * A pipeline whose manifest and store are set by a test. Index rounds check the pipeline, and store their findings in a
+ * real database.
+ */
 
 import type { Pool } from 'pg';
 import { onTestFinished, vi } from 'vitest';
@@ -32,7 +35,7 @@ export interface Line {
   readonly segment?: string;
 }
 
-/** The vector that this world's embedder returns for a text. */
+/** Returns the vector that this world's embedder returns for a text. */
 export function vectorOf(text: string, model = 0): Float32Array {
   const vector = new Float32Array(16);
   let state = 2166136261 + model;
@@ -109,7 +112,7 @@ export class IndexWorld {
       yield { lines: lines.slice(start, start + 1000), next: null };
   }.bind(this);
 
-  /** Year-old documents, each with one chunk, in manifest and store. */
+  /** Fills the manifest and the store with year-old documents, each with one chunk. */
   fill(count: number): void {
     const ids = Array.from({ length: count }, (_, place) => `doc-${place}`);
     this.lines = ids.map((id, place) => ({
@@ -121,7 +124,7 @@ export class IndexWorld {
     this.store.hold(ids.map((id) => chunkOf(id)));
   }
 
-  /** A store with the same content that cannot list its ids, but returns true samples. */
+  /** Returns a store with the same content that cannot list its ids, but can sample uniformly. */
   withoutList(): VectorStore {
     const { store } = this;
     return {
@@ -147,7 +150,7 @@ export class IndexWorld {
     return all.find((one) => one.pipeline === pipeline && one.measure === measure && one.segment === segment);
   }
 
-  /** The value with its bounds, if the latest probe produced a value. */
+  /** Returns the latest value with its bounds; null if the latest probe produced no value. */
   async value(measure: string, segment = 'all') {
     const found = await this.latest(measure, segment);
     return found === undefined || found.gap !== null ? null : found.newest;

@@ -33,7 +33,7 @@ export function evaluateFloor(
   return judgeCheck(floor, { scores, shifts: { [goldenCheckName(floor, 'faq')]: shift } });
 }
 
-/** @param history earlier completed runs, oldest first; @param stood the verdict on the latest of them */
+/** @param history earlier completed runs, oldest first; @param stood the verdict on the latest of these runs */
 export function evaluateRegression(
   check: RegressionCheck,
   compared: ComparedWithBaseline | string,

@@ -81,7 +81,7 @@ const root = protobuf.Root.fromJSON({
   },
 });
 
-/** A message type by its name. */
+/** Returns the message type with this name. */
 export function messageType(name: string): Type {
   return root.lookupType(name);
 }

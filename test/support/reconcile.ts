@@ -11,7 +11,7 @@ export interface Reconciled {
   readonly duplicated: number;
 }
 
-/** The rows in `table`, compared with the ids for which the daemon returned 202. */
+/** Compares the rows in `table` with the ids for which the daemon returned 202. */
 async function reconcile(
   client: ClientBase,
   table: 'live_queries' | 'feedback',

@@ -20,9 +20,12 @@ const K = 5;
 const DEPTH = 20;
 const AT_ONCE = 8;
 const evaluate = createEvaluator([parseMetricKey(`hit_rate@${K}`), parseMetricKey(`mrr@${K}`)], 1);
-/** Multiple of reciprocal ranks: 1, 1/2, 1/3, 1/4 and 1/5 become integers, so that sums are exact. */
+/** Factor for reciprocal ranks, which turns 1, 1/2, 1/3, 1/4 and 1/5 into integers, so that sums are exact. */
 const UNIT = 60;
-/** Larger than any sum of reciprocal ranks, so that one number can contain both the sum and the number of hits. */
+/**
+ * Amount that a hit adds to an encoded score; it exceeds any sum of reciprocal ranks, so that one number can contain
+ * both the sum and the number of hits.
+ */
 const HIT = 1_000_000;
 
 /**

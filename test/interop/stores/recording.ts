@@ -30,7 +30,7 @@ export interface StoreRecording {
   readonly versions: Readonly<Record<string, string>>;
   /** Number of tests of the contract suite that passed. */
   readonly tests: number;
-  /** Empty if the store does not use HTTP. */
+  /** Requests with their responses; empty if the store does not use HTTP. */
   readonly exchanges: readonly Exchange[];
 }
 
@@ -90,7 +90,7 @@ export function startRecorder(url: string, exchanges: Exchange[]): Promise<Fault
 
 /**
  * Responds as the store did during the recording. Equal requests get the recorded responses in order, and then the last
- * one again, because polling may take more requests than in the recording.
+ * one again, because polling may need more requests now than during the recording.
  */
 export function startPlayer(exchanges: readonly Exchange[]): Promise<FaultServer> {
   const answers = new Map<string, Exchange[]>();

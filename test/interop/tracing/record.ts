@@ -15,7 +15,7 @@ import type { ExportRequest, Recording } from './recording.ts';
 
 const run = promisify(execFile);
 
-/** Runs the newest versions of a combination. The first run installs them, which takes a minute. */
+/** Runs the newest versions of a combination. The first run installs these versions, which takes a minute. */
 export async function record(combination: Combination): Promise<Recording> {
   const {
     name,
@@ -79,8 +79,8 @@ export async function record(combination: Combination): Promise<Recording> {
 }
 
 /**
- * Replaces the home folder in a body, such as in stack traces, by a text of the same length, so that the encoding of
- * the body remains valid.
+ * Replaces the path of the home folder in a body, for example in stack traces, with a text of the same length, so that
+ * the encoding of the body remains valid.
  */
 function withoutHome(body: Buffer, encoding: string | undefined): Buffer {
   const home = homedir();

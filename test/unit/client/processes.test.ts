@@ -26,13 +26,13 @@ function startNode(args: readonly string[]): ChildProcess & { readonly lines: st
   return Object.assign(child, { lines });
 }
 
-/** A host process that uses the client. */
+/** Starts a host process that uses the client. */
 function startHost(source: string) {
   const host = `import { createClient } from ${JSON.stringify(path.join(folder, 'client.ts'))};\n${source}`;
   return startNode(['--import', 'tsx', '--input-type=module', '--eval', host]);
 }
 
-/** How a process ended, and its output. */
+/** Waits until a process ends, and returns its exit code and output. */
 async function endOf(child: ChildProcess & { readonly lines: readonly string[] }) {
   const [code] = (await once(child, 'close')) as [unknown];
   return { code, lines: child.lines };

@@ -12,7 +12,7 @@ function aSchedule(logger = silentLogger): Schedule {
   return schedule;
 }
 
-/** Scheduled times of the ticks, in milliseconds, in the order of the ticks. */
+/** Returns a list to which each tick adds its scheduled time in milliseconds. */
 function collectTicks(schedule: Schedule, cron = everySecond): readonly number[] {
   const ticks: number[] = [];
   schedule.every(cron, (plannedAt) => ticks.push(plannedAt.getTime()));

@@ -58,7 +58,7 @@ export function describeQdrantCollections(start: () => Promise<Pick<RunningStore
       collection = await create({ vectors: cosine });
       const ids = [7, uuid];
       await fill(collection, { points: ids.map((id, place) => ({ id, vector: vectorAt(place), payload: {} })) });
-      // The client would round this id.
+      // Sent without the client, because the client would round this id.
       const points = `{"points": [{"id": ${long}, "vector": ${JSON.stringify(vectorAt(2))}, "payload": {}}]}`;
       await prepare(running.url, 'PUT', `/collections/${collection}/points?wait=true`, points);
     });

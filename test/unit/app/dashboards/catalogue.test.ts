@@ -24,7 +24,7 @@ const IN_ALERTS = 'Used in alert descriptions; the measures have their own panel
 const STACKED =
   'The graph of losses by stage is stacked, so it has no confidence bands; the graph of recall by stage has them.';
 
-/** Metrics without a panel, and the reasons. */
+/** Reasons why metrics have no panel, keyed by metric name. */
 const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_golden_cg: OPTIONAL,
   recalld_golden_cg_ci_low: OPTIONAL,

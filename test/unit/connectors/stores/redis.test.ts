@@ -13,7 +13,7 @@ import { type Resp, type RespServer, startRespServer } from '../../../support/fa
 const never = new AbortController().signal;
 const request = { vector: Float32Array.of(1, 0, 0.5), k: 2, filter: {}, exact: false, withContent: false };
 
-/** Responds to each command name with its replies in turn; the last reply is then reused. */
+/** Responds to each command name with its replies in turn; the last reply is reused for all further commands. */
 async function redisWith(replies: Readonly<Record<string, readonly Resp[]>>): Promise<RespServer> {
   const seen = new Map<string, number>();
   const server = await startRespServer((name) => {

@@ -17,13 +17,13 @@ export function referenceCases<Input, Expected>(file: string): readonly Referenc
   return content.cases;
 }
 
-/** Two samples of scores, as in the files. */
+/** Two samples of scores, as in the reference files. */
 export interface ScoreInput {
   readonly x: readonly number[];
   readonly y: readonly number[];
 }
 
-/** Two samples of vectors; each value is the integer divided by `scale`. */
+/** Two samples of vectors with integer elements, each of which must be divided by `scale`. */
 export interface VectorInput {
   readonly x: readonly (readonly number[])[];
   readonly y: readonly (readonly number[])[];
@@ -47,7 +47,7 @@ export function rowsToMatrix(rows: readonly (readonly number[])[], scale = 1): M
   };
 }
 
-/** Asserts that values, including those in objects and lists, are within 5e-10 of the expected numbers. */
+/** Returns a matcher in which each expected number, also in objects and lists, matches values within 5e-10 of it. */
 export function near(expected: unknown): unknown {
   if (typeof expected === 'number') return expect.closeTo(expected, 9);
   if (Array.isArray(expected)) return expected.map(near);
@@ -60,7 +60,7 @@ export const aScoreSample = fc.array(
   { minLength: 1, maxLength: 40 },
 );
 
-/** Rows of 3 numbers, none of them zero, with occasional duplicates. */
+/** Rows of 3 numbers, with occasional duplicate rows; no row is a zero vector. */
 export const someRows = fc.array(
   fc
     .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: -6, max: 6 }), fc.integer({ min: -6, max: 6 }))
