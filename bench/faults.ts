@@ -7,7 +7,8 @@
  *     npx tsx bench/faults.ts --draw training|test --seed N
  *
  * The first form runs worlds and appends a line of JSON for each to FILE; it skips worlds that FILE already contains.
- * The second summarizes such files. The third regenerates a split; the stored test split is sealed and does not change.
+ * The second form summarizes such files. The third form regenerates a split; the stored test split is sealed and does
+ * not change.
  */
 
 import { setMaxListeners } from 'node:events';

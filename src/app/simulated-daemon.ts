@@ -85,7 +85,7 @@ async function openSimulatedDaemon(
     ingestQueries: ingest.ingestQueries,
     ingestFeedback: ingest.ingestFeedback,
     /**
-     * Schedules one run of every golden set. The next call to `run` starts these runs in parallel with its own jobs.
+     * Schedules a golden run of every set. The next call to `run` starts these golden runs in parallel with its jobs.
      */
     async tickGoldenSets(plannedAt: Date): Promise<void> {
       for (const pipeline of pipelines) {

@@ -25,7 +25,7 @@ const DAY_HOURS = 24;
 const SAMPLED_MS = 5 * MINUTE_MS;
 /** A density window closes ten minutes after its end, so its result is available 15 minutes after its end. */
 const WINDOW_CLOSED_MS = 15 * MINUTE_MS;
-/** Time from the end of an hour until its queries are graded. They are selected half an hour after they arrive. */
+/** Time from the end of an hour until its queries are graded. Queries are selected half an hour after they arrive. */
 const GRADED_MS = 37 * MINUTE_MS;
 
 export interface World {

@@ -142,7 +142,8 @@ interface WorkQueue<Item> {
 
 /**
  * First marks items that have waited for a day as expired. Then processes items one by one until none is waiting, the
- * budget is spent or a service is unreachable. Each grade is stored immediately, so that none is paid for twice.
+ * budget is spent, or a service was unreachable for `MAX_FAILURES` consecutive items. Each grade is stored immediately,
+ * so that no grade is paid for twice.
  *
  * @param work processes one item; if null, items expire but are not processed
  * @throws the reason of `signal`, and RecalldError database_unreachable
@@ -252,7 +253,7 @@ async function gradeText(
 }
 
 /**
- * Grades how well a document that users did not get answers `text`; null if the judge cannot grade it.
+ * Grades a document that users did not get: how well it answers the query `text`. Null if the judge cannot grade it.
  *
  * @throws DeferralError
  */

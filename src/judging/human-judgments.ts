@@ -29,7 +29,8 @@ const givenOf = (columns: string): string => `
  * Stores a person's judgments. A later grade replaces an earlier grade, and a null grade withdraws it. If a query needs
  * two people, the stored judgment of another person is not replaced: the new judgment is stored as the second judgment.
  *
- * @returns for each judgment, true if its query was selected with that document; other judgments are ignored
+ * @returns for each judgment, true if the query was selected with the judged document, and false if the judgment was
+ *   ignored
  */
 export function recordHumanJudgments(
   pool: Pool,

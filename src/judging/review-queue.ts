@@ -93,7 +93,7 @@ export function createReviewQueue(pool: Pool) {
   };
   return {
     /**
-     * Returns the next queries to grade, in their random order, so that a person who stops early has graded a random
+     * Returns the next queries to grade. Their order is random, so that a person who stops early has graded a random
      * subset.
      *
      * @param person the grader

@@ -143,9 +143,9 @@ const ROUNDING = 1e-12;
 
 /**
  * Compares the mean score over all queries with the minimum. With severity `critical`, the verdict is `critical` only
- * if even the upper 95 % bound is below the minimum, so that a score that is low merely because of the choice of
- * queries does not trigger a page. If only the mean is below the minimum, the verdict is `warning`. Without a score,
- * the verdict is `no_data`.
+ * if even the upper 95 % bound is below the minimum. A score that is low merely because of the choice of queries thus
+ * does not trigger a page. If only the mean is below the minimum, the verdict is `warning`. Without a score, the
+ * verdict is `no_data`.
  *
  * @param shift threshold shift by new versions of the golden set
  */

@@ -1,4 +1,4 @@
-/** The check of an isolation rule: a single violation makes it critical immediately. */
+/** The check of an isolation rule: a single violation makes the check critical immediately. */
 
 import { count, percentage, plural } from '../../core/format.ts';
 import { HOUR_MS } from '../../core/time.ts';

@@ -120,8 +120,8 @@ export interface ThresholdFinding extends CheckResult {
 }
 
 /**
- * A breach ends when the value is better than the threshold by this share (see `scaleOf`), and its confidence bound is
- * better than the threshold too.
+ * A breach ends when the value is better than the threshold by at least this share of a scale (see `scaleOf`), and the
+ * worse confidence bound of the value is not beyond the threshold.
  */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
@@ -138,8 +138,8 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  * With severity `critical`, the verdict is `critical` only if the whole 95 % confidence interval is beyond the
  * threshold, so that chance alone does not trigger a page. If only the value is beyond the threshold, the verdict is
  * `warning`. With several segments, the intervals hold for all of them together (Bonferroni), so that the worst of m
- * healthy segments does not trigger m times as many pages. A value without a confidence interval is compared as if it
- * were its own bound. Values from fewer than `minN` samples are not evaluated.
+ * healthy segments does not trigger m times as many pages. If a value has no confidence interval, both bounds equal the
+ * value. Values from fewer than `minN` samples are not evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
  */

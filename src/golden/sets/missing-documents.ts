@@ -101,7 +101,7 @@ async function fatesOf(
 
 /**
  * Looks up the judged documents of a set in the store, and determines why documents are missing. Records the texts of
- * the documents that the store has, so that a later run can distinguish a lost document from one that has a new id.
+ * the documents that the store has, so that a later run can distinguish a lost document from a document with a new id.
  * Rejects only with the reason of `signal`. If the store fails, the result has the kind `unknown` and states the
  * reason.
  */

@@ -87,7 +87,7 @@ export function createDocumentsTable(pool: Pool) {
      * at most `maxArrivals` new versions, selected at random, until they arrive. Without `hasVersions`, tracks only new
      * documents.
      *
-     * @param read when this reading started
+     * @param read when this reading of the manifest started
      * @param before when the previous reading started; null for the first reading, which cannot show which documents
      * are new
      */

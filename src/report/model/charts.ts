@@ -130,7 +130,7 @@ const MIN_SPAN_MS = 10 * 60_000;
 
 /**
  * Returns the start of the time axis. If all points are at the very end of the range, as is the case shortly after
- * installation, the axis starts later than `from`, so that the points fill its second half.
+ * installation, the axis starts later than `from`, so that the points fill the second half of the axis.
  */
 export function shownFrom(from: Date, until: Date, points: readonly { readonly at: Date }[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));
