@@ -1,5 +1,6 @@
 /**
- * Intervals of live measures. Failures and clicks are correlated within a session, and only some sessions are sampled.
+ * Scenarios for the intervals of live measures: failures and clicks are correlated within a session, and only some
+ * sessions are sampled.
  */
 import {
   type ClickedQuery,

@@ -63,7 +63,7 @@ export function baselineOf(hours: readonly (readonly Asked[])[], vectors: Matrix
   return baseline;
 }
 
-/** @param firstHour hour of the first window, after the baseline */
+/** @param firstHour hour of the first window after the baseline */
 export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
   const threshold = alertThreshold(budget, HOUR_MS, 1);
   const policies = {

@@ -35,9 +35,11 @@ export interface QuietResult {
 }
 
 export interface ChangeResult {
-  /** Numbers of hours and queries from the change to the alert; null if no alert fired in the simulated days. */
+  /**
+   * Number of hours, and number of queries, from the change to the alert; null if no alert fired in the simulated days.
+   */
   readonly delays: Readonly<Record<AlertLevel, { readonly hours: number; readonly queries: number } | null>>;
-  /** Density of all traffic, from the change to the first alert of either level, or to the end. */
+  /** Density of all traffic, from the change to the first alert of either level, or to the end if no alert fired. */
   readonly density: number;
   /** The explanation of the first alert. */
   readonly reading: Reading | null;

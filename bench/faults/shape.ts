@@ -114,7 +114,8 @@ const SAME_DOCUMENT = 0.25;
 
 /**
  * Returns the relevant document that a result shows: the document with the same id or, because new ids do not affect
- * users, the document whose text contains the text of the result. Null if there is none.
+ * users, the document whose text contains the text of the result. Returns null if the result shows no relevant
+ * document.
  */
 export function shownDocument({ texts }: Material, { relevant }: CorpusQuery, hit: Pick<Row, 'id' | 'text'>) {
   if (relevant.includes(hit.id)) return hit.id;

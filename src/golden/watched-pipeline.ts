@@ -84,7 +84,7 @@ export interface GoldenSchedule {
   readonly maxQueriesPerDay: number | null;
   /**
    * Number of scheduled times at which the old and the new version of the set both run before the new version takes
-   * over. If the number is 0, the new version takes over immediately.
+   * over. If `rotationRuns` is 0, the new version takes over immediately.
    */
   readonly rotationRuns: number;
   /** How long the query results of the set's runs are kept. */

@@ -85,7 +85,7 @@ function valueOf(variable: string): string {
 
 /**
  * Returns the reasons why recalld would reject a YAML block as its config; an empty list if recalld accepts the block,
- * or if the block is not a config. Parts of a pipeline are allowed.
+ * or if the block is not a config. The block may also be a part of a pipeline.
  */
 function refusalOf(block: string, file: string): string[] {
   const tree: unknown = parse(block.replaceAll(/: (\$\{\w+\})/g, ': "$1"'));

@@ -1,4 +1,4 @@
-/** Exports of users' services to a running daemon: the stored rows and the responses. */
+/** Sends exports of users' services to a running daemon, and tests the stored rows and the responses. */
 
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

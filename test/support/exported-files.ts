@@ -46,7 +46,7 @@ export async function exportedRows(folder: string, table: ExportTable, format: E
   return rows.map((row) => canonical(table, row, format === 'csv' ? unguardCell : (text) => text)).toSorted(byText);
 }
 
-/** The same rows from the database, in the same form. */
+/** The rows of an exported table from the database, in the form of `exportedRows`. */
 export async function storedRows(pool: Pool, table: ExportTable): Promise<Row[]> {
   const selected = table.columns.map(({ name, type, sql }) => {
     if (type === 'timestamp') return `(extract(epoch from ${sql}) * 1000000)::bigint::text as ${name}`;

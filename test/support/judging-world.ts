@@ -193,7 +193,7 @@ export class JudgingWorld {
     });
   }
 
-  /** A person's grades for the queries sampled for human judgment. */
+  /** Records a person's grades for the queries sampled for human judgment. */
   async peopleGrade(person = 'ann'): Promise<number> {
     const { rows } = await this.#pool.query<{ query_id: string; documents: [string, string | null][] }>(
       `select query_id, documents from judged_queries where needs_human and outcome = 'ok'`,

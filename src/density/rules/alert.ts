@@ -97,8 +97,8 @@ export interface AlertStep {
   readonly event: AlertEvent | null;
   readonly status: AlertStatus;
   /**
-   * E-value relative to the threshold; finite. At 1 or more, the alert fires once the density is confirmed to be below
-   * the density threshold.
+   * E-value divided by the alert threshold; always finite. At 1 or more, the alert fires once the density is confirmed
+   * to be below the density threshold.
    */
   readonly evidenceRatio: number;
 }

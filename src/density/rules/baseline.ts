@@ -102,7 +102,8 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
     /** For each region, its share of the total session weight. */
     regionShares: regionShares(windows, labels, regions.count),
     /**
-     * The worst-covered 10 % of the baseline queries, by cross-fitted ranks. They are searched for uncovered topics.
+     * The worst-covered 10 % of the baseline queries, by cross-fitted ranks. These queries are searched for uncovered
+     * topics.
      */
     tail: windows.flatMap(({ startMs, indices, sessions }) =>
       indices.flatMap((index, i) => {

@@ -221,7 +221,7 @@ function listsOf(
   return [...own, { share: rest, size: baseline.all.length }];
 }
 
-/** Mean surprise of a query with a uniform rank among this many scores. */
+/** Mean surprise of a query whose rank is uniform among `size` scores. */
 function meanSurprise(size: number): number {
   return surpriseOf({ first: 1, last: size + 1, of: size + 1 });
 }

@@ -8,7 +8,7 @@ import { BASELINE_MEAN_X, MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './
 /** Minimum cosine at which queries in one window are treated as repeats by one client. */
 const MIN_REPEAT_COSINE = 0.995;
 
-/** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
+/** Squared distance of two unit vectors with the cosine `MIN_REPEAT_COSINE`: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
 /** Number of coordinates that are added between two comparisons of the squared distance with the limit. */

@@ -116,7 +116,10 @@ const cannot =
   "(?:can(?:no|')t|can not|could(?: no|n')t|am unable to|'m unable to|unable to|am not able to|won't|will not)";
 const writing = '(?:generate|create|write|formulate|produce|provide|come up with|think of|form|ask|derive|make)';
 
-/** Phrases with which a model declines. These phrases must not match real queries, such as "I cannot log in". */
+/**
+ * Phrases with which a model declines to write a query. These phrases must not match real queries, such as "I cannot
+ * log in".
+ */
 const refusals: readonly RegExp[] = [
   new RegExp(`\\b${cannot}\\s+(?:\\w+\\s+){0,3}?${writing}\\b[^?]{0,60}\\bquestions?\\b[^?]*$`, 'iu'),
   new RegExp(`^(?:i'm |i am )?(?:sorry|afraid|unfortunately)\\b[^?]*\\b${cannot}\\b[^?]*$`, 'iu'),

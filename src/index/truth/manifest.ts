@@ -182,7 +182,8 @@ export async function* readQuery(
     statement_timeout: timeoutMs,
     application_name: 'recalld manifest',
   });
-  // A broken connection makes the statement fail. An `error` event without a listener would end the process.
+  // Ignores the event, because a broken connection also makes the statement fail. Without a listener, the `error` event
+  // would end the process.
   client.on('error', () => undefined);
   const stop = (): void => void client.end().catch(() => undefined);
   signal.addEventListener('abort', stop, { once: true });

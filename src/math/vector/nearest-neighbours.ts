@@ -53,7 +53,7 @@ const TIE_SCALE = 1e13;
 
 /**
  * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any norm and float64 sums.
- * A row that is zero or not finite has cosine 0 with everything.
+ * A row that is zero or not finite has cosine 0 with every row.
  *
  * All pairs are first compared in float32. The pairs that may be among the best are then compared in float64, so the
  * result equals that of a comparison entirely in float64. Takes 2 * queries * store * columns floating-point

@@ -250,7 +250,7 @@ export class LargeBody {
   }
 }
 
-/** Makes the routes in `app` receive parsed JSON bodies; undefined for an empty body. */
+/** Makes the routes in `app` receive parsed JSON bodies, and undefined for an empty body. */
 export function acceptJson(app: FastifyInstance, bodies: RequestBodies): void {
   accept(app, bodies, LIMIT_BYTES);
 }

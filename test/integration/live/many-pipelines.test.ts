@@ -1,4 +1,4 @@
-/** The job `measure-live-traffic` over two hundred pipelines, each with a window of live queries. */
+/** Runs the job `measure-live-traffic` for two hundred pipelines, each with a window of live queries. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/core/system-clock.ts';
