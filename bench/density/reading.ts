@@ -16,7 +16,7 @@ export interface Memory {
   readonly world: World;
   /** Vectors of the baseline queries that are used to distinguish known from new queries. */
   readonly known: Matrix;
-  /** A query with a familiarity below this value is new. */
+  /** Familiarity below which a query is new. */
   readonly novelBelow: number;
   /** Indices of the golden queries. */
   readonly golden: Int32Array;

@@ -31,7 +31,7 @@ interface Xquad {
   }[];
 }
 
-/** A chunk ends with the first sentence that ends after this number of characters. */
+/** Minimum number of characters per chunk; a chunk ends with the sentence that reaches this number. */
 const CHUNK_CHARACTERS = 380;
 
 /** Start and end of each chunk of a text. */

@@ -59,7 +59,7 @@ export interface WorldRecord {
   readonly healthy: number;
   /** Largest drop in nDCG@10 that the faults caused in a golden run. */
   readonly drop: number;
-  /** Incidents of the healthy history that were open at the onset; there should be none. */
+  /** Number of incidents from the healthy history that were open at the onset; there should be none. */
   readonly incidentsBefore: number;
   readonly messagesBefore: number;
   readonly evaluations: readonly Evaluation[];

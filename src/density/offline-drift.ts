@@ -41,8 +41,8 @@ export interface OfflineDriftRequest {
   readonly sessionsPath: string | null;
   readonly score: ScoreChoice;
   /**
-   * Number of regions within which scores are ranked: 0 or 1 for a single region; null to derive it from the number of
-   * reference queries.
+   * Number of regions within which scores are ranked: 0 or 1 for a single region; null to derive this number from the
+   * number of reference queries.
    */
   readonly regions: number | null;
   /** Significance level, in (0, 0.5]. */

@@ -10,7 +10,7 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** How long after the end of a day recalld waits for clicks, feedback and grades; the same for every arm. */
+/** Time after the end of a day for which recalld waits for clicks, feedback and grades; the same for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
 /** Maximum number of samples per day; if there are more, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;

@@ -101,7 +101,7 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
 
 /**
  * Maximum age of a baseline: a day or a quarter of the period that it covers, whichever is shorter. Once a baseline is
- * older, recalld learns a new one.
+ * older, recalld learns a new baseline.
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
 /** Time between attempts to learn a baseline while there are too few opinions; limited to the length of the window. */

@@ -9,7 +9,7 @@ export type RecentQueries = ReturnType<typeof createRecentQueries>;
 export interface RecentQuery {
   readonly query: LiveQuery;
   readonly receivedAt: Date;
-  /** True if the sampling rate selected the query; in that case, it is already stored. */
+  /** True if the sampling rate selected the query, which is then already stored. */
   readonly isSampled: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface FeedbackTarget {
 /** Creates a buffer that evicts the oldest queries when a limit is reached. */
 export function createRecentQueries(limits: {
   readonly queries: number;
-  /** Estimated size of texts and vectors. */
+  /** Maximum estimated size of texts and vectors. */
   readonly bytes: number;
 }) {
   const entries = new Map<string, RecentQuery>();
@@ -63,7 +63,7 @@ export function createRecentQueries(limits: {
         else remove(oldest.value[0], oldest.value[1]);
       }
     },
-    /** Removes and returns the target query or, if it is not buffered, all buffered queries of its trace. */
+    /** Removes and returns the target query or, if this query is not buffered, all buffered queries of its trace. */
     take({ pipeline, queryId, traceId }: FeedbackTarget): readonly RecentQuery[] {
       const key = keyOf(pipeline, queryId);
       const siblings = traceId === null ? [] : [...(keysByTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];

@@ -8,7 +8,7 @@ interface ConformanceCase<Input, Expected> {
   readonly expected: Expected;
 }
 
-/** The cases in a file in `test/fixtures/conformance/drift`, which names its formula and its tool. */
+/** Returns the cases from a file in `test/fixtures/conformance/drift`; the file names its formula and its tool. */
 export function driftCases<Input, Expected>(file: string): readonly ConformanceCase<Input, Expected>[] {
   const path = new URL(`../fixtures/conformance/drift/${file}.json`, import.meta.url);
   return JSON.parse(readFileSync(path, 'utf8')).cases;

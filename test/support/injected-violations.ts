@@ -20,7 +20,7 @@ function aQuery(id: string, documents: readonly string[]) {
   };
 }
 
-/** A batch of three queries: the results of the second violate isolation, the others are clean. */
+/** A batch of three queries: only the results of the second query violate isolation. */
 function aBatch(n: number) {
   return [
     aQuery(`clean-${n}-a`, ['acme/1', 'public/1']),

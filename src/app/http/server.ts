@@ -70,7 +70,7 @@ export interface HttpServer extends Draining {
   close(): Promise<void>;
 }
 
-/** Query and user ids have up to 1,024 characters. */
+/** Maximum length of a parameter in a path; query and user ids have up to 1,024 characters. */
 const MAX_PARAMETER = 4096;
 
 /** Timeout for an inactive connection, for example from a client that does not read its response. */

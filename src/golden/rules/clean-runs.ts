@@ -15,7 +15,7 @@ export interface RunFacts {
   readonly failedChecks: readonly string[];
   /** Ids of the incidents that were open during the run. */
   readonly incidents: readonly string[];
-  /** Deployments of the index, the embedder or the retriever between this run and the pinned run. */
+  /** Number of deployments of the index, the embedder or the retriever between this run and the pinned run. */
   readonly deployments: number;
   /** Means over all queries. */
   readonly means: readonly { readonly key: MetricKey; readonly mean: number }[];

@@ -176,8 +176,8 @@ export interface ReadGoldenSetOptions {
   /** Tables: the columns that the user named. */
   readonly columns?: ColumnChoices | undefined;
   /**
-   * Documents with at least this grade get grade 1, and documents with a lower grade get 0; a negative grade still
-   * means unjudged. With a threshold, grades in the file may be fractions.
+   * Lowest grade that is converted to 1; lower grades are converted to 0, and a negative grade still means unjudged.
+   * With a threshold, grades in the file may be fractions.
    */
   readonly relevanceThreshold?: number | undefined;
   /** Tables: the separator between several documents in one cell. */

@@ -55,7 +55,7 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 /**
  * Returns the queries of the new version. A query that the old version contains with the same id and text gets the
  * judgments of the old version, so that the scores of the two versions differ only because of their queries. Returns
- * null if the judgments of all these queries are the same in both versions.
+ * null if all queries that both versions contain have the same judgments in both.
  */
 export function judgedAsBefore(
   before: readonly GoldenQuery[],

@@ -113,7 +113,7 @@ async function isGood({ db }: Context, run: GoldenRun, regressions: readonly Reg
  * hour, seven hours and one day older than the reference run.
  */
 const EARLIER_RUNS = [0, 6, 23];
-/** Earlier runs are not compared if at least this share of the documents is unchanged. */
+/** If the share of unchanged documents is at least this high, earlier runs are not compared. */
 const UNCHANGED_SHARE = 0.95;
 
 export async function observeRun(

@@ -40,7 +40,8 @@ export function wilsonInterval(rate: number, n: number, confidence: number): Bou
 /**
  * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share for which the observed number of
  * successes, or a more extreme one, has the probability (1 - confidence) / 2. The interval's coverage is never below
- * the stated level, even for shares near 0. For samples without replacement it is wider than necessary, never narrower.
+ * the stated level, even for shares near 0. For samples without replacement, the interval is wider than necessary,
+ * never narrower.
  *
  * @param successes 0 to n
  * @param n number of trials, >= 1

@@ -86,8 +86,8 @@ function atLeastTiny(chance: number): number {
 }
 
 /**
- * Returns the greatest number of which all sizes are whole multiples, by Euclid's algorithm; null if it would not
- * exceed a millionth of the largest size.
+ * Returns the greatest number of which all sizes are whole multiples, by Euclid's algorithm; null if this number would
+ * not exceed a millionth of the largest size.
  */
 function commonUnit(sizes: Float64Array): number | null {
   const largest = sizes.at(-1) ?? 0;

@@ -7,8 +7,8 @@ import type { Measure, MeasureScale } from '../rules/measure-row.ts';
 import { measureTable } from '../rules/measure-table.ts';
 
 /**
- * The name of a gauge, or a gauge with properties that override those of its row in the measure table. A gauge without
- * a row needs a title and a unit of its own.
+ * The name of a gauge, or a gauge with properties that override the properties of its row in the measure table. A gauge
+ * without a row needs a title and a unit of its own.
  */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 

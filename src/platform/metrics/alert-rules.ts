@@ -106,7 +106,7 @@ type Expression = string;
 
 /**
  * Adds the group labels to every `by` and `on` in an expression, so that deployments stay separate. A rule lists only
- * its other labels (`by ()` or `on ()` if it has none), so no rule can omit the group labels.
+ * its other labels (`by ()` or `on ()` if it has no others), so no rule can omit the group labels.
  */
 export function withGroupLabels(expr: Expression, groupLabels: readonly string[]): Expression {
   return expr.replaceAll(/\b(by|on) \(([\w, ]*)\)/g, (_, word: string, labels: string) => {

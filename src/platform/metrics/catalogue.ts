@@ -27,8 +27,8 @@ import { measureMetrics } from '../../measures/metrics.ts';
 import { boundedGauges, counter, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**
- * For each metric, the labels that allow only listed values, with these values. A rule that matches any other value
- * does not compile. A label that is not listed, such as a pipeline name, accepts any text.
+ * For each metric, the labels that allow only certain values, with the allowed values. A rule that matches any other
+ * value does not compile. A label that is not listed, such as a pipeline name, accepts any text.
  */
 export const labelValues = {
   recalld_golden_queries: { outcome: queryOutcomes },

@@ -125,7 +125,7 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
     },
     /** Time since the cached rows were requested; before the first rows arrive, time since the start. */
     ageMs,
-    /** Resolves when a read has succeeded or failed: the running read, or a new one if none is running. */
+    /** Resolves when a read has succeeded or failed: the running read, or a new read if none is running. */
     refresh,
     /** Stops reading snapshots. Does not wait for a running read. */
     close(): void {
@@ -208,7 +208,7 @@ export function createExporter(settings: ExporterSettings) {
     /**
      * Returns the in-memory values in the Prometheus text format, in parts, as UTF-8. Never waits for the database:
      * exports cached rows together with their age, and omits values that are too old to trust. Overlapping scrapes
-     * share one response, because building one takes milliseconds of CPU time.
+     * share one response, because building a response takes milliseconds of CPU time.
      */
     scrape(): Promise<readonly Buffer[]> {
       running ??= answer().finally(() => {
@@ -231,7 +231,7 @@ export function createExporter(settings: ExporterSettings) {
   };
 }
 
-/** Groups the samples by metric. If two samples have the same labels, the later one wins. */
+/** Groups the samples by metric. If two samples have the same labels, the later sample wins. */
 function readStored({ current, kept }: StoredGauges): MetricReading[] {
   const byName = new Map<GaugeSample['name'], Map<string, GaugeSample>>();
   for (const one of [...current, ...kept.flatMap(({ samples }) => samples())]) {

@@ -173,7 +173,10 @@ function systemAuthorities(): string[] {
   return getCACertificates?.('system') ?? [...tls.rootCertificates];
 }
 
-/** Error codes for a server that does not respond. The fallback connects to the same server, so it would fail too. */
+/**
+ * Error codes for a server that does not respond. The fallback connects to the same server, so the fallback would fail
+ * too.
+ */
 const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /** True if the fallback may succeed after this error. */

@@ -168,7 +168,7 @@ async function queueGoldenRun(
   return run;
 }
 
-/** Texts from services are truncated after this number of characters. */
+/** Number of characters after which texts from services are truncated. */
 const MAX_TEXT = 2000;
 
 function debugQuery(settings: CommandSettings, name: string, set: string, id: string) {

@@ -43,7 +43,7 @@ type Documents = readonly TracedDocument[] | null;
  *
  * Missing fields are filled from documents at the same rank in other sources whose lists have the same length, because
  * LangChain reports ids only in the output. If attributes or events were dropped, the longest list is used instead of
- * the first one.
+ * the first list.
  *
  * @returns null (not an empty list) if the span does not report its documents
  */
@@ -78,9 +78,9 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
 }
 
 /**
- * Identifies each document by the first of these that it has: its own id, an id in its metadata or fields, or a hash of
- * its content (`contentId`). Never uses the score. A document that has no id and no content keeps its rank with a
- * placeholder id.
+ * Identifies each document by the first available of the following: its own id, an id in its metadata or fields, or a
+ * hash of its content (`contentId`). Never uses the score. A document that has no id and no content keeps its rank with
+ * a placeholder id.
  */
 export function identifyDocuments(
   traced: readonly TracedDocument[],
@@ -162,8 +162,9 @@ function readDocumentList(attributes: Attributes, prefix: string): Documents {
 }
 
 /**
- * Reads events, one per result. If a Milvus span contains several queries, they are numbered, and only the first query
- * is read. A distance is not a score: its direction depends on the store's metric, which the span does not report.
+ * Reads events, one per result. If a Milvus span contains several queries, the queries are numbered, and only the first
+ * query is read. A distance is not a score: its direction depends on the store's metric, which the span does not
+ * report.
  */
 function readResultEvents(span: OtlpSpan): Documents {
   const found = span.events.filter(({ name, attributes }) => {

@@ -49,7 +49,7 @@ export const grpcExporter: UnreadableRetriever = {
 const MAX_NAMES = 30;
 const MAX_NAME = 80;
 /**
- * Once an export has this many kinds of unreadable retrievers, its further spans are counted without their
+ * Maximum number of kinds of unreadable retrievers per export; any further spans are counted without their
  * instrumentation.
  */
 const MAX_KINDS = 50;

@@ -15,8 +15,8 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
  * Estimates the variance of the total of value / probability under Poisson sampling of clusters.
  *
  * Clusters are sampled independently. The members of a cluster share one random number. A member is sampled if and only
- * if this number is below its own probability, so the probability that two members are both sampled is the smaller of
- * their probabilities. The variance estimator of Horvitz and Thompson (1952; section 2.8 of Särndal, Swensson and
+ * if this number is below the member's probability, so the probability that two members are both sampled is the smaller
+ * of their probabilities. The variance estimator of Horvitz and Thompson (1952; section 2.8 of Särndal, Swensson and
  * Wretman, Model Assisted Survey Sampling, 1992) is then, for one cluster,
  *
  *     sum over k, l of  y_k y_l (1 - max(p_k, p_l)) / (p_k p_l)

@@ -60,7 +60,7 @@ function qrelsOf(n: number): string {
   return Array.from({ length: n }, (_, i) => `q${i} 0 right 1\n`).join('');
 }
 
-/** A run with the relevant document of query i at the given rank; rank 0 means no results for the query. */
+/** A run that returns the relevant document of query i at `ranks[i]`; rank 0 means no results for the query. */
 function runOf(ranks: readonly number[]): string {
   return ranks
     .flatMap((rank, i) =>
@@ -72,7 +72,7 @@ function runOf(ranks: readonly number[]): string {
     .join('');
 }
 
-/** Ranks of 120 queries; every fourth document drops to the second rank. */
+/** Ranks of the relevant documents of 120 queries; in `fallen`, every fourth document drops to the second rank. */
 const steady = Array.from({ length: 120 }, () => 1);
 const fallen = steady.map((rank, i) => (i % 4 === 0 ? 2 : rank));
 
