@@ -12,7 +12,7 @@ import { trafficSeries } from './sql/interim-analyses.ts';
 
 /** Time after the end of a day for which recalld waits for clicks, feedback and grades; the same for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
-/** Maximum number of samples per day; if there are more, sessions are subsampled. */
+/** Maximum number of samples per day; if there are more samples, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;
 
 /**

@@ -129,7 +129,9 @@ export function labelTopic(topic: readonly string[], background: readonly string
     .map(({ term }) => term);
 }
 
-/** Minimum share of the queries that must contain a term of the label; otherwise it describes too few queries. */
+/**
+ * Minimum share of the queries that must contain a term of the label; otherwise the label describes too few queries.
+ */
 const MIN_COVERED = 1 / 3;
 
 /**

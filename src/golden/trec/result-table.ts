@@ -93,7 +93,7 @@ export class ResultTable {
   /**
    * Ranks the documents of a query as `orderLikeTrecEval` does, and looks up their grades.
    *
-   * @param collapses true to remove results that repeat a document; otherwise they stay, without a judgment
+   * @param collapses true to remove results that repeat a document; otherwise, such results stay, without a judgment
    */
   rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean) {
     const query = this.documents.queries.get(queryId) ?? NO_ROWS;

@@ -41,9 +41,9 @@ interface RunSink {
 /**
  * Reads a run in which the lines of each query are contiguous. The columns are `query-id Q0 document-id rank score
  * tag`, with or without the tag, or the columns that the first line names. The separator, the number of columns and the
- * header are detected once per file. Columns are separated by spaces and tabs, or by tabs alone; in the latter case,
- * ids may contain spaces. As in trec_eval, scores determine the order; a run without scores is ordered by rank. Empty
- * lines and lines that start with `#` are skipped.
+ * header are detected once per file. Columns are separated by spaces and tabs, or by tabs alone; if tabs alone separate
+ * columns, ids may contain spaces. As in trec_eval, scores determine the order; a run without scores is ordered by
+ * rank. Empty lines and lines that start with `#` are skipped.
  *
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: other columns, a rank that is not a whole
  * number, a score that is not a finite decimal number, an ambiguous file, text that is not UTF-8, no result. Errors of

@@ -207,8 +207,8 @@ export type PersonalData = ReturnType<typeof createPersonalData>;
 
 /**
  * Replaces personal data: redacts texts, hashes ids with a key, and drops data that cannot be redacted. Finishes within
- * the configured timeout of the service. Rejects only with the RecalldError code `overloaded`, when too many long texts
- * are queued; in that case, nothing is stored.
+ * the configured timeout of the service. Rejects only if too many long texts are queued, with the RecalldError code
+ * `overloaded`; nothing is then stored.
  *
  * @throws RecalldError as createPresidioAnalyzer
  */

@@ -88,7 +88,7 @@ export interface DatabaseRoute {
 }
 
 /**
- * Parses a URL as libpq does. If the URL has no `sslmode`, PGSSLMODE applies; if that is not set either, `prefer`
+ * Parses a URL as libpq does. If the URL has no `sslmode`, PGSSLMODE applies; if PGSSLMODE is not set either, `prefer`
  * applies. `require` encrypts, and checks the certificate only if `sslrootcert` is set. `sslrootcert=system` trusts the
  * system's authorities and checks the host name.
  *

@@ -16,8 +16,8 @@ import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-t
 import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
 
 /**
- * Options of an export. A missing option takes its value from the last export to the folder; if there was none, the
- * default applies.
+ * Options of an export. A missing option takes its value from the last export to the folder; if there was no earlier
+ * export, the default applies.
  */
 export interface ExportRequest {
   readonly to: string;
