@@ -60,8 +60,8 @@ describe('the measures of live traffic', () => {
     const empty = queries('empty', 20, 2, () => ({ results: [] }));
     const failed = queries('failed', 5, 2, () => ({ results: [], error: 'timeout' }));
     await send(daemon, '/v1/queries', [...before, ...today, ...empty, ...failed]);
-    // People clicked a quarter of the earlier queries, and half of today's. A robot clicks 70 of today's queries, but
-    // only 60 of its clicks count.
+    // People click on results of a quarter of the earlier queries and of half of today's queries. A robot clicks on
+    // results of 70 of today's queries, but only 60 of its clicks count.
     await send(daemon, '/v1/feedback', clicks(before.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(30), { user_id: 'robot' }));
@@ -77,7 +77,7 @@ describe('the measures of live traffic', () => {
     };
     const check = (value: (name: string, labels?: string) => number | null): void => {
       expect(value('recalld_query_volume')).toBe(125);
-      // Every query was sampled, so the interval has no width.
+      // Every query was sampled, but the interval still has a width, because sessions vary.
       for (const [measure, share] of [
         ['zero_results', 20 / 125],
         ['error', 5 / 125],

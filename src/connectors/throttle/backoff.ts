@@ -66,9 +66,9 @@ export interface ShareClaim {
 }
 
 /**
- * Divides the concurrency equally. The remainder of the division goes to the first processes, one each. No share
- * exceeds what the other processes leave unused. A process that still uses more than its new share is counted with its
- * actual use, so that the total never exceeds the concurrency limit.
+ * Divides the concurrency equally. If the division leaves a remainder, each of the first processes gets one slot more.
+ * No share exceeds what the other processes leave unused. A process that still uses more than its new share is counted
+ * with its actual use, so that the total never exceeds the concurrency limit.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;

@@ -22,8 +22,8 @@ export function contentWords(text: string): string[] {
 
 /**
  * Removes a plural ending (the S stemmer of Harman, "How effective is suffixing?", JASIS 1991), then -ing, -ed or -ly
- * if at least four letters remain, then a final e. Most forms of a word get the same stem, and occasionally two
- * different words do.
+ * if at least four letters remain, then a final e. Most forms of a word get the same stem; occasionally, two different
+ * words also share a stem.
  */
 function lightStem(word: string): string {
   let stem = singular(word);

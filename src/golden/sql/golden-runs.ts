@@ -237,8 +237,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
 
     /**
      * Returns, for the exporter, the state of the full runs of each pipeline and golden set, if there are any. During a
-     * rotation, this is the state of the old version; afterwards, it is that of the new version. The exporter omits
-     * sets that are no longer in the config.
+     * rotation, returns the state of the old version; afterwards, returns the state of the new version. The exporter
+     * omits sets that are no longer in the config.
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);

@@ -136,7 +136,7 @@ const opinionsOfWindow = `
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
- * Tallies the opinions that users gave within the window. If an opinion changed after the window, its value in the
+ * Tallies the opinions that users gave within the window. If an opinion changed after the window, the opinion in the
  * window counts. If feedback for a window arrives late, reading the window again returns a different result.
  *
  * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. An opinion refers to a query that

@@ -97,9 +97,9 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
 /**
  * Natural log of the e-value of the counts against the given shares. The e-value is the likelihood of the counts under
  * shares drawn from a Dirichlet distribution around the given shares, divided by their likelihood under the given
- * shares. While the given shares are correct, this is a martingale with mean 1, so the probability that it ever exceeds
- * 1 / alpha is at most alpha (Ville; Lindon and Malek, Anytime-valid inference for multinomial count data, NeurIPS
- * 2022).
+ * shares. While the given shares are correct, the e-value is a martingale with mean 1, so the probability that it ever
+ * exceeds 1 / alpha is at most alpha (Ville; Lindon and Malek, Anytime-valid inference for multinomial count data,
+ * NeurIPS 2022).
  *
  * @param counts count of each kind
  * @param shares share of each kind; shares are positive and sum to 1

@@ -212,7 +212,7 @@ describe.each([
       const truth = worlds.get(pipeline)?.truth[measure] ?? Number.NaN;
       return ciLow !== null && ciHigh !== null && ciLow <= truth && truth <= ciHigh;
     });
-    // Among twenty 95 % intervals, three that miss the true value are rare; the seed is fixed, so the result is
+    // Of twenty 95 % intervals, more than three rarely miss the true value; the seed is fixed, so the result is
     // deterministic.
     expect(held.length).toBeGreaterThanOrEqual(values.size - 3);
   });

@@ -7,7 +7,7 @@ const keys = Array.from({ length: 20_000 }, (_, i) => `session-${i}`);
 
 it.each([0.01, 0.1, 0.5, 0.9])('samples a share of %d of the keys', (rate) => {
   const share = keys.filter((key) => isSampled(key, rate)).length / keys.length;
-  // The limit is five standard deviations of a binomial share.
+  // The maximum difference is five standard deviations of a binomial share.
   expect(Math.abs(share - rate)).toBeLessThan(5 * Math.sqrt((rate * (1 - rate)) / keys.length));
 });
 

@@ -17,7 +17,7 @@ export const SECOND_STAGE = 5;
 /**
  * Samples in two stages: if the first sample contains a problem, takes a new sample that is five times as large, and
  * uses only the new sample. An alert therefore need not wait for several rounds, and rounds without problems remain
- * cheap. The second sample is independent of the first, so its confidence interval is valid.
+ * cheap. The second sample is independent of the first, so the confidence interval of the second sample is valid.
  *
  * @param check checks a new random sample of the given size
  */

@@ -250,9 +250,9 @@ export function rateOver(terms: readonly RatioTerm[]) {
 }
 
 /**
- * Wilson interval for n = p(1 - p) / variance independent trials, which have the same variance. The number n is reduced
- * by (z / t)^2, because the number of sessions is limited (Korn and Graubard 1998; Dean and Pagano 2015). If all
- * sessions agree, the variance is 0, and n is the effective number of sessions.
+ * Wilson interval for n independent trials, where n = p(1 - p) / variance, so that the trials have the given variance.
+ * The number n is reduced by (z / t)^2, because the number of sessions is limited (Korn and Graubard 1998; Dean and
+ * Pagano 2015). If all sessions agree, the variance is 0, and n is the effective number of sessions.
  */
 function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Bounds {
   const spread = value * (1 - value);

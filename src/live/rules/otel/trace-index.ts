@@ -169,8 +169,8 @@ const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
 const MAX_MESSAGE = 20_000;
 
 /**
- * Returns the error class of a span; null if it succeeded. Does not return error messages, because they may quote the
- * query.
+ * Returns the error class of a span; null if the span succeeded. Does not return error messages, because they may quote
+ * the query.
  *
  * The class is the first of `error.type`, `exception.type` of an exception event, and the exception class in the status
  * message, exception message or Langfuse status message; `error` if none of these contains a class. A base class is

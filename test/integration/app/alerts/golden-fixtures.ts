@@ -129,8 +129,8 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldCheckCritical',
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'critical'), ...floorNumbers],
-    // A second check is in the warning state, and a third fails because the retriever is down, which has a separate
-    // alert.
+    // A second check is in the warning state, and a third check fails because the retriever is down, for which there is
+    // a separate alert.
     healthy: [
       ...checkStates(floorCheck, () => 'ok'),
       ...checkStates(staleCheck, () => 'warning'),

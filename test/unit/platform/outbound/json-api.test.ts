@@ -70,7 +70,7 @@ async function apiOver(
 
 const search = { method: 'POST', path: '/collections/c/query', body: { k: 1 }, purpose: 'search' } as const;
 const never = new AbortController().signal;
-/** Idle connections close after 4 s in any case. */
+/** Shorter than the 4 s after which idle connections close in any case. */
 const beforeIdleOnesClose = { timeoutMs: 3000 };
 
 describe('a call to a JSON service', () => {
