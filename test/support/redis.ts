@@ -12,7 +12,7 @@ import { waitFor } from './wait-for.ts';
 
 const isMissing = missing('redis-server');
 
-/** For suites that need Redis; without it they are skipped, and the runner counts them. */
+/** Describes a suite that needs Redis. Without Redis, the suite is skipped, and the runner counts it as skipped. */
 export const describeWithRedis = isMissing ? describe.skip : describe;
 
 export interface RedisServer {

@@ -363,7 +363,7 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
   };
 }
 
-/** Classifies a detected drop with its estimate from human judgments (null if there are too few of them). */
+/** Classifies a drop in model grades by its estimate from human judgments; `people` is null if these are too few. */
 export function dropState({ drop, low, days }: RelevanceDrop, people: ReturnType<typeof humanDrop>): DropState {
   if (low <= 0 || drop < MIN_DROP) return 'none';
   if (people === null) return 'detected';

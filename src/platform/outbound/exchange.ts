@@ -128,7 +128,7 @@ export interface ExchangeTarget {
   readonly configField: string;
   /** Config key of the address; default `url`. */
   readonly urlKey?: string;
-  /** The config key that is most likely wrong, by HTTP status; messages for other statuses name no key. */
+  /** Config key that is most likely wrong, keyed by HTTP status; messages for other statuses name no key. */
   readonly suspects: Readonly<Record<number, string>>;
   /** Describes a redirect target from its Location header, without the query. */
   describeRedirect(location: string): string;

@@ -56,7 +56,8 @@ export async function sendWithRetries(
   retries: number,
   signal: AbortSignal,
 ) {
-  // Many requests share one signal, so each listener is removed when its request ends.
+  // Removes the limit on listeners, because many requests share one signal. When a request ends, its listener is
+  // removed.
   setMaxListeners(0, signal);
   for (let attempts = 1; ; attempts += 1) {
     const startedMs = performance.now();

@@ -55,7 +55,8 @@ describe('the common probability of differently sampled traffic', () => {
 
   it('makes unweighted means estimate the means of all traffic', () => {
     const uniform = uniforms(3);
-    // 4,000 sessions of a fully sampled tenant have the value 1; 12,000 others, of which a tenth is sampled, have 0.
+    // 4,000 sessions of a fully sampled tenant have the value 1. The other 12,000 sessions have the value 0, and each
+    // of them is sampled with probability 0.1.
     const sessions = Array.from({ length: 16_000 }, (_, i) => ({
       value: i < 4_000 ? 1 : 0,
       chance: i < 4_000 ? 1 : 0.1,
