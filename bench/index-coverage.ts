@@ -58,7 +58,7 @@ export interface LagStreams {
   readonly stopped: number;
   /** Hours from the time at which arrivals stop until the page: median over the streams. */
   readonly medianHours: number | null;
-  /** 95th percentile of the same delay. */
+  /** Hours from the time at which arrivals stop until the page: 95th percentile over the streams. */
   readonly mostHours: number | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Sends one POST to the daemon and reads the response, with limits on time and bytes. Never throws, rejects or emits an
- * error. Uses node:http, which Bun and Deno also support, instead of fetch. A pending fetch keeps the host's process
- * alive until its timeout: if the daemon hangs, every exit of the host would take that long.
+ * Sends one POST request to the daemon and reads the response, with limits on time and bytes. Never throws, rejects or
+ * emits an error. Uses node:http, which Bun and Deno also support, instead of fetch. A pending fetch keeps the host's
+ * process alive until its timeout: if the daemon hangs, every exit of the host would take that long.
  */
 import { Buffer } from 'node:buffer';
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';

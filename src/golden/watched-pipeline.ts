@@ -18,9 +18,9 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly checks: readonly GoldenCheck[];
   /** Checks on measures other than golden scores. */
   readonly thresholds: readonly ThresholdCheck[];
-  /** Rules that restrict which documents the queries of a segment may return. They also apply to golden runs. */
+  /** Rules that restrict which documents the queries of a segment may return. The rules also apply to golden runs. */
   readonly isolation: readonly ParsedRule[];
-  /** Candidates to replace the retriever. They run the same queries, but users never see their results. */
+  /** Candidates to replace the retriever. Shadows run the same queries, but users never see the results. */
   readonly shadows: readonly Shadow[];
   /** Name of the pipeline that this pipeline shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;

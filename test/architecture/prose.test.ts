@@ -85,7 +85,7 @@ function valueOf(variable: string): string {
 
 /**
  * Returns the reasons why recalld would reject a YAML block as its config; an empty list if recalld accepts the block,
- * or if the block is not a config. The block may also be a part of a pipeline.
+ * or if the block is not a config. Pipelines in the block need no retriever.
  */
 function refusalOf(block: string, file: string): string[] {
   const tree: unknown = parse(block.replaceAll(/: (\$\{\w+\})/g, ': "$1"'));
@@ -119,7 +119,7 @@ describe('the documentation', () => {
 
   it('names only existing endpoints', () => {
     const served = endpoints.map(({ path: pattern }) => pattern.replaceAll(/\{[^}]+\}/g, '[^/]+'));
-    // Services that recalld calls have their own paths.
+    // The two listed paths belong to services that recalld calls.
     const isServed = (name: string) =>
       ['/v1/rerank', '/v1/metrics'].includes(name) || served.some((pattern) => new RegExp(`^${pattern}$`).test(name));
     const unknown = pages.flatMap(({ file, text }) =>

@@ -1,8 +1,8 @@
 /**
  * LanceDB, which runs in the recalld process and reads a folder or a bucket in an object store.
  *
- * The package is not a dependency of recalld, because its library takes about 150 MB. LanceDB users install it next to
- * recalld, and it is loaded on the first call. Source: the types of `@lancedb/lancedb` 0.30.
+ * The package is not a dependency of recalld, because its library takes about 150 MB. LanceDB users install the package
+ * next to recalld, which loads it on the first call. Source: the types of `@lancedb/lancedb` 0.30.
  */
 import type { connect, Table } from '@lancedb/lancedb';
 import { codeOf } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-/** A stand-in for the LLM judge. It returns the judgments of the demo's data, with errors at a fixed rate. */
+/** A stand-in for the LLM judge. The stand-in returns the judgments of the demo's data, with errors at a fixed rate. */
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 import type { DemoDocument, DemoQuestion } from './corpus.ts';

@@ -4,7 +4,7 @@ import { gaugesBy, type Measure } from './measure-row.ts';
 const trafficGauge = gaugesBy(['pipeline', 'segment'], true);
 const boundedGauge = gaugesBy(['pipeline'], true);
 
-/** The interval and the gauge of a measure of live traffic. */
+/** Defines the interval and the gauge of a measure of live traffic. */
 function live<const Name extends string>(name: Name, help: string) {
   return { every: 'live', gauge: trafficGauge(name, help) } as const;
 }

@@ -1,4 +1,7 @@
-/** From a golden run that fires an alert to the cause of the alert: over HTTP, in metrics, and on the command line. */
+/**
+ * Tests the path from a golden run that fires an alert to the cause of the alert: over HTTP, in metrics, and on the
+ * command line.
+ */
 import { expect, it, onTestFinished } from 'vitest';
 import type { PipelineDiagnosis } from '../../../src/incidents/diagnosis/diagnose-pipeline.ts';
 import type { IncidentJson } from '../../../src/incidents/diagnosis/incident-schema.ts';

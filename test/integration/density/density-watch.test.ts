@@ -1,4 +1,4 @@
-/** Weeks of live traffic through the jobs that monitor query density: what pages and what does not. */
+/** Sends weeks of live traffic through the jobs that monitor query density, and tests what pages and what does not. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';

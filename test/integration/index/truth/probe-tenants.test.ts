@@ -1,4 +1,4 @@
-/** Tenant probes detect a broken filter, and report nothing for a working one. */
+/** Tenant probes detect a broken filter, and report nothing for a working filter. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
