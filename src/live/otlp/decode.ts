@@ -67,8 +67,8 @@ export type Flaws = Partial<Record<RejectionCode, number>>;
 interface Decoded<T> {
   readonly items: readonly T[];
   /**
-   * Number of spans or log records that were rejected. An unreadable list of spans or log records counts as one rejected
-   * item.
+   * Number of spans or log records that were rejected. An unreadable list of spans or log records counts as one
+   * rejected item.
    */
   readonly rejected: number;
   /** The counts may still grow while attributes are accessed, because lists and maps are read lazily. */
