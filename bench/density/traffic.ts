@@ -46,9 +46,9 @@ const STAYS_ON_TOPIC = 0.8;
 const SAME_PERSON = 0.3;
 const WEEKEND_VOLUME = 0.45;
 const NIGHT_VOLUME = 0.25;
-/** Amplitude of the change in the popularity of topics between hours of the day. */
+/** Amplitude of the daily cycle of a topic's popularity, as a logarithm. */
 const HOUR_SWING = 0.6;
-/** Amplitude of the change between weekdays and weekends. */
+/** Maximum change in a topic's popularity on weekends, as a logarithm. */
 const WEEKEND_SWING = 0.4;
 /** Time constant of the drift in popularity, in days. */
 const WANDER_DAYS = 14;

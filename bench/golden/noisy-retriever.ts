@@ -14,7 +14,7 @@ export interface NoiseLevel {
   readonly shared: number;
   /**
    * `each run`: one random replica of three answers a whole run; `each query`: one random replica of three answers each
-   * query. The replicas differ for a tenth of the queries.
+   * query. Each replica returns different results for a tenth of the queries.
    */
   readonly replicas: 'none' | 'each run' | 'each query';
   /** Effect of the nightly rebuild on the index; null if the index is never rebuilt. */

@@ -11,7 +11,7 @@ export interface Item {
 
 export interface StoreWorld {
   readonly measure: string;
-  /** How the item is probed. */
+  /** Describes the probes, for example `200 documents a round`. */
   readonly scope: string;
   /** Number of items probed per hour. */
   readonly probe: number;
@@ -39,8 +39,8 @@ const OVERLAP = 16;
 const CHANGED = 10;
 
 /**
- * A document with two to eight overlapping windows, each under the same heading. For a wrong document, a window of its
- * previous version is still in the store.
+ * Returns true if recalld finds chunks of two versions in a document with two to eight overlapping windows, each under
+ * the same heading. For a wrong document, a window of its previous version is still in the store.
  */
 function windowed(isWrong: boolean, random: RandomNumbers): boolean {
   const count = 2 + random.below(7);

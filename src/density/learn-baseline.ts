@@ -75,8 +75,8 @@ export async function observeBaselineTraffic(
 }
 
 /**
- * Start of the baseline period. The period has the configured number of days; if it has too few sessions, its length is
- * doubled, at most twice.
+ * Returns the start of the baseline period. The period has the configured number of days; if it has too few sessions,
+ * its length is doubled, at most twice.
  */
 async function startOfTraffic(
   { db }: Context,

@@ -53,7 +53,7 @@ export function watchTable(pool: Pool) {
      */
     advance: (step: NextState): Promise<boolean> => inTransaction(pool, (client) => advance(client, step)),
 
-    /** Closed windows that started at `from` or later, in order. */
+    /** Returns the closed windows that started at `from` or later, in order. */
     async windows(pipeline: string, from: Date): Promise<readonly ClosedWindow[]> {
       const rows = await queryRows<{ totals: ClosedWindow }>(
         pool,
@@ -64,7 +64,7 @@ export function watchTable(pool: Pool) {
       return rows.map(({ totals }) => totals);
     },
 
-    /** Latest events of a pipeline, newest first. */
+    /** Returns the latest events of a pipeline, newest first. */
     events: ({ pipeline, limit }: { readonly pipeline: string; readonly limit: number }) =>
       queryRows<DensityEvent>(
         pool,

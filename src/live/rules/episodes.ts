@@ -19,7 +19,7 @@ export interface EpisodeRetrieval {
   readonly outcome: QueryOutcome;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** Position in the episode as reported by the service; null if it reported none. */
+  /** Position in the episode as reported by the service; null if the service reported none. */
   readonly step: number | null;
 }
 

@@ -27,8 +27,9 @@ export function foreignLists(lists: readonly Lists[]) {
     /** Number of result lists that are long enough to compare. */
     compared: compared.length,
     /**
-     * Number of lists that differ from the query's earlier list, but equal another query's earlier list. Excludes new
-     * lists that several queries share, because such lists come from a search that ignores the query, not from a cache.
+     * Number of lists that differ from the query's earlier list, but equal another query's earlier list. Excludes lists
+     * that no query had before. If several queries share such a list, it comes from a search that ignores the query,
+     * not from a cache.
      */
     foreign,
     /**

@@ -90,7 +90,7 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
   }
 }
 
-/** Lowest level at which the expected queue fits. */
+/** Returns the lowest level at which the expected queue fits. */
 function levelThatFits({ arrived, admitted, capacity }: AdmissionLoad): number {
   const room = Math.max(capacity - admitted, capacity * MIN_SHARE);
   let level = 0;
@@ -98,7 +98,7 @@ function levelThatFits({ arrived, admitted, capacity }: AdmissionLoad): number {
   return level;
 }
 
-/** Expected number of queued queries if this level applies. */
+/** Returns the expected number of queued queries if this level applies. */
 function waitingAt({ arrived, admitted }: AdmissionLoad, level: number): number {
   return admitted + arrived * 2 ** -level;
 }
