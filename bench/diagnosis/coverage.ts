@@ -104,7 +104,7 @@ function scoreOf(held: readonly Chunk[], vector: Float32Array, storeMean: Float6
   return coverageScore(search(held, vector, 1)[0]?.similarity ?? -1, vector, storeMean);
 }
 
-/** Mean cosine of a vector to the ten nearest other vectors. */
+/** Mean cosine between a vector and the ten nearest of the other vectors. */
 function familiarity(vector: Float32Array, others: readonly Float32Array[]): number {
   const cosines = others.map((other) => dot(vector, other)).toSorted((a, b) => b - a);
   return mean(cosines.slice(0, NEIGHBOURS));

@@ -23,7 +23,7 @@ export interface Bar {
 
 export interface RowResult {
   readonly row: string;
-  /** Name in `bench/speed`, with which `npm run bench -- NAME` measures only this row. */
+  /** Name of the file in `bench/speed`; `npm run bench -- NAME` measures only this row. */
   readonly name: string;
   readonly figures: readonly Figure[];
   readonly bars: readonly Bar[];

@@ -349,7 +349,7 @@ export class Delivery {
     this.#tally.duplicates += duplicates;
   }
 
-  /** Drops a batch after an internal fault, which must never harm the host or later batches. */
+  /** Drops a batch after an internal fault, because such a fault must never harm the host or later batches. */
   #abandonBatch(error: unknown): void {
     if (this.#isStopped) return;
     this.#outbox.release(this.#underWay);

@@ -60,7 +60,7 @@ const STEPS_PER_SLICE = 1e9;
 /**
  * Compares current queries with reference queries, both measured by exact search in the store.
  *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the problem; `interrupted`
+ * @throws RecalldError `file_unreadable` or `file_malformed`, which name the file and the problem, or `interrupted`
  */
 export async function compareVectorFiles(request: OfflineDriftRequest) {
   const { store, reference, current, sessions } = await readInputs(request);

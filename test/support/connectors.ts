@@ -36,7 +36,9 @@ export function openRetriever(config: z.input<typeof retrieverSchema>, parts: Pa
   return createRetriever(retrieverSchema.parse(config), { ...none, ...parts });
 }
 
-/** A retriever for a service that receives the text and k and returns a list of results; it does not retry. */
+/**
+ * A retriever for a service that receives the text and k and returns a list of results; the retriever does not retry.
+ */
 export function openHttpRetriever(
   url: string,
   changes: Partial<RetrieverInput<'http'>> = {},

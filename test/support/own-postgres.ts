@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL server that a test can freeze, crash and restart. The server commits to disk, like a user's PostgreSQL,
- * and keeps one address across restarts.
+ * and gets a new port at each start.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { silentLogger } from './log.ts';
 import { descendantsOf } from './recalld.ts';
 
 export interface OwnPostgres {
-  /** Current address of the server; the port may change after each start. */
+  /** Current address of the server; the port changes at each start. */
   readonly connection: EmbeddedPostgres['connection'];
   /** System user as which the server runs; null if it is the current user. */
   readonly account: { readonly uid: number; readonly gid: number } | null;

@@ -68,7 +68,7 @@ export interface RuleSettings {
   readonly consoleBaseUrl: string | null;
   /** Target labels that distinguish deployments monitored by the same Prometheus. */
   readonly groupLabels: readonly string[];
-  /** Label `job` of recalld's targets. */
+  /** Value of the label `job` of recalld's targets. */
   readonly scrapeJob: string;
   /** Time for which an alert on golden scores keeps firing, so that one good run among bad runs does not resolve it. */
   readonly holdSeconds: number;
@@ -84,7 +84,7 @@ export interface RulePipeline {
   readonly objectives: readonly Objective[];
 }
 
-/** Target share of live queries that meet the objective. */
+/** An objective for live queries; `target` is the share of queries that must meet the objective. */
 export type Objective =
   | { readonly slo: 'success' | 'results'; readonly target: number; readonly windowDays: number }
   | {

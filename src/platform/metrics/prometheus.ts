@@ -216,7 +216,7 @@ export function createExporter(settings: ExporterSettings) {
       });
       return running;
     },
-    /** Returns the same values for receivers of pushed metrics. */
+    /** Returns the same values as `scrape`, for receivers of pushed metrics. */
     async read(): Promise<readonly MetricReading[]> {
       const gauges = storedGauges();
       const counted = (await registry.getMetricsAsJSON()) as unknown as readonly MetricReading[];

@@ -157,8 +157,8 @@ const systemBundles = [
 ];
 
 /**
- * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths. If the system has none,
- * returns Node.js's built-in authorities.
+ * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths. If the system trusts no
+ * authorities, returns Node.js's built-in authorities.
  */
 function systemAuthorities(): string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => string[] };

@@ -124,7 +124,7 @@ describeWithBrowser('index truth', () => {
       }));
       expect((await daemon.post('/v1/queries', queries)).status).toBe(202);
       const hubs = await json<Hubs>('index hubs --pipeline docs --json');
-      // One golden query returned forbidden documents.
+      // The 201 queries include one golden query, which returned forbidden documents.
       expect(hubs).toMatchObject({ queries: 201, hubs: [{ id: 'd20', share: 1 }], why: null });
       expect(hubs.never_returned?.ids).toContain('withdrawn');
       expect((await recalld('index hubs --pipeline docs')).stdout).toContain('d20');

@@ -17,8 +17,8 @@ function aLoad(parts: Partial<AdmissionLoad> = {}): AdmissionLoad {
 }
 
 /**
- * Simulates a store that can search `done` queries a minute, while `arriving` contains the number of arrivals in each
- * minute. Returns the level and the number of waiting queries in each minute.
+ * Simulates a store that can process `done` queries a minute; `arriving` contains the number of arriving queries in
+ * each minute. Returns the level and the number of waiting queries in each minute.
  */
 function minutes(arriving: readonly number[], done: number, capacity: number): { levels: number[]; waiting: number[] } {
   let admission: Admission = openAdmission;
