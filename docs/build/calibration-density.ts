@@ -77,14 +77,13 @@ function densityParagraphs(result: DensityResult): string[] {
     ),
     '**What to conclude**',
     [
-      '- A content gap that affects 2 % of the traffic can produce uncovered topics and tickets, but no pages. With 30 queries an hour, recalld often detects a gap that affects 5 % of the traffic late or never.',
-      '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
+      '- A content gap that affects 2 % of the traffic can produce uncovered topics and tickets, but rarely a page. With 30 queries an hour, recalld often detects a gap that affects 5 % of the traffic late or never.',
+      '- A near topic can stay undetected if similar baseline queries are covered just as badly, because density compares each query with them.',
       "- A moderate change in the mix of covered topics, which multiplies each topic's popularity by exp(0.5 z) with a standard normal z, almost never causes a page. A large change of the mix, with exp(z) as the factor, can cause a page.",
       '- If the embedding model changes, the embedding canary detects the change in the first hour, before any page.',
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. If the affected queries resemble known queries and no chunks are missing, recalld reports a content gap with low confidence.',
     ].join('\n'),
     measuredBy(result.provenance),
-    ...testBefore(result.provenance),
   ];
 }
 
@@ -93,17 +92,6 @@ function densityParagraphs(result: DensityResult): string[] {
  * that report a change, by the percentage of the traffic that is uncovered.
  */
 const DENSE_BARS = { tickets: 2, calls: { 0: 0.02, 10: 0.3, 20: 0.8 } } as const;
-
-/** Day on which the daemon's test of drift changed (decision 31). */
-const MATCHED_SINCE = '2026-11-30';
-
-/** Says that figures were measured with the previous test of drift; empty if they were not. */
-function testBefore({ date }: DenseResult['provenance']): string[] {
-  if (date >= MATCHED_SINCE) return [];
-  return [
-    'These streams were measured before the daemon compared live queries with similar baseline queries ([decision 31](../../decisions/0031-the-daemon-matches-queries.md)).',
-  ];
-}
 
 function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): string[] {
   const candidates = Object.keys(scores[0]?.auc ?? {});
@@ -160,7 +148,6 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
     '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries are. Some of the missing articles are about covered subjects, so recalld does not always detect an uncovered fifth of the traffic. Only judgments show whether results answer a query ([density](../density.md#what-density-cannot-detect)).',
     '**Changes in popularity rarely cause false alerts**, because recalld compares each query with similar baseline queries ([decision 31](../../decisions/0031-the-daemon-matches-queries.md)). A topic that was never covered and becomes more popular appears only among the uncovered topics.',
     measuredBy(provenance),
-    ...testBefore(provenance),
   ];
 }
 
