@@ -118,8 +118,8 @@ export function some<Item>(items: readonly Item[], share: number, random: Random
 }
 
 /**
- * Returns a function that decides whether a fault affects a text. The function returns true for the share `share` of
- * all texts, and always the same result for the same text.
+ * Returns a function that decides whether a fault affects a text. The returned function is true for a fraction `share`
+ * of all texts, and always gives the same result for the same text.
  */
 export function someTexts(random: RandomNumbers, share: number): (text: string) => boolean {
   const seed = random.below(1e9);

@@ -15,7 +15,7 @@ import { descendantsOf } from './recalld.ts';
 export interface OwnPostgres {
   /** Current address of the server; the port changes at each start. */
   readonly connection: EmbeddedPostgres['connection'];
-  /** System user as which the server runs; null if it is the current user. */
+  /** The system user that the server runs as; null for the current user. */
   readonly account: { readonly uid: number; readonly gid: number } | null;
   /** Suspends every process of the server, as if its machine hung; connections stay open. */
   freeze(): Promise<void>;

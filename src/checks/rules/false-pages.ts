@@ -98,7 +98,8 @@ export interface BoundedEvaluations {
   /** Number of consecutive measurements that must show a breach; 1 for golden scores. */
   readonly confirm: number;
   /**
-   * Number of values with a separate 95 % interval in one evaluation; 1 if the intervals hold for all values together.
+   * Number of values in one evaluation that each have their own 95 % interval; 1 if the intervals hold jointly for all
+   * values.
    */
   readonly values: number;
 }

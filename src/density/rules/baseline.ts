@@ -37,10 +37,10 @@ export interface BaselineSettings {
   readonly pageNeeds?: BaselineNeeds;
 }
 
-/** Percentile at or below which queries form the tail, which is searched for uncovered topics. */
+/** Quantile at or below which queries form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
-/** True if a query is in the tail: at least half of its tied ranks are below the percentile limit. */
+/** True if a query is in the tail: at least half of its tied ranks are at or below `TAIL_PERCENTILE`. */
 export function isInTail(ranks: TiedRanks): boolean {
   return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
 }

@@ -133,8 +133,9 @@ export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>
 }
 
 /**
- * Bounds of a matched surprise minus `BASELINE_MEAN_X`. This difference is the excess of a query, which is between -2
- * and ln 100, minus the mean excess of the baseline, which is between -1 and 1.
+ * Bounds of the difference between a matched surprise and `BASELINE_MEAN_X`; `detectorScore` maps them to 0 and 1. The
+ * difference is the excess of a query, which is between -2 and ln 100, minus the mean excess of the baseline, which is
+ * between -1 and 1.
  */
 const MIN_DIFFERENCE = -3;
 const MAX_DIFFERENCE = MAX_SURPRISE + 1;
@@ -216,8 +217,8 @@ export function equalChance(groups: readonly ChanceGroup[], most: number = Numbe
     break;
   }
   const expected = expectedQueries(ordered, chance);
-  // A session counts if its random number is below `chance` and below its own probability. `queries` is the expected
-  // number of queries in the sessions that count.
+  // A session is included if its random number is below `chance` and below its own probability. `queries` is the
+  // expected number of queries in all included sessions.
   if (expected <= most) return { chance, queries: expected };
   // The loop ends, because the expected number of queries is proportional to the common probability once that
   // probability is below the probabilities of all groups.

@@ -74,7 +74,7 @@ export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale:
   };
 }
 
-/** Returns the input of `compareRuns` from the scores of both runs; `side` is the baseline. */
+/** Builds the input for `compareRuns` from the scores of both runs; `side` is the baseline. */
 export function runsOfPair(
   { queries, settings }: RunPair,
   side: ComparedSide,

@@ -23,7 +23,7 @@ export function createManifestSource(config: ManifestConfig, configField: string
     case 'command':
       return (_, signal) => readCommand(config, configField, signal);
     case 'http': {
-      // Reports an invalid address at startup, not only in the first round.
+      // Reports an invalid address at startup instead of in the first round.
       createJsonApi(config, manifestAt(configField)).close();
       return (from, signal) => readPages(config, configField, from, signal);
     }

@@ -1,4 +1,7 @@
-/** Mean, median, spread and skewness, the interval of a mean, and Kaplan-Meier quantiles of censored durations. */
+/**
+ * Mean, median, spread and skewness, the confidence interval of a mean, and Kaplan-Meier quantiles of censored
+ * durations.
+ */
 import { isProportion, isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { effectiveNumber } from './effective-number.ts';

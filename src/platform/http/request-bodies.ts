@@ -52,8 +52,8 @@ const PIECE_BYTES = 512;
 const INFLATING_BYTES = 64 * 1024;
 
 /**
- * Maximum announced length, in bytes, of a body whose connection stays open although the body was not read to its end.
- * If no length was announced, the connection does not stay open.
+ * Maximum declared length (`Content-Length`), in bytes, of a body whose connection stays open although the body was not
+ * read to its end. If no length was declared, the connection does not stay open.
  */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
@@ -85,7 +85,7 @@ export interface RequestBodies {
 /** Removes Fastify's parsers: every body under `app` is read through the returned functions. */
 export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): RequestBodies {
   app.removeAllContentTypeParsers();
-  // No DELETE route accepts a body, but many clients announce one.
+  // No DELETE route accepts a body, but many clients declare one.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
 
   app.decorateRequest('heldBytes', null);
@@ -215,7 +215,7 @@ function isCompressed(header: string | undefined): boolean {
   );
 }
 
-/** Returns the announced body length; 0 if there is no body. */
+/** Returns the declared body length; 0 if none is declared. */
 function lengthOf({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0);
 }

@@ -164,7 +164,7 @@ describe('a judge', () => {
     expect(world.judge.requests.length).toBe(2 * documents);
     expect(world.total('recalld_judge_failures_total', { reason: 'malformed' })).toBe(documents);
     expect((await world.latest('live_ndcg_uncorrected'))?.gap?.reason).toBe('judge_failing');
-    // Paid responses count: 510 tokens at a dollar per million, twice for each document.
+    // Every paid response is included in the cost: 510 tokens at a dollar per million, twice for each document.
     expect(world.total('recalld_judge_cost_dollars_total')).toBeCloseTo(documents * 2 * 510e-6, 9);
   });
 

@@ -83,7 +83,7 @@ const STAY = 0.93;
 const MOVE = 0.85;
 
 /**
- * Reads whether the surviving documents are still returned for the same queries. If the only fault is that other
+ * Checks whether the surviving documents are still returned for the same queries. If the only fault is that other
  * documents were deleted, the surviving documents are still returned for the same queries.
  */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {

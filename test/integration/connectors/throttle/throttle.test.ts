@@ -11,7 +11,10 @@ import { MemoryRetriever } from '../../../support/memory-retriever.ts';
 
 const database = useDatabase();
 
-/** Concurrent callers of one retriever, each with its own queries; calls start at `startedAtMs`. */
+/**
+ * Runs concurrent callers of one retriever; each sends 30 queries. `startedAtMs` is the clock's monotonic time just
+ * before the callers start.
+ */
 async function ask(askers: number, latencyMs: number, concurrency: number, maxPerSecond: number) {
   const limits = createThrottleLimits(database.pool);
   const retriever = new MemoryRetriever(clock, () => ['d1'], latencyMs);
