@@ -110,8 +110,13 @@ function barCells(bar: Bar): string[] {
     what,
     `${number(value)} ${unit}`,
     `${side} ${number(limit)} ${unit}`,
-    isMet(bar) ? 'met' : `missed by ${percent(Math.abs(1 - value / limit))}`,
+    isMet(bar) ? 'met' : missedText(value / limit),
   ];
+}
+
+/** `missed by 12 %`; from twice the limit on, `missed: 42.1 times the limit`. */
+function missedText(ratio: number): string {
+  return ratio < 2 ? `missed by ${percent(Math.abs(1 - ratio))}` : `missed: ${number(ratio)} times the limit`;
 }
 
 function curveCells({ what, size, points, exponent }: Curve): string[] {

@@ -3,6 +3,7 @@
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { depthOf } from '../live/rules/live-query.ts';
 import { askQueries, forEachShadow, liveCallsLeft } from './ask-shadow.ts';
 import { keyOf } from './context.ts';
 import { overlapOf } from './rules/live-pairs.ts';
@@ -13,8 +14,6 @@ const TURN_MS = 200_000;
 /** Maximum age of a query. For older queries, the index may differ from the one that returned the user's results. */
 const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
-/** Assumed number of documents if the service does not report top_k. */
-const USUAL_K = 10;
 
 /**
  * Runs one round over all shadows. If the time limit stops a round, the next round continues from that point.
@@ -34,7 +33,7 @@ export async function askShadows(context: Context, signal: AbortSignal): Promise
   });
 }
 
-const depth = ({ topK, documents }: UnaskedQuery): number => topK ?? Math.max(documents.length, USUAL_K);
+const depth = ({ topK, documents }: UnaskedQuery): number => depthOf(topK, documents.length);
 
 async function askShadow(
   context: Context,

@@ -2,6 +2,7 @@ import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
+import { depthOf } from '../../live/rules/live-query.ts';
 import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
 /** Number of queries explained per topic. Each explanation takes about five requests. */
@@ -9,8 +10,6 @@ const EXPLAINED = 3;
 /** Maximum number of topics whose queries are explained, largest topics first. */
 const EXPLAINED_TOPICS = 10;
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
-/** Assumed number of requested documents (k) if the service did not report it. */
-const USUAL_K = 10;
 
 export type ComplaintsReport = Awaited<ReturnType<typeof readComplaints>>;
 
@@ -51,7 +50,7 @@ function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
       const documents = liked.filter((id) => !documentIds.includes(id));
       return text === null || documents.length === 0
         ? []
-        : [{ id: null, question: { text, tags, k: topK ?? Math.max(documentIds.length, USUAL_K) }, documents }];
+        : [{ id: null, question: { text, tags, k: depthOf(topK, documentIds.length) }, documents }];
     })
     .slice(0, EXPLAINED);
 }

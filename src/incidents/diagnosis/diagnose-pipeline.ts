@@ -18,6 +18,7 @@ import {
   closingReasonOf,
   hasLeftConfig,
   ISOLATION_ALERT,
+  OUTAGE_ALERT,
   recoveriesOf,
   withoutData,
 } from './firing-alerts.ts';
@@ -105,14 +106,16 @@ export async function updateIncident(
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
   // Probes cannot explain an isolation violation, whose notification must not wait for a slow store.
   const isProbed = alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
-  const isReplayed = isProbed && (open === null || isReplayDue(facts.measurements, clock.now()));
+  // If the retriever is down, a replay would only delay the page.
+  const isDown = alerts.some(({ rule }) => rule === OUTAGE_ALERT);
+  const isReplayed = isProbed && !isDown && (open === null || isReplayDue(facts.measurements, clock.now()));
   const openedAt = open?.openedAt ?? clock.now();
   const problems = await Promise.all([
     isProbed && open === null ? probes.parts(pipeline, signal) : [],
     isReplayed ? probes.replay(pipeline, openedAt, signal) : [],
   ]);
   const at = clock.now();
-  const seen = isReplayed ? await readPipelineFacts(context, name) : facts;
+  const seen = open === null || isReplayed ? await readPipelineFacts(context, name) : facts;
   const diagnosis = await diagnoseFacts(context, pipeline, alerts, open, seen);
   const stored = await db.incidents.record(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
   if (stored === 'opened' || stored === 'updated') {

@@ -127,6 +127,7 @@ function measured(measure: string, segment = ALL_SEGMENT) {
 
 /** The alert rule of a violated isolation rule, as in checks/edge/alerts.ts. */
 export const ISOLATION_ALERT = 'RecalldIsolationViolated';
+export const OUTAGE_ALERT = 'RecalldRetrieverNotAnswering';
 
 /** Returns the alert rule of a failing check; same mapping as checks/edge/alerts.ts. */
 function ruleOf(kind: CheckState['kind'], severity: Severity): string {
@@ -159,7 +160,7 @@ function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now:
   if (failed >= ERRORS_SHARE) {
     const isOutage = failed >= OUTAGE_SHARE;
     const [rule, severity, what] = isOutage
-      ? (['RecalldRetrieverNotAnswering', 'critical', 'retriever down'] as const)
+      ? ([OUTAGE_ALERT, 'critical', 'retriever down'] as const)
       : (['RecalldRetrieverErrors', 'warning', `${percentage(failed)} of golden queries failed`] as const);
     const because = ended.failure === null ? '' : ` ${describeFailure(ended.failure)}`;
     const text = `${percentage(failed)} of the queries in the latest run of ${goldenSet} failed or timed out.${because}`;
@@ -233,7 +234,7 @@ export function recoveriesOf(timeline: readonly AlertTimeline[], { checks, lates
 }
 
 function retrieverRecovery(rule: string, goldenSet: string | null, latest: readonly LatestRun[]): string | null {
-  if (rule !== 'RecalldRetrieverNotAnswering' && rule !== 'RecalldRetrieverErrors') return null;
+  if (rule !== OUTAGE_ALERT && rule !== 'RecalldRetrieverErrors') return null;
   const ended = latest.find((run) => run.goldenSet === goldenSet)?.ended ?? null;
   const failed = ended === null ? 1 : failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) return null;

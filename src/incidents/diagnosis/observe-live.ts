@@ -15,7 +15,7 @@ import type { LatestMeasurement, Measurements } from '../../measures/measurement
 import { watchedValues } from '../../measures/watch-changes.ts';
 import { allOf } from './all-of.ts';
 import { estimateOf, feedbackDrop, freshly, valueOf } from './live-alerts.ts';
-import { LIVE_REPLAY } from './replay-live-queries.ts';
+import { LIVE_REPLAY, REPLAY_EVERY_MS } from './replay-live-queries.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedReplay, ObservedValue } from './rules/observed-live.ts';
 
@@ -148,13 +148,10 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
   return { ...estimateOf(newest), state };
 }
 
-/** Twice the time between two replays. */
-const REPLAY_TRUST_SECONDS = 3600;
-
 /** Returns the newest replay of live queries; null if there was none since the onset. */
-export async function observeReplay({ latest, opened }: Around): Promise<ObservedReplay | null> {
+export function observeReplay({ latest, opened }: Around): ObservedReplay | null {
   const newest = valueOf(latest, LIVE_REPLAY);
-  if (newest === null || newest.measuredAt < opened || newest.ageSeconds > REPLAY_TRUST_SECONDS) return null;
+  if (newest === null || newest.measuredAt < opened || 1000 * newest.ageSeconds > 2 * REPLAY_EVERY_MS) return null;
   const { before, before_ci_low: ciLow, before_ci_high: ciHigh, before_n: n } = newest.details;
   return {
     now: estimateOf(newest),

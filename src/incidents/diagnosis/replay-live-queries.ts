@@ -8,6 +8,7 @@ import type { Context } from '../../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { gapNow, valueNow } from '../../index/probes/probes.ts';
+import { depthOf } from '../../live/rules/live-query.ts';
 import type { AnsweredSample } from '../../live/sql/live-samples.ts';
 import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
@@ -22,18 +23,17 @@ const MIN_QUERIES = 8;
 const BEFORE_MS = 6 * HOUR_MS;
 const MAX_BEFORE_MS = 30 * HOUR_MS;
 const RECENT_MS = HOUR_MS;
-const AGAIN_MS = 30 * MINUTE_MS;
-/** Number of failures after which a replay stops; the golden run already shows that the retriever fails. */
+/** Time between two replays of an open incident. */
+export const REPLAY_EVERY_MS = 30 * MINUTE_MS;
+/** Number of failures after which a replay stops. */
 const MAX_FAILURES = 3;
-/** Assumed number of documents if the service does not report top_k. */
-const USUAL_K = 10;
 const PATIENCE_MS = 15_000;
 
 /** Returns true if live queries were last replayed, successfully or not, half an hour ago or earlier. */
 export function isReplayDue(latest: readonly LatestMeasurement[], now: Date): boolean {
   const found = latest.find(({ measure }) => measure === LIVE_REPLAY);
   const last = found?.gap ?? found?.newest;
-  return last == null || now.getTime() - last.measuredAt.getTime() >= AGAIN_MS;
+  return last == null || now.getTime() - last.measuredAt.getTime() >= REPLAY_EVERY_MS;
 }
 
 /**
@@ -114,7 +114,7 @@ async function replay(
     await throttle.enter(bounded);
     let latencyMs: number | null = null;
     try {
-      const k = sample.topK ?? Math.max(sample.documentIds.length, USUAL_K);
+      const k = depthOf(sample.topK, sample.documentIds.length);
       const answer = await pipeline.retriever.retrieve({ text: sample.text, k, tags: sample.segments }, bounded);
       if (answer.kind !== 'documents') failures += 1;
       else {

@@ -3,6 +3,17 @@ import type { RetrievedDocument } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 
+/** Assumed number of requested documents if the service does not report top_k. */
+const USUAL_K = 10;
+
+/**
+ * Returns the number of documents to request when a live query is sent again: top_k or, if it is unknown, the number of
+ * documents that the query returned, but at least 10.
+ */
+export function depthOf(topK: number | null, returned: number): number {
+  return topK ?? Math.max(returned, USUAL_K);
+}
+
 /** Accepted clock skew. */
 const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
