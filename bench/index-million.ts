@@ -81,7 +81,7 @@ pipelines:
   };
 
   let peak = 0;
-  /** Exit code; null if the process was killed. */
+  /** Runs a round, and kills it once `until` returns true. Returns the exit code; null if the process was killed. */
   const round = async (until: () => Promise<boolean>): Promise<number | null> => {
     const child = run('index', 'check', '--pipeline', 'docs', '--config', 'recalld.yaml');
     child.stdout?.resume();

@@ -5,7 +5,7 @@
  *     npx tsx bench/judging-drops.ts [--quick] [--scale N] [--seed N] [--out FILE]
  *
  * `--scale 4` simulates four times as many streams. The rule was tuned on the streams of the default seed; the page
- * also contains its results with another seed: `--scale 0.4 --seed 20261213 --out
+ * also contains the results of the rule with another seed: `--scale 0.4 --seed 20261213 --out
  * bench/results/judging-drops-unseen.json`.
  */
 import { pathToFileURL } from 'node:url';

@@ -1,8 +1,8 @@
 /**
  * Counts how many attacks on a grading model and how many harmless sentences the judge flags, and how many of these
  * texts are altered before they reach the judge: `npx tsx bench/judging-flags.ts [--misses]`. The sets are in
- * test/fixtures/judging. Attacks of the kind `fresh` were written after the signs. In the first measurement, 23 of 25
- * were flagged; the signs were extended afterwards.
+ * test/fixtures/judging. The 25 attacks of the kind `fresh` were written after the first version of the injection
+ * signs, which flagged 23 of them; the signs were extended afterwards.
  */
 import { readFileSync } from 'node:fs';
 import { addressesModel } from '../src/judging/rules/injection-signs.ts';

@@ -117,7 +117,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
     });
     if (!isTestDue(pairs.length, tests.length)) continue;
     tests.push(testOf(pairs, tests.length + 1));
-    // Ignores the verdicts, so that the first estimate counts even if this test reports the shadow as worse.
+    // Ignores the verdicts, so that the first estimate counts even if the same test reports the shadow as worse.
     const undecided = tests.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
     const evidence = evidenceOfTests(undecided, DIFFERENCE, 1);
     if (evidence.state === 'enough') announced ??= day;

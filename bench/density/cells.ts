@@ -37,7 +37,7 @@ export interface ChangeCell {
   /** Density of all traffic after the change, as the geometric mean over the streams. */
   readonly density: number;
   readonly levels: Readonly<Record<AlertLevel, LevelDelays>>;
-  /** Number of alerts by the cause that they named. */
+  /** Number of alerts for each named cause. */
   readonly causes: Readonly<Record<string, number>>;
   /** Number of alerts that named a cluster in which most queries ask for the missing content. */
   readonly namedTopic: number;

@@ -21,7 +21,10 @@ export interface Call {
 export interface Broken {
   /** Chunks in the store. The search uses the same chunks unless `searched` is set. */
   readonly chunks?: readonly Chunk[];
-  /** Chunks of the store and the search in the last run before the fault, if even older runs had different chunks. */
+  /**
+   * Chunks that the store contained and the search used in the last run before the fault; set only if still older runs
+   * had different chunks.
+   */
   readonly chunksUntilNow?: readonly Chunk[];
   /** Returns the chunks that the search uses, if they differ from the chunks in the store. */
   readonly searched?: (call: Call) => readonly Chunk[];

@@ -102,7 +102,7 @@ function lookAt(
     ? observeCoverage(asked, broken.chunksUntilNow ?? corpus.chunks, held, broken, canary?.verdict ?? 'same', random)
     : { density: null, topics: null };
   const loss = run.reference?.loss ?? null;
-  // Wrong judgments lower the score, but not the feedback.
+  // Wrong judgments lower the score, but do not make user feedback worse.
   const lost =
     loss === null || loss.before === 0 || broken.golden !== undefined ? 0 : Math.max(0, 1 - loss.now / loss.before);
   const live = observeLive(shape, traffic, broken, runs, lost, random, other);

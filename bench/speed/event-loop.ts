@@ -81,7 +81,7 @@ export const eventLoop: MeasureRow = async (quick) => {
   }
 };
 
-/** Live queries as JSON whose vectors have full-precision numbers, as some clients send them. */
+/** Returns live queries as JSON, with the numbers of the vectors in full precision, as some clients send them. */
 function queriesAsText(count: number): Buffer {
   const numbers = Array.from({ length: 1536 }, (_, i) => Math.sin(i));
   return Buffer.from(liveBatch(count, () => `,"embedding":${JSON.stringify(numbers)}`));
@@ -98,8 +98,8 @@ async function post(url: string, body: Buffer, expected: number): Promise<void> 
 }
 
 /**
- * Runs three kinds of work at once: the body that takes longest to read, a golden run, and live queries at a rate below
- * the daemon's capacity.
+ * Runs three kinds of work at once: the request body that takes the longest to read, a golden run, and live queries at
+ * a rate below the daemon's capacity.
  */
 async function atOnce(daemon: Daemon, bodies: readonly (() => Buffer)[]): Promise<void> {
   const [body = () => Buffer.alloc(0)] = bodies;

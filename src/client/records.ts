@@ -288,7 +288,7 @@ function encodeEmbedding(embedding: Float32Array): string {
  */
 const OVERHEAD_BYTES = 256;
 
-/** Upper bound on the number of bytes per vector element, which takes 4 as float32 and 5.4 in base64. */
+/** Upper bound on the number of bytes per vector element: an element takes 4 bytes as float32 and 5.4 in base64. */
 const EMBEDDING_BYTES = 6;
 
 export interface ClientRecord {

@@ -55,8 +55,8 @@ function replacing(columns: Columns, keys: readonly string[]): string {
 const seriesKeys = ['pipeline', 'measure', 'segment'] as const;
 
 /**
- * Inserts values and replaces older measurements with the same key. Deletes the gap of a series if the gap's window
- * ends no later than the value's window.
+ * Inserts values, and replaces older measurements of the same series and window end. Deletes the gap of a series if the
+ * gap's window ends no later than the value's window.
  */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
@@ -112,7 +112,10 @@ async function upsertGaps(client: PoolClient, gaps: readonly MeasurementGap[]): 
   );
 }
 
-/** Keeps the last outcome for each key, sorted by key so that two writers lock rows in the same order. */
+/**
+ * Returns the latest outcome for each series and window end, sorted by series and then by window end, so that two
+ * writers lock rows in the same order.
+ */
 function latestOf<Outcome extends MeasurementOutcome>(outcomes: readonly Outcome[]): Outcome[] {
   const byKey = new Map<string, Outcome>();
   for (const outcome of outcomes) {
@@ -123,7 +126,7 @@ function latestOf<Outcome extends MeasurementOutcome>(outcomes: readonly Outcome
   return [...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, outcome]) => outcome);
 }
 
-/** Keeps the last outcome of each series. @param sorted result of `latestOf` */
+/** Returns the outcome of each series with the latest window end. @param sorted result of `latestOf` */
 function newestOf<Outcome extends MeasurementOutcome>(sorted: readonly Outcome[]): Outcome[] {
   return [...new Map(sorted.map((outcome) => [seriesKey(outcome), outcome])).values()];
 }

@@ -150,7 +150,7 @@ function everyPair({ routes }: Target): Choice[] {
       encodings.flatMap((__, encoding) => {
         if (READS_NO_BODY.has(method) && (type + encoding + route) % 4 > 0) return [];
         turn += 1;
-        // These numbers have no common divisors, so that all combinations occur.
+        // The factors 3, 7 and 11 have no common divisor, so that all combinations occur.
         const inTurn = { method: turn * 3, body: turn, key: turn * 7, manners: turn * 11 };
         const plain = { method: 0, body: 0, key: 0, manners: 0 };
         const pair = { route, type, encoding };

@@ -54,7 +54,7 @@ export interface Installation {
   readonly connection: DatabaseConnection;
   /** Runs a command to completion: `line` contains its words, `more` the arguments that contain blanks. */
   readonly recalld: (line: string, ...more: readonly string[]) => Promise<Finished>;
-  /** The output of a command with `--json`. */
+  /** Runs a command with `--json`, and returns the parsed output. */
   readonly json: <T = unknown>(line: string, ...more: readonly string[]) => Promise<T>;
   /** Starts a command in a separate process. */
   readonly spawn: (line: string) => Running;

@@ -52,7 +52,10 @@ export function rankedIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Ranks each world by the fit that did not use it, after its right causes are removed from the list. */
+/**
+ * For each world whose causes are all in the list, removes these causes and ranks the others by the fit that did not
+ * use the world.
+ */
 export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] {
   return folds.flatMap(({ left, fit }) => {
     const by = estimatesAt(fit, temperature);
@@ -60,7 +63,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Ranks each world by weights set by judgment instead of the fit, after its right causes are removed from the list. */
+/** Like `struckIn`, but ranks the causes by the weights that were set by judgment, without a fit. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }

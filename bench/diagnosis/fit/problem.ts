@@ -1,4 +1,4 @@
-/** Evaluations in numeric form: for each world, the parameters whose sum is the score of each cause. */
+/** Evaluations in numeric form: for each world and cause, the parameters whose sum is the score of the cause. */
 import { type Cause, causes, type NamedCause, namedCauses } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import {
   type Estimates,
@@ -35,7 +35,7 @@ function keyOf(cause: Cause, { name, state }: Pick<Cell, 'name' | 'state'>): str
   return `${cause} ${name} ${state}`;
 }
 
-/** Positions in the fitted vector, which contains the priors, then the weight of unexplained alerts, then the cells. */
+/** Positions in the fitted vector: the priors, then the weight of unexplained alerts, then the weights of cells. */
 export const UNKNOWN = causes.indexOf('unknown');
 export const UNEXPLAINED = causes.length;
 export const FIRST_CELL = UNEXPLAINED + 1;
@@ -72,7 +72,7 @@ export interface NumberedWorld {
   readonly weight: number;
 }
 
-/** Total weight of all worlds of one kind of fault, as a number of independent worlds; these worlds are similar. */
+/** The worlds of one kind of fault are similar, so all of them together count as this many independent worlds. */
 const WORLDS_OF_KIND = 10;
 /** Prior probability of `unknown`, before any sign is considered. */
 const SHARE_OF_UNKNOWN = 0.2;
@@ -146,7 +146,7 @@ export function judgedVector(): Float64Array {
   return vector;
 }
 
-/** Returns the estimates in a fitted vector, without the weights that equal their judged values. */
+/** Returns the estimates in a fitted vector, without the weights and priors that equal those set by judgment. */
 export function estimatesFrom(vector: Float64Array, temperature: number): Estimates {
   const weights: Record<string, Record<string, Record<string, number>>> = {};
   for (const [index, { cause, name, state, judged }] of cells.entries()) {

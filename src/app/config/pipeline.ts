@@ -220,7 +220,10 @@ export const pipelineSchema = z
   .superRefine(refuseIndexWithoutStore)
   .superRefine(refuseShadowWithoutParts);
 
-/** Requires a store for query density, even if `density` is omitted: a density drift check then uses the defaults. */
+/**
+ * Requires a store for query density. A density drift check needs query density even if `density` is omitted: the
+ * defaults then apply.
+ */
 function refuseDensityWithoutStore(
   pipeline: { density?: unknown; vector_store?: unknown; checks: readonly object[] },
   context: z.RefinementCtx,

@@ -88,7 +88,7 @@ class Reader {
   at = 0;
   private readonly text: string;
   private readonly isStrict: boolean;
-  /** Path of the current value: names and indices; null until a name is read. */
+  /** Path of the current value, as names and list indices; an element is null until its name is read. */
   private readonly places: (string | number | null)[] = [];
   private containers = 0;
 

@@ -15,8 +15,9 @@ const MAX_GRADE = 3;
 export type StandInJudge = (prompt: string) => string;
 
 /**
- * Creates a judge that reads question and document from the last line of the prompt and grades them with `knownGrade`;
- * unknown texts get 0. Grading errors depend on a hash of question and document, so they are the same in every run.
+ * Creates a judge that reads the question and the document from the last line of the prompt, and grades the document
+ * with `knownGrade`; unknown texts get 0. Grading errors depend on a hash of both texts, so they are the same in every
+ * run.
  *
  * @param known.answers id of the document that answers each question, keyed by question id
  */

@@ -18,7 +18,7 @@ import { bestRank } from './steps.ts';
 export interface ForbiddenResult {
   readonly queryId: string;
   readonly documentId: string;
-  /** Rank from 1, in the order of the results; for a query with steps, the best rank in any of them. */
+  /** Rank from 1, in the order of the results; for a query with steps, the best rank over all steps. */
   readonly rank: number;
 }
 
@@ -74,7 +74,7 @@ function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: 
 /**
  * Rejects forbidden documents that contradict the judgments or tags of their query.
  *
- * @param forbidden patterns, each with the first place that names it
+ * @param forbidden patterns, each with the place in the source file where it first occurs
  * @throws RecalldError file_malformed if a forbidden document is judged relevant to the query, or if the query lacks
  *   the tag of a pattern
  */

@@ -8,8 +8,8 @@ export const NEAR_TEXT = 0.9;
 
 /**
  * Finds duplicates, contradictions and queries without a relevant document. Two queries are duplicates if they have the
- * same tags, and if their texts either are equal except for case and punctuation, or have a Jaccard similarity of words
- * of at least 0.9. Two equal queries contradict each other if a document is judged relevant to one and irrelevant to
+ * same tags, and if the Jaccard similarity of the words in their texts is at least 0.9 or the texts differ only in case
+ * and punctuation. Two equal queries contradict each other if a document is judged relevant to one and irrelevant to
  * the other.
  */
 export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {

@@ -79,8 +79,8 @@ const MAX_PAIRS = 100;
 
 /**
  * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Excludes a tick if
- * the new version failed its stale-labels checks with a different verdict than the old version, because a version with
- * worse labels must not take over.
+ * the verdict of the stale-labels checks on the new version is neither `ok` nor the same as on the old version, because
+ * a version with worse labels must not take over.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,

@@ -51,7 +51,7 @@ import type { Observations } from './rules/observations.ts';
 export interface Probes {
   /** Probes the store, embedder and index of a pipeline now, ahead of schedule. */
   readonly parts: (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
-  /** Replays live queries from before the incident opened, and from now. */
+  /** Replays live queries from before the incident opened, and from the last hour. */
   readonly replay: (pipeline: WatchedPipeline, openedAt: Date, signal: AbortSignal) => Promise<readonly unknown[]>;
 }
 

@@ -21,7 +21,7 @@ import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '..
 /** Canary vectors: the vectors that an embedder returned for fixed texts in its first probe. */
 export function canariesTable(pool: Pool) {
   return {
-    /** Vectors in the order of the texts; null before the first probe of the embedder in this pipeline. */
+    /** Returns the vectors in the order of the texts; null before the first probe of the embedder in this pipeline. */
     async find(pipeline: string, embedder: string): Promise<readonly Float32Array[] | null> {
       const rows = await queryRows<{ vector: Buffer }>(
         pool,

@@ -295,7 +295,7 @@ export interface WindowQuery extends ShownQuery {
   readonly context: ContextSize | null;
   readonly stages: readonly LiveStage[];
   readonly latencyMs: number | null;
-  /** Probability from rate and level (see `SamplingDecision`). */
+  /** Sampling probability from the rate and the level alone (see `SamplingDecision`). */
   readonly rateProbability: number;
 }
 

@@ -4,7 +4,7 @@ import type { Bounds } from './intervals.ts';
 
 /**
  * E-detector: evidence, accumulated over windows, that the mean of scores rose above a null mean (Shin, Ramdas and
- * Rinaldo, 2022): M_t = (M_{t-1} + 1) e^g. The expected number of windows until a false alarm is at least the
+ * Rinaldo, 2022): M_t = (M_{t-1} + 1) e^g. The expected number of windows until a false alert is at least the
  * threshold.
  */
 export interface DetectorSettings {

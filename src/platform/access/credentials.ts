@@ -130,7 +130,7 @@ const WRONG_PER_MINUTE = 20;
  */
 const MAX_REMEMBERED = 10_000;
 
-/** Counts credentials per address before they are looked up in the database. */
+/** Counts the credentials that each address sends, before they are looked up in the database. */
 type Attempts = ReturnType<typeof createAttempts>;
 
 /** @param onLimited called once a minute for each blocked address */

@@ -79,7 +79,7 @@ function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) 
         counts: [],
         levels: [],
       }),
-    /** Clicks on the first document of each query, a minute later. */
+    /** Records a click on the first document of each query, one minute after the query. */
     click: (queries: readonly LiveSample[]) =>
       traffic().recordFeedback(
         queries.map(({ id, occurredAt }) => {

@@ -236,7 +236,7 @@ describe('an item', patience, () => {
       const client = openClient(url, { batchSize: 5, timeoutMs: 2000 });
       for (const id of range(0, 20)) client.track(aLargeQuery(id));
       const { sent, pending } = await client.flush({ timeoutMs: 20_000 });
-      // A request whose connection is reset before the response is retried.
+      // If the connection is reset before the response arrives, the client sends the request again.
       expect({ all: sent + pending, pending }).toEqual({ all: 20, pending: 0 });
     },
   );

@@ -45,8 +45,8 @@ const MIN_SPANS = 8;
 const MEDIAN_CHI_SQUARE = 0.4549;
 
 /**
- * Computes the baseline from buckets. `phi` compares the median squared deviation from the median share with the
- * deviation that chance explains. Medians are used so that a few bad hours do not inflate `phi`.
+ * Computes the baseline from buckets. `phi` is the median squared deviation from the median share, divided by the value
+ * that chance explains, but at least 1. Medians are used so that a few bad hours do not inflate `phi`.
  */
 export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
   const { positive, negative } = sumOf(buckets);

@@ -3,10 +3,12 @@ import { scaleLinear, scaleLog, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import type { TrendChart, TrendPoint } from '../../model/charts.ts';
 
-/** Heights in pixels: the whole plot, the space above it for mark numbers, and the space below it for times. */
+/** Dimensions of a plot, in pixels. */
 export interface PlotSize {
   readonly height: number;
+  /** Height of the space for mark numbers. */
   readonly top: number;
+  /** Height of the space for times. */
   readonly bottom: number;
   readonly yTicks: number;
   readonly xTicks: number;

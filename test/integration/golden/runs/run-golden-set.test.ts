@@ -40,7 +40,7 @@ interface Setting {
   readonly settings?: Partial<RunSettings>;
   /** Results that an earlier worker stored. */
   readonly stored?: readonly QueryAnswer[];
-  /** Results by query number, from 1; correct by default. */
+  /** Returns the reply to the query with this number, from 1; correct by default. */
   readonly reply?: (query: number) => Reply;
 }
 

@@ -116,7 +116,7 @@ describe('a share close to its threshold', () => {
   };
   const measurements = 90 * 288;
 
-  /** Number of verdict changes within 90 days of measurements every 5 minutes, with and without confirmation. */
+  /** Counts the verdict changes over these measurements, with confirmation (`settled`) and without (`found`). */
   function changesOf(values: Iterable<{ readonly share: number; readonly n: number }>) {
     let state: SteadyVerdict | null = null;
     let before: Verdict | null = null;

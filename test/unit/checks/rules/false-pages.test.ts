@@ -39,7 +39,7 @@ function aRun(id: number, deviations: number): ComparedWithBaseline {
   };
 }
 
-/** How often the check turns critical, counted as in the simulation of calibration/golden-runs.md. */
+/** Counts how many times the check turns critical, as in the simulation of calibration/golden-runs.md. */
 function pages(check: RegressionCheck, stream: readonly ComparedWithBaseline[]): number {
   let found = 0;
   let stood: Verdict | null = null;

@@ -201,7 +201,7 @@ describe('a program that breaks down', () => {
   it('is not restarted before its back-off is over, which doubles with each failed start', async () => {
     const { ask, log } = aRetriever('process.exit(1);', { timeout_ms: 250 }, { backoffMs: 100 });
     for (let query = 0; query < 3; query += 1) expect(await ask('a')).toMatchObject({ code: 'command_exited' });
-    // The program is restarted only after the query would have timed out.
+    // The next restart is due only after the timeout of this query.
     expect(await ask('a')).toMatchObject({
       code: 'command_exited',
       attempts: 0,

@@ -169,7 +169,7 @@ describe('readRunInBatches', () => {
   });
 
   it('reads files of many blocks whose characters and lines cross the block boundaries', async () => {
-    // Each stretch of 15,000 ids starts with a character of a different size, so that only some blocks are ASCII.
+    // After every 15,000 rows, ids start with a character of another size, so that only some blocks are ASCII.
     const alphabet = ['d', 'é', '～', '😀'];
     const rows = Array.from({ length: 60_000 }, (_, i) => ({
       query: `q${Math.floor(i / 7) % 5000}`,
@@ -221,7 +221,7 @@ describe('readRunInBatches', () => {
 });
 
 describe('a run file with lines in several forms', () => {
-  /** Separators between the columns of a line; the first is far more common than each of the others. */
+  /** Separators between the columns of a line; the first is far more common than any other. */
   const anySpelling = fc.oneof(
     { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
     fc.constantFrom(

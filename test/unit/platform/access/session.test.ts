@@ -2,7 +2,10 @@ import { fastify } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { cookieName, cookieOptions } from '../../../../src/platform/access/edge/session.ts';
 
-/** Returns what a server with these proxies derives from a request that comes from 127.0.0.1. */
+/**
+ * Returns the cookie settings, address and host that a server with these trusted proxies derives from a request from
+ * 127.0.0.1.
+ */
 async function seenBy(trustProxy: string[] | false, headers: Readonly<Record<string, string>>) {
   const app = fastify({ trustProxy });
   app.get('/', (request) => ({

@@ -18,7 +18,7 @@ import { silentLogger } from '../../../support/log.ts';
 const MB = 1024 * 1024;
 const LIMIT = 32 * MB;
 
-/** Reports the bytes held now and their maximum. */
+/** Wraps a memory budget, and records the number of bytes held now and the maximum so far. */
 function watched(budget: MemoryBudget): MemoryBudget & { held: number; most: number } {
   return {
     held: 0,

@@ -171,5 +171,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** Length of the period before the incident whose live queries are included in the failing measure. */
+/** The worst live queries are read from this long before the incident, because the failing measure includes them. */
 const WINDOW_MS = 3 * HOUR_MS;

@@ -6,7 +6,7 @@ import { cleanUp, temporaryFolder } from './harness.ts';
 
 let folder: string;
 
-/** A package as npm unpacks it, before its scripts run. */
+/** Creates a package as npm unpacks it, before the scripts of the package run. */
 beforeEach(async () => {
   folder = await temporaryFolder();
   await mkdir(join(folder, 'native', 'bin'), { recursive: true });

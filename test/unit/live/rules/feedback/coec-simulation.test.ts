@@ -13,11 +13,11 @@ const CHANCES = [0.3, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01];
 
 interface Traffic {
   readonly sessions: number;
-  /** Number of documents shown for a query. */
+  /** Draws the number of documents shown for a query; always 10 by default. */
   readonly shown?: (uniform: () => number) => number;
   /** Factor by which the click probabilities `CHANCES` are multiplied. */
   readonly lift?: number;
-  /** Inclusion probability of a query of a satisfied or dissatisfied user. */
+  /** Returns the inclusion probability of the queries of a satisfied (true) or dissatisfied (false) user; default: 1. */
   readonly keep?: (isContent: boolean) => number;
 }
 
