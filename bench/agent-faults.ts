@@ -2,9 +2,9 @@
  * Measures how often recalld detects faults of an agent and names the right cause, and how often alerts fire without a
  * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent that searches
  * the demo texts handles 100 episodes an hour. The daemon's code computes the measures, detects changes and diagnoses
- * the cause. docs/explanation/agent-faults.md contains the table. With `--daemon`, the benchmark instead sends one
- * short stream of each kind through the simulated daemon, and compares the daemon's measures and diagnosed cause with
- * the expected ones.
+ * the cause. docs/explanation/agent-faults.md shows the results. With `--daemon`, the benchmark instead sends one short
+ * stream of each kind through the simulated daemon, and compares the daemon's measures and diagnosed cause with the
+ * expected ones.
  */
 import { execFile } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
@@ -65,7 +65,10 @@ export interface AgentFaultsResult {
     readonly false_pages: number;
     readonly budget: number;
   };
-  /** Mean number of calls per episode by a healthy agent: with the usual retriever, and with the better retriever. */
+  /**
+   * Mean number of calls per episode by a healthy agent: `healthy` with the usual retriever, `better` with a better
+   * one.
+   */
   readonly calls: { readonly healthy: number; readonly better: number };
   readonly faults: readonly CalledFault[];
   readonly coverage: readonly Coverage[];

@@ -3,8 +3,8 @@
  *
  *     npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` simulates four times as many streams. The file is written after each scenario and volume; `--resume`
- * continues from it.
+ * `--scale 4` simulates four times as many streams. FILE is written after each scenario and volume; `--resume`
+ * continues from the results in it.
  */
 import { pathToFileURL } from 'node:url';
 import { articleWorld } from './density/article-world.ts';
@@ -26,8 +26,8 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 export interface DensityResult {
   readonly provenance: Provenance;
   /**
-   * Name of the score of a live query. Older results lack this name; in those results, the score is the mean cosine to
-   * the five nearest chunks.
+   * Name of the score that was computed for live queries. Older result files lack this name; their score is the mean
+   * cosine to the five nearest chunks.
    */
   readonly score?: string;
   readonly baselineDays: number;
@@ -150,7 +150,8 @@ function say(line: string): boolean {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { quick, out, scale, resume } = readArguments(process.argv.slice(2), 'density-calibration');
-  // Writes the results after each scenario and volume, because the last combinations take minutes.
+  // Writes the results after each scenario and volume, so that `--resume` can continue: the last combinations take
+  // minutes.
   const keep = (part: DensityResult): void => {
     if (out !== null) writeResult(out, part);
   };

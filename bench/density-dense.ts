@@ -1,6 +1,7 @@
 /**
  * Measures, on the vectors of a neural encoder, how well each score indicates the coverage of queries, and which
- * changes density monitoring detects at a hundred queries an hour. For a single comparison, see density-looks.ts.
+ * changes density monitoring detects at a hundred queries an hour. For what `recalld drift` detects in a single window,
+ * see density-looks.ts.
  *
  *     npx tsx bench/density-dense.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *

@@ -38,7 +38,7 @@ import { writeResult } from './result-file.ts';
  * worlds.
  */
 export interface Comparison {
-  /** Worlds excluded from the fit. */
+  /** Which worlds were excluded from the fit. */
   readonly left: LeftOut | 'check';
   readonly judged: Reliability;
   readonly fitted: Reliability;

@@ -55,7 +55,7 @@ pipelines:
 interface Used {
   /** CPU time of the daemon, in seconds. */
   readonly daemon: number;
-  /** CPU time of its PostgreSQL, in seconds. */
+  /** CPU time of the daemon's PostgreSQL, in seconds. */
   readonly postgres: number;
   readonly rows: number;
   readonly bytes: number;
@@ -90,8 +90,8 @@ await withDaemon(config, async (daemon) => {
   say('processor time of PostgreSQL', aDay('postgres'), 's');
   say('rows written', aDay('rows'), '');
   say('calls of the retriever', aDay('asked'), '');
-  // Excludes traffic, because a minute of it would only measure the first pages of each table; for the sizes of its
-  // rows, see bench/row-sizes.ts.
+  // Excludes traffic, because a minute of traffic only fills the first pages of each table; bench/row-sizes.ts measures
+  // the sizes of the rows that traffic adds.
   process.stdout.write(`growth of the tables by golden runs: ${(aDay('bytes')[1] / 1e6).toFixed(1)} MB\n`);
   const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
   process.stdout.write(
@@ -140,7 +140,7 @@ interface Process {
   readonly parent: number;
   /** CPU time of this process, in seconds. */
   readonly own: number;
-  /** CPU time of its terminated children, in seconds. */
+  /** CPU time of this process's terminated children, in seconds. */
   readonly ofEnded: number;
 }
 

@@ -80,7 +80,7 @@ function densityCells(): Cell[] {
   );
 }
 
-/** Scenarios in which a share of the queries lost some or all of the chunks that they found. */
+/** Scenarios in which a share of the queries lost some or all of the chunks that they had found. */
 function repeatCells(): Cell[] {
   const reference = baselineScores(
     Array.from({ length: 2000 }, (_, at) => (at + 0.5) / 2000),

@@ -25,7 +25,7 @@ export interface Memory {
 }
 
 export interface Reading extends CauseReading {
-  /** Share of the queries in the largest cluster that are about missing content; null if there is no cluster. */
+  /** Of the queries in the largest cluster, the share that ask for missing content; null if there is no cluster. */
   readonly purity: number | null;
 }
 

@@ -16,10 +16,7 @@ export type Scenario =
   | { readonly kind: 'topic mix'; readonly spread: number }
   | { readonly kind: 'other model' };
 
-/**
- * A scenario with two kinds of measurements of its queries: one without a change, and one after each change of the
- * store or model.
- */
+/** A scenario whose queries are measured without a change, and again after each change of the store or model. */
 export interface MeasuredWorld {
   readonly world: World;
   readonly scores: Scores;

@@ -27,7 +27,7 @@ export interface Shape {
   readonly isEmbedderShared: boolean;
   readonly hasDensity: boolean;
   readonly liveQueries: number;
-  /** Number of bad runs until the failure was confirmed, including the last run. */
+  /** Number of bad runs up to and including the run that confirmed the failure. */
   readonly badRuns: number;
   /** Number of stored good runs before the reference run. */
   readonly olderRuns: number;

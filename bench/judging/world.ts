@@ -11,7 +11,7 @@ import {
 import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface Judge {
-  /** Mean of the judge's grade minus the human grade, before rounding. */
+  /** Mean difference between the judge's grade and the human grade (judge minus human), before rounding. */
   readonly bias: number;
   /** Target for the weighted kappa between the judge's grades and the human grades. */
   readonly kappa: number;
@@ -63,8 +63,8 @@ export const latentOf = (random: RandomNumbers): number =>
   latent(random, random.normal(), random.normal(), random.below(DEPTH));
 
 /**
- * Returns the noise with which a judge of this bias has this kappa. Half of the variance of the noise is shared by all
- * documents of a query.
+ * Returns the standard deviation of the noise with which a judge of this bias has this kappa. Half of the variance of
+ * the noise is shared by all documents of a query.
  */
 export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
   const tried = Array.from({ length: 20_000 }, (_, at) => {

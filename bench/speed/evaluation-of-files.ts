@@ -22,7 +22,7 @@ const { createInterface } = require('node:readline');
   console.log(fields);
 })();`;
 
-/** Judgments, two runs with 100 results per query, and the metrics to compute. */
+/** Writes judgments and two runs with 100 results per query; returns the paths and the metrics to compute. */
 export function writeTrecFiles(folder: string, size: number) {
   const queries = judgedRankings(size, 1);
   const fileOf = (name: string) => path.join(folder, `${name}.txt`);

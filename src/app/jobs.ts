@@ -131,7 +131,7 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** True if the latest tick, if missed, is run at startup, or once a wrong clock is correct again. */
+  /** True if a missed latest tick runs at startup, or once a wrong clock is correct again. */
   readonly madeUpFor: boolean;
   /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;

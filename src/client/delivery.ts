@@ -198,7 +198,7 @@ export class Delivery {
   /** True if the daemon requested the current wait (Retry-After). */
   #isRetryAfter = false;
   #underWay: readonly ClientRecord[] = [];
-  /** Number of completed records up to which batches are sent even if they are not full. */
+  /** While fewer records than this are completed, batches are sent even if they are not full. */
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 

@@ -37,7 +37,7 @@ export function createAlertLog() {
      * Records the alerts that are firing.
      *
      * @param isHealthy true if there is neither a fault nor an aftereffect of an earlier fault
-     * @returns alerts that were not firing at the last call, and tickets that became pages
+     * @returns alerts that were not firing at the previous call, and tickets that became pages
      */
     record(firing: readonly FiringAlert[], elapsed: Elapsed, isHealthy: boolean): readonly RaisedAlert[] {
       const isNew = ({ name, severity }: FiringAlert): boolean =>

@@ -40,7 +40,10 @@ const TOPIC_SHARE = 0.2;
  * runs do not cover these passages, and the store contains similar passages.
  */
 const ANSWERS_SHARE = 0.8;
-/** Lengths of the phases: one golden run detects the fault of the RAG service, and the next run detects the fix. */
+/**
+ * Default values of a scenario: phases are timed so that one golden run detects the fault of the RAG service, and the
+ * next run detects the fix.
+ */
 const usual = {
   ragFault: 'none',
   missing: null,

@@ -10,7 +10,7 @@ import {
 import type { Sign } from '../../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from './evaluation.ts';
 
-/** A ranking with the right causes. */
+/** The ranking of an evaluation, and the causes that are right. */
 export interface Ranked {
   readonly evaluation: Evaluation;
   readonly right: readonly Cause[];
@@ -21,7 +21,7 @@ export function rankedBy(evaluation: Evaluation, by: Estimates): Ranked {
   return { evaluation, right: evaluation.causes, ranking: rank(evaluation, by) };
 }
 
-/** The same world with its right causes removed from the list, so that `unknown` is right. */
+/** Ranks the same world with its right causes removed from the list, so that `unknown` is right. */
 export function rankedWithout(evaluation: Evaluation, by: Estimates): Ranked {
   const struck = Object.fromEntries(evaluation.causes.map((cause) => [cause, Number.NEGATIVE_INFINITY]));
   const ranking = rank(evaluation, { ...by, priors: { ...by.priors, ...struck } });
@@ -41,7 +41,7 @@ export interface Level {
   readonly stated: number;
 }
 
-/** Diagnoses that named a cause with a stated probability between `from` and `to`. */
+/** Results of the diagnoses that named a cause with a stated probability between `from` and `to`. */
 export interface Stated extends Omit<Level, 'confidence'> {
   readonly from: number;
   readonly to: number;
@@ -114,7 +114,7 @@ function statedOf(one: Ranked): number {
   return one.ranking.probability + (besideIn(one)?.probability ?? 0);
 }
 
-/** The cause that could not be distinguished from the named cause. */
+/** The cause that could not be distinguished from the named cause; null if there is none. */
 export function besideIn({ evaluation, ranking }: Ranked): RankedCause | null {
   const { effects, failedShare } = evaluation;
   return besideOf({ ...ranking, effects, failedShare });

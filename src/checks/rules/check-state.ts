@@ -14,8 +14,8 @@ export interface ThresholdStatus extends ConfirmedVerdict {
 }
 
 /**
- * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing; it recurs
- * after a retry, or if there is no newer measurement. `no_data` caused by a fault needs no confirmation, because enough
+ * Returns the threshold status after a finding. After a retry, or if there is no newer measurement, the same
+ * measurement is evaluated again and changes nothing. `no_data` caused by a fault needs no confirmation, because enough
  * time passes before the values are too old to trust.
  *
  * If a check was failing when its traffic ended, its missing data always fires an alert, because recalld cannot know

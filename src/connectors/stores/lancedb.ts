@@ -286,7 +286,7 @@ function textIn(value: unknown): string | null {
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : null;
 }
 
-/** Reads an Arrow vector, which is a view of the fetched data. */
+/** Copies an Arrow vector, which is a view of the fetched data; null for any other value. */
 function vectorIn(value: unknown): Float32Array | null {
   const isVector = typeof value === 'object' && value !== null && Symbol.iterator in value;
   return isVector ? Float32Array.from(value as Iterable<number>) : null;

@@ -1,6 +1,6 @@
 /**
- * Requests a product's rows in batches of bounded size. Converts the rows into the neighbors, samples and existing ids
- * that the port returns, and exceptions into the port's outcomes.
+ * Requests rows from a vector store in batches of bounded size. Converts the rows into the neighbors, samples and
+ * existing ids that the `VectorStore` port returns, and exceptions into the outcomes of the port.
  */
 import { createReservoir } from '../../math/stats/random.ts';
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';

@@ -16,7 +16,7 @@ import { isGuardedTable, unguardCell } from './spreadsheet-cell.ts';
 /** A row of a table, with the number of the line on which it starts. */
 export interface TableRow extends SourcePlace {
   readonly cells: readonly string[];
-  /** Columns whose JSON value is a list or an object; the cell then contains JSON text. */
+  /** Indexes of the columns whose JSON value is a list or an object; their cells contain JSON text. */
   readonly nested?: readonly number[];
 }
 

@@ -170,7 +170,7 @@ export function gradeOf(text: string, threshold: number | undefined, place: Sour
   return binaryGrade(number, threshold);
 }
 
-/** Returns 1 for a grade of at least the threshold, otherwise 0. A negative grade still means unjudged. */
+/** Returns 1 for a grade of at least the threshold, -1 (unjudged) for a negative grade, and otherwise 0. */
 export function binaryGrade(grade: number, threshold: number): number {
   if (grade >= threshold) return 1;
   return grade < 0 ? -1 : 0;

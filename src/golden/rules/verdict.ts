@@ -43,15 +43,15 @@ export type ComparisonVerdict = (typeof comparisonVerdicts)[number];
 
 export interface MeasuredDifference {
   readonly measure: Measure;
-  /** Mean of candidate - baseline. */
+  /** Mean score difference over the queries: candidate - baseline. */
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
   /** Two-sided p-value of the difference under the hypothesis that nothing changed. */
   readonly p: number;
-  /** Number of queries with a higher score. */
+  /** Number of queries that score higher in the candidate. */
   readonly wins: number;
-  /** Number of queries with a lower score. */
+  /** Number of queries that score lower in the candidate. */
   readonly losses: number;
   /**
    * `reruns` compares the run with the mean of the runs with which the baseline was pinned, and uses the noise between

@@ -40,8 +40,9 @@ import {
   type Recoveries,
 } from './rules/incident.ts';
 
+/** Data from which the alerts of a pipeline are derived; runs and checks of other pipelines are ignored. */
 export interface AlertFacts {
-  /** Latest runs of the golden sets. Runs and checks of other pipelines are ignored. */
+  /** Latest runs of the golden sets. */
   readonly latest: readonly LatestRun[];
   readonly checks: readonly CheckState[];
   readonly measurements: readonly LatestMeasurement[];

@@ -14,8 +14,9 @@ export interface GradedPair {
   readonly cluster: string | number;
   /** Inverse of the probability that both graders grade the document; may be scaled by any positive factor. */
   readonly weight: number;
-  /** Grades from 0 to 3. */
+  /** Grade from the first grader, 0 to 3. */
   readonly first: number;
+  /** Grade from the second grader, 0 to 3. */
   readonly second: number;
 }
 
@@ -77,7 +78,7 @@ export function formatAgreement({ kappa, low, high, sessions }: Agreement): stri
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
-/** Sums that determine kappa. Subtracting the sums of one session yields the sums over all other sessions. */
+/** Sums that determine kappa. Subtracting one session's sums from the total yields the sums over all other sessions. */
 interface Moments {
   weight: number;
   /** Sum of weight times squared difference. */
@@ -145,7 +146,10 @@ function zOf(moments: Moments): number {
   return Math.atanh(Math.min(EDGE, Math.max(-EDGE, kappaOf(moments) ?? 1)));
 }
 
-/** Grades of one pair, 0 to 3; a missing grade counts as 0, as in the scores. Each pair is from a different query. */
+/**
+ * Grades of one pair, 0 to 3; a missing grade counts as 0, as it does in the scores of queries. Each pair is from a
+ * different query.
+ */
 export interface PanelPair {
   readonly first: number;
   /** Grade from the first re-grading of the pair; null if there is none. */

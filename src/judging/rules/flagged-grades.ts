@@ -3,7 +3,7 @@ import { DAY_MS } from '../../core/time.ts';
 export interface FlaggedGrades {
   /** Number of model grades. */
   readonly graded: number;
-  /** Number of flagged model grades: the query or the document addresses the model. */
+  /** Number of model grades that are flagged because the query or the document addresses the model. */
   readonly flagged: number;
 }
 

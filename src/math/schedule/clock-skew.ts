@@ -1,5 +1,5 @@
 /**
- * Difference between two clocks, measured by reading the local clock before and after a request for the other clock's
+ * Measures the difference between two clocks: reads the local clock before and after a request for the other clock's
  * time.
  */
 

@@ -124,8 +124,9 @@ function quantileOf(sorted: Float64Array, share: number): number {
 export interface MetricSummary {
   readonly mean: number;
   readonly n: number;
-  /** Bounds of the confidence interval, within the measure's range. The interval always includes the mean. */
+  /** Lower bound of the confidence interval: within the measure's range, and never above the mean. */
   readonly ciLow: number;
+  /** Upper bound of the confidence interval: within the measure's range, and never below the mean. */
   readonly ciHigh: number;
   readonly ciMethod: 'bca' | 't' | 'wilson';
 }

@@ -91,7 +91,7 @@ async function readSet(context: Context, { pipeline, from, until }: ReportScope,
     last: last === undefined ? null : await readLast(context, last.runId),
     /** The last measurement in the period; null if there is none. */
     representativeness: representativeness.at(-1) ?? null,
-    /** Checks of scores, keyed by measure and cutoff. */
+    /** Checks that set a minimum score, keyed by measure and cutoff. */
     floors: new Map<string, FloorCheck>(ofKind(pipeline.checks, 'floor').map((floor) => [floor.measure, floor])),
   };
 }

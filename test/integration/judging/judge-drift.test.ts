@@ -14,7 +14,7 @@ beforeEach(async () => {
   world = await JudgingWorld.start(database.pool, { queriesPerDay: 1200, depth: 1 });
   await world.hourOf(world.samples(200));
   await world.round();
-  // The panel gets the pairs of the day after the queries of the day are graded.
+  // The day's pairs join the panel once the day's queries have been graded.
   await world.round();
 });
 afterEach(() => world.close());

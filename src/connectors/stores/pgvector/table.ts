@@ -122,7 +122,7 @@ async function tableFile(query: Query, { oid }: Table): Promise<string> {
   return row?.file ?? '';
 }
 
-/** Reads pgvector's search settings, which exist only after the cast to `vector` has loaded its library. */
+/** Reads pgvector's search settings, which exist only after a cast to `vector` has loaded the pgvector library. */
 async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Record<string, string>> {
   await query(`select '[1]'::${vectorSchema}.vector`);
   const [row] = await query<Record<string, string | null>>(

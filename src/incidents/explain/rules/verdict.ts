@@ -379,8 +379,8 @@ function agreement(asked: Ranking, nearest: Ranking): number {
 }
 
 /**
- * True if `whole` is `part` and a suffix that does not start with a letter or digit: `kb-17` begins `kb-17#2`, but not
- * `kb-170`.
+ * True if `whole` consists of `part` and a suffix that does not start with a letter or digit: `kb-17` begins `kb-17#2`,
+ * but not `kb-170`.
  */
 function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));

@@ -11,7 +11,7 @@ const share = (alert: string, measure: 'missing' | 'orphaned' | 'superseded' | '
   breaching: [signal(`recalld_index_${measure}_ratio_ci_low`, all, always(0.0125))],
   healthy: [
     signal(`recalld_index_${measure}_ratio_ci_low`, all, always(0.002)),
-    // Only one segment is affected, for which there is a separate check.
+    // Only one segment is affected, and segments have separate checks.
     signal(`recalld_index_${measure}_ratio_ci_low`, { ...docs, segment: 'tenant=a' }, always(0.5)),
   ],
   minutes: 30,

@@ -1,7 +1,7 @@
 /**
  * Commands and replies as Redis documents them: content/commands/{vsim,vrange,vemb,vinfo,vismember,vgetattr,ft.search,
- * ft.aggregate,ft.cursor-read,ft.info,json.get}.md of github.com/redis/docs, seen on 2026-08-21, and for the fields of
- * a vector in FT.INFO src/info/info_command.c of github.com/RediSearch/RediSearch.
+ * ft.aggregate,ft.cursor-read,ft.info,json.get}.md of github.com/redis/docs, seen on 2026-08-21. Source of the fields
+ * of a vector in FT.INFO: src/info/info_command.c of github.com/RediSearch/RediSearch.
  */
 
 import { describe, expect, it, onTestFinished } from 'vitest';

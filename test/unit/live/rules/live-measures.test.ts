@@ -13,7 +13,7 @@ import {
 } from '../../../../src/live/rules/live-measures.ts';
 import { aBaselineCtr, NOON } from './feedback/builders.ts';
 
-/** A query of a separate session a day before noon, sampled with certainty, with ten documents and no click. */
+/** A query in its own session, sent a day before noon and sampled with certainty, with ten documents and no click. */
 function aQuery(parts: Partial<SampledQuery> = {}): SampledQuery {
   return {
     cluster: 's1',
