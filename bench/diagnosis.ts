@@ -59,7 +59,10 @@ export interface DiagnosisResult {
 /** First seed for each kind of world. */
 const seeds = { training: 1, calibrating: 1_000_001, judging: 4_000_001 } as const;
 const DRAWS = 10;
-/** Number of worlds per kind of quiet stream; higher than per kind of fault, because there are fewer quiet kinds. */
+/**
+ * Number of worlds for each kind of quiet stream: more than for each kind of fault, because there are fewer quiet
+ * kinds.
+ */
 const QUIET_DRAWS = 30;
 
 const everyKind = [...faults, ...quietStreams];

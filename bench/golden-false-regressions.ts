@@ -128,7 +128,7 @@ export function measureGolden(
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { quick, out, scale, resume } = readArguments(process.argv.slice(2), 'golden-false-regressions');
-  // Written after each cell, because the last cells take minutes.
+  // The file is written after each cell, because the last cells take minutes.
   const keep = (part: GoldenResult): void => {
     if (out !== null) writeResult(out, part);
   };

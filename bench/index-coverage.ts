@@ -38,7 +38,7 @@ export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'scope' | 'prob
 
 export interface LagCell {
   readonly world: string;
-  /** Quantile of the index lag. */
+  /** Level of the estimated quantile of the index lag, such as 0.5 for the median. */
   readonly quantile: number;
   readonly days: number;
   readonly held: ShareWithBounds;

@@ -15,8 +15,8 @@ export interface Provenance {
 
 export interface BenchArguments {
   /**
-   * If true, the benchmark runs in seconds instead of minutes, to test the script; writes nothing unless `--out` is
-   * set.
+   * If true, the benchmark runs in seconds instead of minutes, to test the script, and writes a result file only if
+   * `--out` is set.
    */
   readonly quick: boolean;
   readonly out: string | null;
@@ -71,7 +71,7 @@ export function writeResult(file: string, result: object): void {
   writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`);
 }
 
-/** Null if there is no file. */
+/** Returns the parsed file; null if there is no file. */
 export function readResult(file: string): unknown {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }

@@ -1,4 +1,4 @@
-/** Modified texts that faults bring into the store or the traffic, each with a recorded vector. */
+/** Modified texts that faults put into the store or the traffic, each with a recorded vector. */
 
 /** Shares of the words that remain in truncated chunks. */
 export const PREFIXES = [0.25, 0.1] as const;

@@ -48,7 +48,7 @@ export const scoresOf = ({ ndcg, hits }: ScoredRun, measure: WatchedMeasure): Fl
   measure === 'ndcg' ? ndcg : hits;
 
 /**
- * P-value of the paired t test above which a run is no regression at the one-sided level of 0.005: the two-sided
+ * P-value of the paired t test above which a run cannot be a regression at the one-sided level of 0.005: the two-sided
  * p-value of the randomization test is then at least 0.01.
  */
 const CLEAR = 0.05;
@@ -77,8 +77,8 @@ const notCalled = {
 };
 
 /**
- * Monitors one measure. A full comparison takes up to 20 ms. The comparison is skipped if the drop is smaller than the
- * monitored size or far from significant, or if the previous run cannot be a regression.
+ * Monitors one measure. A full comparison takes up to 20 ms. The comparison is skipped if the drop is smaller than
+ * `drop` in the check, if it is far from significant, or if the previous run cannot be a regression.
  *
  * @param reruns of the unchanged retriever, the pinned run last
  */

@@ -32,7 +32,8 @@ export type CallFrame = Profiler.Profile['nodes'][number]['callFrame'];
  * Returns the self time of each part of a program as a share of the busy time, largest first.
  *
  * @param partOf returns the part that a function belongs to
- * @param span period to sum, in microseconds of the machine's monotonic clock, as in profiles; by default, all samples
+ * @param span period whose samples are summed, in microseconds of the monotonic clock that profiles use; by default,
+ * all samples
  */
 export function selfTimes(
   profiles: readonly Profiler.Profile[],

@@ -23,7 +23,7 @@ import {
 const DAY_HOURS = 24;
 /** Time from the end of an hour until the sampling of its last minute is complete. */
 const SAMPLED_MS = 5 * MINUTE_MS;
-/** A density window closes ten minutes after its end, so its result is available 15 minutes after its end. */
+/** Time from the end of a density window until its result is available; the window closes ten minutes after its end. */
 const WINDOW_CLOSED_MS = 15 * MINUTE_MS;
 /** Time from the end of an hour until its queries are graded. Queries are selected half an hour after they arrive. */
 const GRADED_MS = 37 * MINUTE_MS;

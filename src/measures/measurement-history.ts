@@ -13,7 +13,7 @@ import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 export const asNumbers = `array[m.value, extract(epoch from m.window_end)::double precision,
   coalesce(m.ci_low, '-infinity'), coalesce(m.ci_high, 'infinity')]`;
 
-/** Chart buckets. Each bucket shows its lowest and highest values, so that no spike is lost. */
+/** Number of buckets in a chart. Each bucket shows its lowest and highest values, so that no spike is lost. */
 const TREND_BUCKETS = 96;
 /** Maximum time range that is read from single measurements; longer ranges are read from `measurement_hours`. */
 const MAX_BY_ROW_MS = 2 * DAY_MS;

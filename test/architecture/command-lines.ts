@@ -48,8 +48,8 @@ function wordsOf(text: string): string[] {
 const placeholder = /^[A-Z][A-Z_]*$|^…$|^\.\.\.$/;
 
 /**
- * Returns the reason why a complete command line is invalid; null if it is valid. A placeholder may replace any value
- * except one from a list of choices.
+ * Returns the reason why a complete command line is invalid; null if it is valid. If a word is a placeholder, only the
+ * checks of `mistakeIn` apply.
  */
 export async function refusalOf(program: CommandUnknownOpts, words: readonly string[]): Promise<string | null> {
   const problem = mistakeIn(program, words);

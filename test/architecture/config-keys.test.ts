@@ -9,7 +9,7 @@ import { sourceFiles } from './source-files.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** docs/reference/http.md is generated from the API fields. */
+/** All pages except docs/reference/http.md, which is generated from the API fields. */
 const pages = [
   'README.md',
   'CHANGELOG.md',
@@ -61,7 +61,7 @@ function unknownIn(value: unknown, schemas: readonly JsonSchema[]): string[] {
 const spansOf = (text: string) =>
   [...text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
 
-/** File extensions whose file names look like keys. */
+/** Matches the names of files, which look like config keys. */
 const file = /\.(?:ts|sql|md|ya?ml|csv|jsonl?|run|txt|js)$/;
 
 /** HTTP API fields that look like config keys. */

@@ -28,7 +28,7 @@ const atEnd = (clean: () => Promise<void>): void => void cleanups.unshift(clean)
 let installed: Installation;
 let daemon: InstalledDaemon;
 let routes: readonly string[];
-/** A completed run of the golden set faq. */
+/** Id of a completed run of the golden set faq. */
 let run: string;
 let cookie: string;
 
@@ -252,7 +252,7 @@ const changing: Readonly<Record<string, readonly [act: string, change: () => Pro
   ],
 };
 
-/** Routes that need no audit entry, each with the reason why it changes nothing that a person decides. */
+/** Routes that need no audit entry, each with the reason. */
 const unwritten: Readonly<Record<string, string>> = {
   'POST /v1/queries': 'traffic of the service',
   'POST /v1/feedback': 'traffic of the service',

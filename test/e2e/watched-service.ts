@@ -18,7 +18,7 @@ import { aGoldenCsv, questionOf, rightAnswer } from './golden-files.ts';
 type AtEnd = (clean: () => Promise<void>) => void;
 
 const QUERIES = 40;
-/** Number of judged documents that are missing from the store because the manifest deleted them. */
+/** Number of judged documents that are missing from the store and marked as deleted in the manifest. */
 const GONE = 3;
 const DIMENSIONS = 8;
 const HOUR_MS = 3_600_000;
@@ -197,7 +197,7 @@ const scheduled = [
   'diagnose-alerts',
 ];
 
-/** The manifest deleted the documents that the store does not contain, so their judgments are out of date. */
+/** Marks the documents that the store lacks as deleted in the manifest, so their judgments are out of date. */
 async function withdrawGone(folder: string, atEnd: AtEnd): Promise<void> {
   const database = await aDatabase(folder, atEnd);
   await database.query(

@@ -73,7 +73,7 @@ export class JudgingWorld {
   readonly judge: FaultServer;
   readonly #service: FaultServer;
   readonly #pool: Pool;
-  /** Texts of documents that differ from those of `documentOf`, by document id. */
+  /** Texts that replace those of `documentOf`, keyed by document id. */
   readonly texts = new Map<string, string>();
 
   private constructor(pool: Pool, judge: FaultServer, service: FaultServer, changes: Partial<JudgingPlan>) {
@@ -172,8 +172,8 @@ export class JudgingWorld {
   }
 
   /**
-   * `count` queries in sessions of two, all stored with this probability, in the hour from which the next round
-   * samples.
+   * `count` queries in sessions of two, in the hour from which the next round samples; `parts` replaces fields of every
+   * query.
    */
   samples(count: number, parts: Partial<LiveSample> = {}): LiveSample[] {
     return Array.from({ length: count }, (_, i) => {

@@ -14,7 +14,7 @@ export interface ProviderSettings {
   readonly aheadSeconds: number;
   readonly idTokenSeconds: number;
   readonly claimsIn: 'token' | 'userinfo';
-  /** Groups by name of the user; any password is accepted. */
+  /** Groups of each user, keyed by user name. Any password is accepted. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
   readonly secret: string;
 }

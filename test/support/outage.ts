@@ -20,7 +20,7 @@ export interface Outage {
   hold(): void;
   /** Connections are refused from now on. */
   refuse(): Promise<void>;
-  /** HTTP only: answers the first `count` requests with these statuses; the store answers the others. */
+  /** HTTP only: answers the next requests with these statuses, one each; the store answers all later requests. */
   answer?(...statuses: readonly number[]): void;
   /** Number of connections that the adapter holds open. */
   readonly openConnections: number;

@@ -4,7 +4,7 @@
  *   const prometheus = await startPrometheus(daemon.url, rules, afterAll);
  *   await prometheus.query('up');          // the series that it returns now
  *
- * Users need not have Prometheus; a test file says so with `describe.skipIf(missing('prometheus'))`.
+ * A test file uses `describe.skipIf(missing('prometheus'))` to skip its tests if Prometheus is not installed.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

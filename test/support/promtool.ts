@@ -4,7 +4,7 @@
  *   const verdict = runPromtool(ruleText, [{ name, interval: '1m', input_series, promql_expr_test }]);
  *   expect(verdict).toBe('');
  *
- * Prometheus is optional: a test file skips its tests without promtool by `describe.skipIf(missing('promtool'))`.
+ * A test file uses `describe.skipIf(missing('promtool'))` to skip its tests if promtool is not installed.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

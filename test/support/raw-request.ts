@@ -6,8 +6,8 @@ export interface RawRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Written unchanged after the head. Content-Length is added unless `headers` contains Content-Length or
-   * Transfer-Encoding.
+   * The body, which is written unchanged after the head. Content-Length is added unless `headers` contains
+   * Content-Length or Transfer-Encoding.
    */
   readonly body: Uint8Array | string;
   readonly manners: Manners;

@@ -134,7 +134,7 @@ export interface EvaluatedRun {
   readonly evidence: NonNullable<Evaluation['evidence']>;
   /** One sentence that explains why the run failed; null if it did not fail. */
   readonly failure: string | null;
-  /** Run that this run was compared with; null if there was none. */
+  /** Id of the baseline run that this run was compared with; null if there was none. */
   readonly baseline: string | null;
   readonly trustedSeconds: number;
 }
@@ -164,7 +164,7 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
   };
 }
 
-/** A threshold is evaluated every minute. After this time without an evaluation, its check has no data. */
+/** A threshold is evaluated every minute. If the last evaluation is older than this, the check has no data. */
 const THRESHOLD_TRUST_MS = 900_000;
 
 /** @param evidence time span of the measurements; null if there are none */

@@ -120,8 +120,8 @@ export interface ThresholdFinding extends CheckResult {
 }
 
 /**
- * A breach ends when the value is better than the threshold by at least this share of a scale (see `scaleOf`), and the
- * worse confidence bound of the value is not beyond the threshold.
+ * Share of a scale (see `scaleOf`) by which a value must be better than the threshold to end a breach. In addition, the
+ * worse confidence bound of the value must not be beyond the threshold.
  */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
@@ -210,8 +210,8 @@ export function whereOf(segment: string): string {
 }
 
 /**
- * True if the value is the best possible. The bounds of such a value need not be better than the threshold, because
- * that may be impossible: 0 failures in 40 queries do not prove a share below 0.03.
+ * True if the value is the best possible. The bounds of the best possible value need not be better than the threshold:
+ * 0 failures in 40 queries cannot prove a share below 0.03.
  */
 function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);

@@ -213,8 +213,8 @@ function parsed(text: string): unknown {
   }
 }
 
+/** `list`, `id`, `score` and `text` are JMESPath expressions, as in the config section `retriever.results`. */
 export interface FoundResults {
-  /** JMESPath expressions in the form of the config section `retriever.results`. */
   readonly list: string;
   /** Expression for the id; null if only texts distinguish the results. */
   readonly id: string | null;

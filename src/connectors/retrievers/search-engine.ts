@@ -155,7 +155,7 @@ function readHits(
   json: unknown,
   engine: string,
   fields: {
-    /** `_id`, or a field of `_source`. */
+    /** Name of the id field: `_id`, or a field of `_source`. */
     readonly id: string;
     /** Name of the text field; null if the text is not needed. */
     readonly content: string | null;

@@ -205,8 +205,8 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
 }
 
 /**
- * Returns a short hash of settings as the value of a trait. Adding or deleting documents does not change the hash, and
- * the order of the keys does not matter.
+ * Returns a short hash of settings, for use as the value of a trait. Adding or deleting documents does not change the
+ * hash, and the order of the keys does not matter.
  */
 export function settingsHash(settings: unknown): string {
   return createHash('sha256').update(canonicalText(settings)).digest('hex').slice(0, 12);

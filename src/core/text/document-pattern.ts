@@ -1,6 +1,6 @@
 /**
- * Patterns for document ids and field values. Isolation rules use them to state which documents a query may return, and
- * golden queries use them to state which documents a query must not return.
+ * Patterns for document ids and field values. Patterns in isolation rules state which documents a query may return;
+ * patterns in golden queries state which documents a query must not return.
  *
  * - `{{tenant}}` is replaced by the literal value of the query's segment `tenant`: a `*` or a separator in the value
  * has no special meaning and never widens the pattern.

@@ -54,7 +54,7 @@ function quoteLongIntegers(json: string): string {
 const LONG_INTEGER = '\u{f8ff}long:';
 
 /**
- * Like JSON.stringify, but also accepts bigint values and writes them as digits. Such a value may be a 64-bit id, which
+ * Like JSON.stringify, but also accepts bigint values and writes them as digits. A bigint may be a 64-bit id, which
  * parseExactJson returns as a string.
  */
 export function formatExactJson(value: unknown): string {

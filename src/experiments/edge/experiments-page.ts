@@ -25,7 +25,7 @@ export async function readExperimentsPage(context: Context, name: string, showsT
     }
   }
   const plan = context.variantPlans.find(({ pipeline }) => pipeline === name);
-  // Null if the pipeline has no variants.
+  // `variants` is null if the pipeline has no variants.
   return { pipeline: name, shadows, variants: plan === undefined ? null : await readVariants(context, plan) };
 }
 

@@ -38,7 +38,7 @@ export interface GoldenTest {
   readonly number: number;
   readonly goldenSetVersion: number;
   readonly runId: string;
-  /** The pipeline run that the shadow run is compared with. */
+  /** Id of the pipeline run that the shadow run is compared with. */
   readonly against: string;
   /** Number of run pairs of this version at the time of the test. */
   readonly runs: number;

@@ -30,8 +30,8 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
 }
 
 /**
- * Computes the difference of two independent ratios. The degrees of freedom of the difference are the smaller of the
- * degrees of freedom of both ratios.
+ * Computes the difference of two independent ratios. The difference has as many degrees of freedom as the ratio that
+ * has fewer.
  */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;

@@ -7,7 +7,7 @@ import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { goldenLimits } from './golden-set.ts';
 import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 
-/** How a generated query reveals its source; no real user would write such a query. */
+/** Reasons why no real user would write a query: it quotes or mentions its source, or it is too short or too long. */
 export const queryProblems = ['quotes_chunk', 'points_at_text', 'unfit_length'] as const;
 
 export type QueryProblem = (typeof queryProblems)[number];
@@ -35,6 +35,7 @@ const pointing: readonly RegExp[] = [
 /**
  * Returns null for an acceptable query. `quotes_chunk`: six or more consecutive words also occur in the chunk.
  * `points_at_text`: the query mentions "the text", "this document" or similar (in English, German, French or Spanish).
+ * `unfit_length`: the query is too short or too long.
  */
 export function queryProblem(query: string, chunk: string): QueryProblem | null {
   const words = wordsOf(query);

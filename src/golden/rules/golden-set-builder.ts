@@ -54,7 +54,9 @@ const SOME_IDS = 200;
 const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
 const LONGEST_DOUBTFUL = 24;
 
-/** Matches an id that recalld derived for a query without an id. Messages show the text of such a query instead. */
+/**
+ * Matches an id that recalld derived for a query without an id. Messages show the text of the query instead of this id.
+ */
 const DERIVED_ID = /^q-[0-9a-f]{16}$/;
 
 export class GoldenSetBuilder {

@@ -10,7 +10,7 @@ export interface AnsweredStage {
   readonly isSide: boolean;
   /** Number of distinct documents. */
   readonly documents: number;
-  /** Time of this stage alone; null if the retriever does not report it. */
+  /** Duration of this stage alone; null if the retriever does not report it. */
   readonly latencyMs: number | null;
   /** Ranks, from 1, of the judged documents in the stage, each document counted once. */
   readonly ranks: Readonly<Record<string, number>>;
@@ -83,7 +83,7 @@ export interface RunSettings {
   /** Cutoffs of every measure; the largest is the number of documents that recalld requests from the retriever. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Measures in addition to those of every run; absent in runs that predate the support for gains. */
+  /** Sums of gains that the config requests; absent in runs that predate the support for gains. */
   readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;

@@ -58,7 +58,7 @@ type GenerationEnd =
 
 export interface GenerateRequest {
   readonly queries: number;
-  /** Prompts per chunk, each in a different style; 1 or more. */
+  /** Number of prompts per chunk, each in a different style; 1 or more. */
   readonly perChunk: number;
   readonly seed: number;
   /** Chunks, in the order in which prompts about them are sent. */
@@ -67,7 +67,7 @@ export interface GenerateRequest {
   readonly finished: readonly FinishedChunk[];
   /** Queries that the set already has. */
   readonly known: readonly string[];
-  /** Maximum total cost, including earlier calls; null for no limit. */
+  /** Maximum total cost in US dollars, including earlier calls; null for no limit. */
   readonly maxCost: number | null;
   readonly prices: TokenPrices | null;
 }
@@ -209,11 +209,11 @@ const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
- * Returns a filter that drops a query in three cases: the query reveals its source (see `queryProblem`), the query is
- * nearly the same as a known query, or the retriever's top 10 results do not include the source chunk. Two queries are
- * nearly the same if the Jaccard similarity of their words is at least 0.8, or if their cosine is above 0.92. Cosines
- * are not compared if there is no embedder, or if it fails. The verdict on a query depends on which queries were
- * accepted before it.
+ * Returns a filter that drops a query in three cases: no real user would write the query (see `queryProblem`), the
+ * query is nearly the same as a known query, or the retriever's top 10 results do not include the source chunk. Two
+ * queries are nearly the same if the Jaccard similarity of their words is at least 0.8, or if their cosine is above
+ * 0.92. Cosines are not compared if there is no embedder, or if it fails. The verdict on a query depends on which
+ * queries were accepted before it.
  */
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,

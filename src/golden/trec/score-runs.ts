@@ -46,8 +46,8 @@ export interface EvaluationCounts {
   /** Number of results that repeat a document of the same ranking, summed over all judged queries. */
   readonly duplicateDocuments: number;
   /**
-   * Number of results with the same score as the previous, different document, summed over all judged queries. The
-   * order of such results was determined by document id, not by the retriever.
+   * Number of results with the same score as the previous, different document, summed over all judged queries. Results
+   * with equal scores are ordered by document id, not by the retriever.
    */
   readonly scoreTies: number;
 }

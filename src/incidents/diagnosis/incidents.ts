@@ -131,7 +131,7 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       return last !== null && firing.every((alert) => isEcho(alert, last.closedAt, at));
     },
 
-    /** Closes the open incident. Returns false if none was open. */
+    /** Closes the open incident. Returns false if the pipeline had no open incident. */
     close: (
       pipeline: string,
       at: Date,

@@ -191,8 +191,8 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
 
 /**
  * Removes data derived from queries: baseline queries, examples of topics, and judgments. Also removes the names of
- * topics that had such examples, because the words of a name come from the examples; the next search for topics names
- * these topics again.
+ * topics that had one of the queries as an example, because the words of a name come from the examples; the next search
+ * for topics names these topics again.
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;

@@ -9,10 +9,10 @@ export const INTERVALS_TO_TRUST = 3;
 /** Assumed interval for golden sets without a schedule, which are expected to be run daily. */
 const INTERVAL_BY_HAND_SECONDS = 86_400;
 
-/** Prefix of the measures that compare golden sets with live traffic. These measures do not come from a probe. */
+/** Prefix of the measures that compare golden sets with live traffic; none of them comes from a probe. */
 const GOLDEN = 'golden_';
 const LIVE_MIX = 'golden_live_mix_';
-/** Measures of judged live relevance. These measures do not come from a probe. */
+/** Matches measures of judged live relevance; none of them comes from a probe. */
 const JUDGED = /^(live|judged?)_/;
 
 /** Returns how long a probe result is trusted, in seconds; null for a measure that does not come from a probe. */

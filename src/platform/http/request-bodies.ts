@@ -46,7 +46,7 @@ export function createMemoryBudget(maxBytes: number) {
   };
 }
 
-/** Overhead per piece, because a body may arrive in pieces of one byte. */
+/** Bytes that each piece adds to the memory estimate, because a body may arrive in pieces of one byte. */
 const PIECE_BYTES = 512;
 /** Memory needed to inflate a body. */
 const INFLATING_BYTES = 64 * 1024;
@@ -235,8 +235,9 @@ const LIMIT_BYTES = 32 * 1024 * 1024;
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. Only the first SMALL_BYTES of a
- * body are multiplied by this factor, because a larger body has few small values or comes from the daemon's operator.
+ * Bytes of memory that parsing adds per byte of JSON: text, values, and the rows made from them. Only the first
+ * SMALL_BYTES of a body are multiplied by this factor, because a larger body has few small values or comes from the
+ * daemon's operator.
  */
 const PARSED_BYTES = 6;
 

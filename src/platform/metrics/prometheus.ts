@@ -140,12 +140,12 @@ export interface MetricReading {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
-  /** True if the metric is made from database rows instead of counted by this process. */
+  /** True if the values come from database rows; false if this process counts them. */
   readonly isStored: boolean;
   readonly values: readonly {
     readonly value: number;
     readonly labels: Readonly<Record<string, string | number>>;
-    /** Part of a histogram: `NAME_bucket`, `NAME_sum` or `NAME_count`. */
+    /** Name of a histogram's series: `NAME_bucket`, `NAME_sum` or `NAME_count`. */
     readonly metricName?: string;
   }[];
 }
@@ -285,7 +285,7 @@ export const LAG_INTERVAL_MS = 100;
  * Measures, ten times a second, how late a timer fires; other work had to wait equally long. Each delay is recorded
  * once, no matter how long it was. Does not keep the process alive.
  *
- * @param record another function that receives each delay
+ * @param record called with each delay, in seconds
  * @returns a function that stops the measurement
  */
 export function watchEventLoop(meter: Meter, record: (seconds: number) => void): () => void {

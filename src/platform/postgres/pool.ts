@@ -64,7 +64,7 @@ export function createPool(settings: PoolSettings): Pool {
     application_name: name,
   });
   pool.on('error', (error) => {
-    // When the process ends, the embedded server may close the connection first.
+    // When the process ends, the embedded server may close the connection first, which needs no warning.
     if (!pool.ending) logger.warn('an idle database connection was lost', { reason: error.message });
   });
   pool.on('connect', (client) => {

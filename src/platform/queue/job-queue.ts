@@ -109,7 +109,7 @@ export interface FailedJob {
 
 export interface JobSpec {
   readonly name: string;
-  /** Maximum number of jobs at a time in one process. */
+  /** Maximum number of jobs of this name that one process runs concurrently. */
   readonly concurrency: number;
   /** Maximum number of attempts, including the first. The wait before the next attempt doubles after each attempt. */
   readonly attempts: number;

@@ -1,5 +1,5 @@
 /**
- * Whichever API receives it, a result list with another tenant's document is stored before the 202 response. The
+ * A result list with another tenant's document is stored before the 202 response, whichever API receives the list. The
  * violation causes a page, even if the daemon is killed.
  */
 import { expect, it } from 'vitest';

@@ -17,7 +17,7 @@ export interface Planted {
   readonly liveQuery: string;
 }
 
-/** A number per pipeline that its rows contain as counts (of sessions, queries or documents), and no other rows. */
+/** For each pipeline, a count (of sessions, queries or documents) that occurs in its rows and in no other rows. */
 export const counts = { zebra: 60_101, okapi: 71_317, quagga: 82_339 } as const;
 
 export type PipelineName = keyof typeof counts;

@@ -1,4 +1,4 @@
-/** Sends weeks of live traffic through the jobs that monitor query density, and tests what pages and what does not. */
+/** Sends weeks of live traffic through the jobs that monitor query density, and tests which changes cause a page. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';

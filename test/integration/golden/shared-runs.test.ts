@@ -45,7 +45,7 @@ describeWithRedis('a golden run shared by workers over Redis', () => {
 function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, backend: () => BackendSettings): void {
   const runs = () => createGoldenRuns(database().pool);
 
-  /** A retriever that is always right after a short delay, and counts its concurrent requests. */
+  /** A retriever that returns the right result after a short delay, and counts its concurrent requests. */
   async function aRetriever() {
     let inFlight = 0;
     let mostAtOnce = 0;

@@ -13,7 +13,7 @@ interface Failure {
   readonly problem: string;
 }
 
-/** Thrown inside a call and converted into its outcome. */
+/** Thrown inside a call, and converted into the outcome of the call. */
 export class CallFailure extends Error implements Failure {
   readonly code: string;
   readonly problem: string;

@@ -186,7 +186,10 @@ export interface OpinionCounts {
   readonly negative: number;
 }
 
-/** Positive share, 95 % bounds: 0 <= low <= value <= high <= 1. `n` is the number of positive and negative opinions. */
+/**
+ * Share of positive opinions with 95 % bounds: 0 <= low <= value <= high <= 1. `n` is the number of positive and
+ * negative opinions.
+ */
 export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 
 /**

@@ -29,7 +29,7 @@ export function kindGroupOf(kind: OpinionKind): KindGroup {
 /**
  * Which feedback a measure uses: all, only explicit, or only implicit feedback. Explicit ratings are rare and come from
  * very satisfied or dissatisfied users; implicit feedback comes from all users but is a weaker signal. In a measure
- * that combines both kinds, clicks dominate.
+ * that combines explicit and implicit feedback, clicks dominate.
  */
 export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
 

@@ -66,7 +66,7 @@ export interface OtlpSpan extends Telemetry {
 }
 
 export interface OtlpLogRecord extends Telemetry {
-  /** Null if the record is not part of a trace. */
+  /** Trace id; null if the record is not part of a trace. */
   readonly traceId: string | null;
   readonly spanId: string | null;
   readonly eventName: string;
@@ -219,7 +219,9 @@ function parseNumbers(text: string): Value {
   }
 }
 
-/** Returns the objects flattened to `prefix.<index>.<field>`, ordered by index without gaps; null if there are none. */
+/**
+ * Reads objects from attributes named `prefix.<index>.<field>`, ordered by index without gaps; null if there are none.
+ */
 export function readFlattened(attributes: Attributes, prefix: string): readonly Attributes[] | null {
   const objects = flattenedObjects(attributes, prefix);
   if (objects.size === 0) return null;

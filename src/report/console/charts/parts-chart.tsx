@@ -3,7 +3,7 @@ import type { PartsChart } from '../../model/charts.ts';
 import { percent } from './plot.tsx';
 
 const HEIGHT = 28;
-/** Smallest share that is wide enough for its label. */
+/** Smallest share whose section of the chart is wide enough for a label. */
 const MIN_LABELLED = 0.15;
 
 export function PartsFigure({ chart: { id, title, parts } }: { readonly chart: PartsChart }) {

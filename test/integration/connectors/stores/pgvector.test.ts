@@ -14,7 +14,7 @@ const abilities: StoreAbilities = {
 
 const servers: [string, () => Promise<PgvectorServer>][] = [['in PGlite', startPglite]];
 
-/** A database in which the user may create tables and, if it is missing, the extension. */
+/** URL of a database in which the user may create tables, and the extension if it is missing. */
 const live = process.env['RECALLD_TEST_PGVECTOR_URL'];
 if (live !== undefined) {
   servers.push(['at RECALLD_TEST_PGVECTOR_URL', async () => ({ url: live, stop: async () => undefined })]);

@@ -18,7 +18,7 @@ const query = aGoldenQuery({
   ],
 });
 
-/** Returns results for each text from a table; null is a failure. */
+/** Returns the results for each text from the table `found`; null or no entry means a failure. */
 async function ask(found: Readonly<Record<string, readonly string[] | null>>, of = query) {
   const asked: string[] = [];
   const answer = await askInSteps(of, async ({ text }): Promise<QueryAnswer> => {

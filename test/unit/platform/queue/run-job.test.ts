@@ -20,7 +20,7 @@ const job = defineJob({
   handle: (work: Work, { run_id: runId }, signal) => work(runId, signal),
 });
 
-/** A runner of one job that acts as the test says; `worked` contains the runs that it received. */
+/** A runner of one job, whose handler calls `work`; `worked` lists the run ids that the handler received. */
 function aRunner(work: Work = async () => undefined) {
   const clock = new SteerableClock();
   const logger = new MemoryLogger();

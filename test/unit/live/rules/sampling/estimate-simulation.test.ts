@@ -141,9 +141,9 @@ function sum(members: readonly Member[], of: (member: Member) => number): number
 interface Tally {
   /** Share of samples whose interval contains the true value. */
   readonly coverage: number;
-  /** Mean error in standard deviations of the error. */
+  /** Mean error divided by the standard deviation of the error. */
   readonly bias: number;
-  /** Mean error in standard errors of that mean; rarely beyond 4 by chance. */
+  /** Mean error divided by its standard error; by chance alone, rarely above 4 or below -4. */
   readonly biasZ: number;
 }
 
