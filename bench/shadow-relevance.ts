@@ -1,7 +1,7 @@
 /**
- * Measures two properties of the daily reports that compare a shadow on judged live queries: how often the reports of
- * 90 days call an equal shadow worse or better, and whether they call a shadow that is 0.03 nDCG worse by the day that
- * they estimated.
+ * Measures two properties of the daily reports that compare a shadow on judged live queries: how often an equal shadow
+ * is reported as worse or better within 90 days, and whether a shadow with a 0.03 lower nDCG is reported as worse by
+ * the estimated day.
  *
  *     npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
  *
@@ -37,9 +37,9 @@ export interface EqualRelevanceCell extends RelevanceWorld {
 
 export interface WorseRelevanceCell extends RelevanceWorld {
   readonly shadows: number;
-  /** Share of shadows whose report estimated a number of days. */
+  /** Share of shadows for which a report estimated the day of the verdict, excluding days that are not simulated. */
   readonly announced: ShareWithBounds;
-  /** Median of the first estimates in days; null if there were none. */
+  /** Median of the estimated days, counted from 1; null if there were no estimates. */
   readonly days: number | null;
   /**
    * Share of the shadows with an estimate that were reported as worse by the estimated day; null if there were none.
@@ -74,7 +74,7 @@ const worlds: readonly RelevanceWorld[] = [
   { sessions: 10, mostQueries: 3, spread: 0.15, isSkewed: true },
 ];
 
-/** Draws score differences of queries. Most of them are 0, because most result lists are equal. */
+/** Draws score differences of queries. Most differences are 0, because most result lists are equal. */
 function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: RandomNumbers): Float64Array {
   const raw = Float64Array.from({ length: POOL }, () => {
     if (random.uniform() >= CHANGED) return 0;

@@ -1,6 +1,6 @@
 /**
- * Sends the streams of the agent benchmark through the simulated daemon, from ingestion to the incident: storage,
- * measures, change detection and golden runs.
+ * Sends the streams of the agent benchmark through the simulated daemon: ingestion, storage, measures, change
+ * detection, golden runs and incidents.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

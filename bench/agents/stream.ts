@@ -30,7 +30,7 @@ const SWING = 0.4;
 const GOES_ON = 0.3;
 /** Standard deviation of the logarithm of an article's popularity. */
 const WANDER = 0.5;
-/** Time in which a deviation of the popularity decays by a factor e. */
+/** Number of hours in which a deviation in popularity decays by a factor of e. */
 const MEMORY_HOURS = 72;
 const GOLDEN_EVERY_MS = HOUR_MS;
 
@@ -101,7 +101,7 @@ export function createTraffic(
 
 const tallies = new Map<string, EpisodeTally>();
 
-/** Equal sequences of calls have the same tally, so each sequence is tallied once. */
+/** Equal sequences of calls have the same tally, so each distinct sequence is tallied only once. */
 function turnTally(library: Library, question: number, fault: AgentFault, calls: readonly Call[]): EpisodeTally {
   const key = `${fault.retriever ?? ''} ${question} ${calls.map(({ form, source, hasFailed }) => `${form}${source}${hasFailed ? 'f' : ''}`).join(' ')}`;
   const known = tallies.get(key);
@@ -158,7 +158,7 @@ const HISTORY_MS = 14 * DAY_MS;
 const LOOK_MS = 5 * MINUTE_MS;
 
 export interface Watch {
-  /** Evaluates changed measures every five minutes; returns the effects of the measures outside their normal ranges. */
+  /** Returns the effects of the measures that are outside their normal ranges. Must be called every five minutes. */
   look(episodes: readonly TimedEpisode[], now: number): readonly EffectKind[];
   observed(episodes: readonly TimedEpisode[], now: number): Partial<ObservedLive>;
   copy(): Watch;
@@ -166,7 +166,7 @@ export interface Watch {
 
 /**
  * Detects changes as the daemon does. A confidence interval can be entirely outside the normal range only if the value
- * is outside too, so intervals are computed only for such values and for the history.
+ * is outside too, so intervals are computed only if a value is outside, and for the history.
  */
 export function createWatch(windowMs: number, known: readonly StoredValue[] = []): Watch {
   const stepMs = Math.max(LOOK_MS, windowMs / 12);

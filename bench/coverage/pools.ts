@@ -1,6 +1,6 @@
 /**
- * Intervals of the pool gap of judged nDCG. Whole sessions are sampled, and sessions with poor results more often than
- * others. Most sessions have no gap.
+ * Scenarios for the confidence interval of the pool gap (`poolGap`), the excess in judged nDCG. Whole sessions are
+ * sampled, and sessions with poor results more often than others. Most sessions have no gap.
  */
 import { type PooledQuery, poolGap } from '../../src/judging/rules/judged-measures.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
@@ -26,7 +26,7 @@ const FAILING = 0.1;
 /** Probability that a query has the same gap as the previous query in its session. */
 const SAME = 0.5;
 const CHANCE = 0.001;
-/** For each scenario, the mean number of sampled sessions whose pools are searched. */
+/** Mean numbers of sampled sessions whose pools are searched. Each kind of traffic is simulated with each number. */
 const SIZES = [10, 30, 70, 300];
 
 const traffics: readonly Traffic[] = [

@@ -5,7 +5,7 @@ import type { Scores, World } from './world.ts';
 export interface Asked {
   /** Index of the query in the scenario. */
   readonly question: number;
-  /** Null if the client sends no session id. */
+  /** Session id; null if the client sends none. */
   readonly session: string | null;
 }
 
@@ -13,7 +13,7 @@ export interface Asked {
 export interface TrafficChange {
   /** An additional topic, with its share of the sessions. */
   readonly added: { readonly topic: number; readonly share: number } | null;
-  /** Factor for the popularity of each topic, in the order of the traffic's topics. */
+  /** Factors by which the popularity of the topics changes, in the order of the traffic's topics. */
   readonly factors: Float64Array | null;
 }
 

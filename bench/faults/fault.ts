@@ -92,7 +92,9 @@ export interface FaultKind {
   readonly name: string;
   /** The effect, as a sentence without a period, such as "half of the documents vanish". */
   readonly title: string;
-  /** Right causes, best first; `unknown` if no cause in the list is right. Empty if the change is harmless. */
+  /**
+   * Right causes, best first; `unknown` if no cause in the list is right. The list is empty if the change is harmless.
+   */
   readonly causes: readonly Cause[];
   /** Returns true if the fault can occur in a shape; if absent, the fault can occur in every shape. */
   readonly fits?: (material: Material) => boolean;
@@ -111,7 +113,7 @@ export function around(random: RandomNumbers, value: number): number {
   return value * (0.8 + 0.4 * random.uniform());
 }
 
-/** Returns random items; each item is included with the probability `share`. */
+/** Returns randomly chosen items: a share `share` of all items, but at least one item. */
 export function some<Item>(items: readonly Item[], share: number, random: RandomNumbers): Item[] {
   const keyed = items.map((item) => ({ item, key: random.uniform() })).toSorted((a, b) => a.key - b.key);
   return keyed.slice(0, Math.max(1, Math.round(share * items.length))).map(({ item }) => item);
@@ -119,7 +121,7 @@ export function some<Item>(items: readonly Item[], share: number, random: Random
 
 /**
  * Returns a function that decides whether a fault affects a text. The returned function is true for a fraction `share`
- * of all texts, and always gives the same result for the same text.
+ * of all texts, and always returns the same result for the same text.
  */
 export function someTexts(random: RandomNumbers, share: number): (text: string) => boolean {
   const seed = random.below(1e9);

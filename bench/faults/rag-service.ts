@@ -9,7 +9,7 @@ import type { Call, ManifestLine } from './fault.ts';
 import type { Asked } from './search.ts';
 import type { VectorOf } from './vectors.ts';
 
-/** Handlers of the simulated service that currently responds. */
+/** Current handlers of the simulated service. */
 export interface Front {
   readonly call: Call;
   readonly embed: VectorOf;
@@ -21,7 +21,7 @@ export interface SentMessage {
   readonly event: string;
   readonly severity: string;
   readonly summary: string;
-  /** The sentence about the cause. */
+  /** The sentence of the message that names the likely cause. */
   readonly diagnosis: string;
 }
 

@@ -66,9 +66,11 @@ export interface WorldRecord {
   readonly messages: readonly MessageRecord[];
   /** Hours from the repair until no incident was open; null if an incident stayed open. */
   readonly resolvedAfter: number | null;
-  /** Checks that are failing when the world ends, and alerts of incidents that are then still open. */
+  /**
+   * Names of the checks that are failing when the world ends, and of the alerts of incidents that are then still open.
+   */
   readonly firingAtEnd: readonly string[];
-  /** Daemon jobs that failed during or after the fault. */
+  /** Names of the daemon jobs that failed during or after the fault. */
   readonly failedJobs: readonly string[];
   readonly seconds: number;
   /** Processor time of this process, without PostgreSQL. */

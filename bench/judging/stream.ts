@@ -39,7 +39,7 @@ export interface StreamDay {
   readonly state: DropState | null;
 }
 
-/** Number of sessions per day. A fifth of them is sampled, and some of the sampled sessions are graded. */
+/** Number of sessions per day. A fifth of the sessions is sampled, and some of the sampled sessions are graded. */
 const SESSIONS = 1200;
 const DEPTH = 5;
 const RETENTION_DAYS = 30;

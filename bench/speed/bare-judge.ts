@@ -1,4 +1,7 @@
-/** A retriever with texts, and a chat model, both without latency. The model grades by the length of the prompt. */
+/**
+ * A retriever that returns texts, and a chat model; both respond immediately. The grade depends only on the length of
+ * the prompt.
+ */
 import { createServer } from 'node:http';
 
 const server = createServer((request, response) => {

@@ -27,7 +27,7 @@ const byFile: readonly (readonly [RegExp, string])[] = [
   [/dist\//, 'recalld itself'],
 ];
 
-/** Starts a daemon with a profiler, and returns its self time during the work. */
+/** Starts a daemon with a profiler, and returns the daemon's self time during the work. */
 export async function profileDaemon(
   config: string,
   warmUp: (daemon: Daemon) => Promise<unknown>,

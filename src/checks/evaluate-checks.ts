@@ -237,7 +237,7 @@ export function evaluateAll(
     return [
       ...pipeline.isolation.map((rule) => {
         const found = stored.isolation.find((one) => one.pipeline === name && one.rule === rule.name) ?? null;
-        // Passes null instead of the outage, because a violation by live queries counts even while golden queries fail.
+        // Passes null instead of the outage, because a violation in live results counts even while golden queries fail.
         return step(isolationCheckOf(name, rule.name), factsOfIsolation(rule.name, found, now), null);
       }),
       ...thresholds.map((rule) => {

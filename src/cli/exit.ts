@@ -74,8 +74,8 @@ export function reportError(thrown: unknown): number {
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Returns an AbortSignal that aborts on SIGINT, SIGTERM or SIGHUP. A second such signal ends the process at once, which
- * is safe because child processes notice when this process ends.
+ * Returns an AbortSignal that aborts on SIGINT, SIGTERM or SIGHUP. The second of these signals ends the process at
+ * once, which is safe because child processes notice when this process ends.
  */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();

@@ -130,7 +130,7 @@ export interface ClientOptions {
   readonly maxQueue?: number;
   /** Maximum estimated size of each queue in bytes. Queries and feedback have separate queues. Default: 16 MiB. */
   readonly maxQueueBytes?: number;
-  /** Items per request, at most 1,000. Default: 100. */
+  /** Maximum number of items per request; at most 1,000. Default: 100. */
   readonly batchSize?: number;
   /** Maximum time in milliseconds that an item waits for its batch to fill up. Default: 1,000. */
   readonly flushIntervalMs?: number;
@@ -141,7 +141,7 @@ export interface ClientOptions {
    * queries with neither are sampled individually. recalld weights the sampled queries accordingly. Default: 1.
    */
   readonly sampleRate?: number;
-  /** Called synchronously for every undelivered item, so it must return quickly. */
+  /** Called synchronously whenever items are dropped, so it must return quickly. */
   readonly onDrop?: Optional<(drop: Drop) => void>;
 }
 
@@ -207,8 +207,8 @@ export interface FlushResult {
 /** No method throws and no promise rejects, even if an argument is invalid or recalld fails. */
 export interface Client {
   /**
-   * Copies the query and returns immediately. Returns the query id, for feedback, even if the query is sampled out or
-   * dropped.
+   * Copies the query and returns immediately. Returns the query id, which feedback on the query needs, even if the
+   * query is sampled out or dropped.
    */
   track(query: TrackedQuery): string;
   /** Copies the feedback and returns immediately. */

@@ -203,7 +203,9 @@ export const goldenSetSchema = goldenSetVersionSchema.extend({
   next_cursor: nextCursor,
 });
 
-/** The schema does not validate the queries. They are parsed one by one later, so that an error names the query. */
+/**
+ * The schema does not validate the queries. The queries are parsed one by one later, so that an error names the query.
+ */
 export const newGoldenSetSchema = z.strictObject({
   queries: z
     .array(z.unknown())

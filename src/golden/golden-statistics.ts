@@ -189,8 +189,8 @@ async function scoreInTurns(
 }
 
 /**
- * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. In the daemon,
- * bootstraps and randomization tests run in worker threads. Calls that run on worker threads reject with the abort
- * reason of `signal`, or with RecalldError overloaded if too many calls are already waiting.
+ * Statistics of golden runs. The seeds are fixed, so that worker threads and the calling thread return the same digits.
+ * In the daemon, bootstraps and randomization tests run in worker threads. Calls that run on worker threads reject with
+ * the abort reason of `signal`, or with RecalldError overloaded if too many calls are already waiting.
  */
 export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

@@ -34,7 +34,7 @@ export function expectedCost(plan: JudgingPlan) {
   const dollarsPerDay = (grades + pairs) * assumedCost(judge);
   return {
     pipeline,
-    /** Documents graded per day, including documents from shadows and pooling. */
+    /** Number of documents graded per day, including documents from shadows and pooling. */
     gradesPerDay: grades,
     /** Number of pairs in the drift panel; the judge grades all of them again every day. */
     panelPairsPerDay: pairs,

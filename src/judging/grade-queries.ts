@@ -69,7 +69,7 @@ async function nearestChunks(
 ): Promise<{
   /** Chunks, best first. A document id occurs once for each of its chunks. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
-  /** Error message, if the store or the embedder did not respond. */
+  /** Error message if the store or the embedder did not respond; otherwise null. */
   readonly problem: string | null;
 }> {
   const nothing = { chunks: [], problem: null };
@@ -130,7 +130,7 @@ export function unreachable({ meter, logger }: Context, pipeline: string, reason
 const LEASE_MS = 10 * MINUTE_MS;
 /** Age at which ungraded work expires and is counted as a failure. */
 const EXPIRY_MS = 24 * HOUR_MS;
-/** The round ends when a service was unreachable for this many consecutive items. */
+/** The round ends when a service has been unreachable for this many consecutive items. */
 const MAX_FAILURES = 3;
 
 /** Queries, pools or episodes that are waiting to be graded. */
@@ -142,8 +142,8 @@ interface WorkQueue<Item> {
 
 /**
  * First marks items that have waited for a day as expired. Then processes items one by one until none is waiting, the
- * budget is spent, or a service was unreachable for `MAX_FAILURES` consecutive items. Each grade is stored immediately,
- * so that no grade is paid for twice.
+ * budget is spent, or a service has been unreachable for `MAX_FAILURES` consecutive items. Each grade is stored
+ * immediately, so that no grade is paid for twice.
  *
  * @param work processes one item; if null, items expire but are not processed
  * @throws the reason of `signal`, and RecalldError database_unreachable
@@ -253,7 +253,8 @@ async function gradeText(
 }
 
 /**
- * Grades a document that users did not get: how well it answers the query `text`. Null if the judge cannot grade it.
+ * Grades how well a document that users did not get answers the query `text`. Returns null if the judge cannot grade
+ * the document.
  *
  * @throws DeferralError
  */

@@ -43,9 +43,9 @@ export interface IngestDeps {
 
 /**
  * Limits on stored fragments, which are kept for 10 to 20 minutes: at most about 600 MB in total. `bytesPerMinute`:
- * estimated bytes that this process stores in a minute; further fragments are dropped and counted. `perTrace`:
- * fragments per trace and export; limited because a service that indexes documents creates thousands of embeddings in
- * one trace.
+ * maximum estimated number of bytes that this process stores per minute; further fragments are dropped and counted.
+ * `perTrace`: maximum number of fragments per trace and export, because a service that indexes documents creates
+ * thousands of embeddings in one trace.
  */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 

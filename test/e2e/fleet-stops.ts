@@ -148,7 +148,7 @@ async function measuresCoverage({ countOf, withDatabase }: WatchedFleet): Promis
   const sql = 'select count(*)::integer as count from query_coverage where scored_at > $1';
   await waitFor(async () => {
     // recalld measures the coverage of a query only some minutes after the query arrived, so the arrival is moved back.
-    // It stays on the same day, because recalld looks for the query only on that day.
+    // The arrival stays on the same day, because recalld looks for the query only on that day.
     await withDatabase((client) =>
       client.query(
         `update live_queries set received_at = greatest(received_at - interval '10 minutes', received_on at time zone 'utc')

@@ -29,7 +29,7 @@ const finder = (pattern: RegExp) => (text: string) =>
   [...new Set([...text.matchAll(pattern)].map(([, field = '']) => field))].toSorted();
 
 const modes: Readonly<Record<'hash' | 'redact', Mode>> = {
-  // These canaries are ordinary words, so that recalld could mistake one for the name of an error class.
+  // These canaries are ordinary words, so that recalld could mistake a canary for the name of an error class.
   hash: {
     canary: (field) => `Canary_${field}_Yranac`,
     found: finder(/canary_([a-z_]+?)_yranac/gi),

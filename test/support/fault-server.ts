@@ -32,7 +32,7 @@ export interface WireDocument {
 }
 
 export interface FaultServer {
-  /** For example http://127.0.0.1:41234, without a trailing slash. */
+  /** URL of the server without a trailing slash, for example http://127.0.0.1:41234. */
   readonly url: string;
   /** Every request that was read completely, in order of arrival. */
   readonly requests: readonly ReceivedRequest[];
@@ -45,7 +45,7 @@ export interface FaultServer {
   close(): Promise<void>;
 }
 
-/** Starts on a free port on 127.0.0.1, or on `port`, as when a service comes back at the same address. */
+/** Starts the server on a free port of 127.0.0.1, or on `port`, as when a service comes back at the same address. */
 export async function startFaultServer(responder: Responder, port = 0): Promise<FaultServer> {
   const requests: ReceivedRequest[] = [];
   const open = new Set<Socket>();

@@ -20,9 +20,9 @@ export interface PostgresServer {
   readonly url: string;
   /** Runs one statement on a separate connection. */
   readonly query: <Row extends Record<string, unknown>>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
-  /** Ends immediately, with every connection. */
+  /** Stops the server immediately, which ends every connection. */
   stop(): Promise<void>;
-  /** Starts again, on the same port. */
+  /** Starts the server, on the same port every time. */
   start(): Promise<void>;
 }
 
@@ -42,7 +42,10 @@ export async function aCluster(folder: string): Promise<Cluster> {
   return { dataDir, command: binaries.postgres, account, password: await readPassword(dataDir) };
 }
 
-/** A server that is not started yet, with a fixed port. Its data is thrown away, so nothing is synced to disk. */
+/**
+ * A server that is not started yet, with a fixed port. The data of the server is thrown away, so nothing is synced to
+ * disk.
+ */
 export async function aPostgresServer(
   { command, account, password, dataDir }: Cluster,
   settings: readonly string[],

@@ -1,4 +1,4 @@
-/** Collections filled for tests in Qdrant, or in a stand-in for it. */
+/** Creates and fills collections for tests in Qdrant, or in a stand-in for Qdrant. */
 import type { StoreService } from '../contract/vector-store-bench.ts';
 import { httpService, openStore } from './connectors.ts';
 import { prepare } from './fake-vector-index.ts';

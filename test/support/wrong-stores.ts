@@ -15,8 +15,8 @@ import { type Line, textOf, vectorOf } from './index-world.ts';
 import { openPgvector } from './pgvector.ts';
 
 /**
- * Faults of a document: it is only in the manifest (`missing`) or only in the store (`orphaned`), an old chunk of it is
- * also live (`superseded`), or its vector is from another model (`other_model`).
+ * Faults of a document: it is only in the manifest (`missing`) or only in the store (`orphaned`), the store also has an
+ * old chunk of it (`superseded`), or its vector is from another model (`other_model`).
  */
 export const wrongWays = ['missing', 'orphaned', 'superseded', 'other_model'] as const;
 
@@ -178,7 +178,7 @@ export async function fillableRedisIndex(): Promise<FillableStore> {
   };
 }
 
-/** A document is a single element, so no document has two chunks. @param url of a Redis 8 */
+/** A document is a single element, so no document has two chunks. @param url URL of a Redis 8 */
 export async function fillableVectorSet(url: string): Promise<FillableStore> {
   const writer = new Redis(url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
   const key = `recalld_test_index_${process.pid}`;

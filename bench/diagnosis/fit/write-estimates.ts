@@ -3,7 +3,7 @@ import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates
 
 /** Evaluations that the estimates were fitted on. */
 export interface FitProvenance {
-  /** SHA-256 of the evaluation files, in the order of the command line. */
+  /** SHA-256 of the contents of all evaluation files, concatenated in the order of the command line. */
   readonly sha256: string;
   /** Number of evaluations, keyed by their source. */
   readonly worlds: Readonly<Record<string, number>>;

@@ -88,7 +88,7 @@ function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
 
-/** Template for the likely cause that is known when the alert fires or is sent again. */
+/** Alert template for the likely cause, as known when the alert fires or is sent again. */
 function diagnosis({ groupLabels }: RuleSettings): string {
   const cause =
     'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';

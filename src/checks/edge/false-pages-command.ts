@@ -178,7 +178,7 @@ function expectThreshold(
   return { evaluations, fix, ...withMargin({ evaluations, confirm: check.confirm, values }, 'value', where) };
 }
 
-/** Returns the time between two measurements, derived from how long a measurement is trusted. */
+/** Returns the number of seconds between two measurements, derived from how long a measurement is trusted. */
 function intervalSeconds(
   { densityPlans, liveIntervalSeconds }: ExpectationInputs,
   pipeline: string,

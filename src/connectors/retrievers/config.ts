@@ -211,7 +211,7 @@ export function textFieldMissingIn(
     case 'opensearch':
       return stage.content === undefined ? ['retriever', 'of', 'content'] : null;
     case 'vector_store':
-      // Chroma stores the text of a document separately, so no field needs to name it.
+      // Chroma stores the text of a document separately, so the config need not name a text field.
       return store === undefined || store.kind === 'chroma' || store.content !== undefined
         ? null
         : ['vector_store', 'content'];

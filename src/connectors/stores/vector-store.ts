@@ -48,7 +48,10 @@ export interface NearestOfEachRequest {
   readonly k: number;
   /** Required field values of a chunk. */
   readonly filter: Readonly<Record<string, string>>;
-  /** True to compare the query with every vector instead of using the index. Exact results show the index's recall. */
+  /**
+   * True to compare the query with every vector instead of using the index. The index's recall is measured against
+   * exact results.
+   */
   readonly exact: boolean;
   /**
    * With `digest`, a store may return a short hash instead of each text, because the caller compares texts but does not
@@ -150,7 +153,7 @@ export type StoreOutcome<Value> =
  * A method rejects only if `signal` aborts, with the signal's reason.
  */
 export interface VectorStore {
-  /** `pgvector`, `qdrant`, ...: used in messages and labels. */
+  /** Kind of the store, such as `pgvector` or `qdrant`, for messages and labels. */
   readonly kind: string;
   /**
    * Returns the k nearest neighbors of a vector. If the vector has the wrong length, returns `failed` with the code
@@ -158,8 +161,8 @@ export interface VectorStore {
    */
   nearest(request: NearestRequest, signal: AbortSignal): Promise<StoreOutcome<Nearest>>;
   /**
-   * Returns the k nearest neighbors of each vector, in order, with one request. Missing if recalld cannot send such a
-   * request to this product.
+   * Returns the k nearest neighbors of each vector, in order, with one request. The method is missing if recalld cannot
+   * send such a request to this product.
    */
   nearestOfEach?(
     vectors: readonly Float32Array[],

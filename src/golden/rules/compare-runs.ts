@@ -84,7 +84,10 @@ export interface SegmentComparison {
 }
 
 export interface RunComparison extends SegmentComparison {
-  /** One comparison per segment. p is not adjusted for the number of segments; the verdict on `all` ignores them. */
+  /**
+   * One comparison per segment. p is not adjusted for the number of segments; the verdict on `all` ignores the other
+   * segments.
+   */
   readonly segments: readonly SegmentComparison[];
 }
 

@@ -189,7 +189,7 @@ export interface ReadGoldenSetOptions {
 /** The text, steps and tags, which together identify a query that has no id. */
 export interface TaggedText {
   readonly text: string;
-  /** Omitted or empty for a query with one retrieval. */
+  /** Texts of the steps; omitted or empty for a query with one retrieval. */
   readonly steps?: readonly string[];
   readonly tags: Readonly<Record<string, string>>;
 }

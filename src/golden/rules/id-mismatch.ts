@@ -14,7 +14,7 @@ interface Rule {
   readonly apply: (id: string) => string;
 }
 
-/** Rules that make ids comparable. They are applied in this order, each to the result of the previous rule. */
+/** Rules that make ids comparable. The rules are applied in this order, each to the result of the previous rule. */
 const rules: readonly Rule[] = [
   { name: 'percent-encoding', apply: decodePercents },
   { name: 'their Unicode normal form (NFC, NFD)', apply: (id) => id.normalize('NFC') },

@@ -110,7 +110,7 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
       asked,
       feedback,
       tally,
-      /** Lowest result of `judgedBy` in the group; null if no query of the group has grades. */
+      /** Lowest value that `judgedBy` returns for a query of the group; null if no query of the group has grades. */
       judged,
     };
   });

@@ -177,7 +177,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns the differences from a baseline that were accepted up to the given time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
-    /** Returns the judgments of superseded documents. Their queries are excluded from comparisons. */
+    /** Returns the judgments of superseded documents. The queries of these judgments are excluded from comparisons. */
     staleLabels: (runId: string) => readMissingLabels(pool, runId, 'superseded'),
     lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
 

@@ -73,7 +73,7 @@ export interface Step {
   /** Ids that are not in the manifest, and how often each occurred. */
   readonly suspects?: ReadonlyMap<string, number>;
   readonly cleared?: readonly string[];
-  /** Where the round continues: in this phase, or at the start of the next phase. */
+  /** Position from which the round continues within the saved phase. */
   readonly position: unknown;
 }
 

@@ -34,8 +34,8 @@ const withoutDocuments: Record<Exclude<QueryOutcome, 'ok'>, string> = {
 
 /**
  * Returns one event per score, as computed by `judgedScores`. As in the estimate for all traffic, a document that was
- * deleted or that the judge could not grade has grade 0. Only hit_rate has a label, which states whether one of the
- * top `depth` documents is relevant. Events contain no query or document texts.
+ * deleted or that the judge could not grade has grade 0. Only hit_rate has a label, which states whether any of the top
+ * `depth` documents is relevant. Events contain no query or document texts.
  */
 export function evaluationsOf(query: EvaluatedQuery, pipeline: string, depth: number) {
   const { id, traceId, outcome, judge, at, documents } = query;

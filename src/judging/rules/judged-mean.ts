@@ -292,7 +292,7 @@ export type DropState = (typeof dropStates)[number];
 
 const FALSE_DROPS_PER_YEAR = 0.5;
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
-/** Significance level of each test; there is one test per day and span. */
+/** Significance level of each test; every day, the last days are tested once for each number of days in `spans`. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
 /** Minimum number of baseline days: two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;
@@ -309,11 +309,11 @@ const MIN_SESSIONS_TO_REJECT = 40;
 const MIN_CONFIRMED_SHARE = 0.5;
 
 /**
- * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant span.
- * Each day has equal weight. The standard deviation of a span is the larger of the sampling error and the spread
- * between baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of
- * freedom one below the number of baseline days. The bounds cover all spans and all daily tests of a year together
- * (union bound) and limit the expected number of false detections to 0.5 per year.
+ * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant drop.
+ * Each day has equal weight. The standard deviation of a day is the larger of the sampling error and the spread between
+ * baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of freedom
+ * one below the number of baseline days. The bounds cover all tests of a year together (union bound) and limit the
+ * expected number of false detections to 0.5 per year.
  *
  * @param days ascending, all from one judge
  * @returns null if there are fewer than two weeks of baseline days
@@ -345,8 +345,8 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 /**
  * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which is valid for any
  * judge, separately to the periods before and after the drop. The interval of the difference combines the intervals of
- * both sides (Zou and Donner 2008). The intervals of both sides allow for scores that cluster at one end of the scale,
- * because a small sample of such scores may miss a fault that affects few queries.
+ * the two periods (Zou and Donner 2008). The intervals of both periods allow for scores that cluster at one end of the
+ * scale, because a small sample of such scores may miss a fault that affects few queries.
  *
  * @returns null if there are fewer than 8 human-graded sessions on either side of the drop
  */
@@ -363,7 +363,10 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
   };
 }
 
-/** Classifies a drop in model grades by its estimate from human judgments; `people` is null if these are too few. */
+/**
+ * Classifies a drop in model grades by its estimate from human judgments (`people`; null if there are too few
+ * judgments).
+ */
 export function dropState({ drop, low, days }: RelevanceDrop, people: ReturnType<typeof humanDrop>): DropState {
   if (low <= 0 || drop < MIN_DROP) return 'none';
   if (people === null) return 'detected';

@@ -33,7 +33,10 @@ export interface GradedQuery {
    * traffic.
    */
   readonly needsHuman: boolean;
-  /** Judges that graded the documents of the query. The list has several judges if the judge changed during grading. */
+  /**
+   * Fingerprints of the judges that graded the documents of the query. The list has several entries if the judge
+   * changed during grading.
+   */
   readonly judges: readonly string[];
   /** Documents, best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
@@ -41,7 +44,7 @@ export interface GradedQuery {
 
 export interface JudgedWindow {
   readonly depth: number;
-  /** Live queries in the window by outcome, whether sampled or not. */
+  /** Number of live queries in the window by outcome, whether sampled or not. */
   readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
@@ -301,7 +304,7 @@ export interface PooledQuery {
  * Estimates the mean decrease in nDCG, over all live queries, that results from including the pool in the ideal order.
  * Uses model grades only. Weights are inverse probabilities, calibrated to the counted arrivals of each outcome.
  *
- * @param counted live queries in the window by outcome, whether sampled or not
+ * @param counted number of live queries in the window by outcome, whether sampled or not
  * @returns null if there are fewer than 2 pooled sessions; `n` is the number of pooled queries
  */
 export function poolGap(

@@ -100,7 +100,7 @@ export type LiveMeasureOutcome =
  * Adjusts a measure of all traffic to the number of live queries that were counted on arrival. The volume becomes the
  * exact count instead of an estimate, and a window without samples is distinguished from a window without queries.
  *
- * @param arrived live queries counted in the window; 0 if there are no counts
+ * @param arrived number of live queries counted in the window; 0 if there are no counts
  */
 export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): LiveMeasureOutcome {
   if (arrived === 0) return outcome;

@@ -98,7 +98,7 @@ export interface AnsweredSample {
 
 export interface DrawnSample {
   readonly id: string;
-  /** Stored text; null in hash mode. */
+  /** Stored text; null if the query had no text, or if `privacy.text` was `hash`. */
   readonly text: string | null;
   readonly embedding: Float32Array | null;
   /** Inclusion probability; the sample represents 1 / probability live queries. */
@@ -188,7 +188,7 @@ export function createTrafficReads(pool: Pool) {
 
     /**
      * Returns a weighted histogram of the cosine between a measured query and its nearest chunk. The bins have equal
-     * width and range from `low` to `high`. Null if no query that occurred in the time range was measured.
+     * width and range from `low` to `high`. Returns null if no query that occurred in the time range was measured.
      *
      * @param within scores that the histogram must include, in addition to the scores of the queries
      */

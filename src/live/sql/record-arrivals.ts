@@ -51,7 +51,7 @@ export interface ArrivalCount {
   readonly queries: number;
 }
 
-/** Number of times that this replica has halved the sampling rate of a minute so far. */
+/** Sampling level of a minute: the number of times that this replica has halved the sampling rate so far. */
 export interface MinuteLevel {
   readonly pipeline: string;
   readonly minute: Date;
@@ -62,7 +62,7 @@ export interface Arrival {
   readonly samples: readonly LiveSample[];
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
-  /** Absent if no isolation rule was evaluated. */
+  /** Results of the isolation rules; absent if no rule was evaluated. */
   readonly isolation?: IsolationArrival | undefined;
 }
 

@@ -28,8 +28,8 @@ export class ColumnScanner {
    */
   count = 0;
   /**
-   * 1 for separators and line endings, by byte. The table ends at the space character, because no separator has a
-   * higher code.
+   * Lookup table by byte: 1 for separators and line endings, 0 for other bytes. The table ends at the space character,
+   * because no separator has a higher code.
    */
   private readonly separates: Uint8Array;
 

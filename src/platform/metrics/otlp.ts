@@ -103,9 +103,9 @@ function histogramPoints({ name, values }: MetricReading, time: object): object[
 interface SpanEvent {
   readonly name: string;
   readonly at: Date;
-  /** 32 hexadecimal digits. */
+  /** Trace id, 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits; null if only the trace is known. */
+  /** Span id, 16 hexadecimal digits; null if only the trace is known. */
   readonly spanId: string | null;
   /** Attributes; numbers are sent as numbers. */
   readonly attributes: Readonly<Record<string, string | number>>;

@@ -8,9 +8,9 @@ export const MAX_RETRY_DELAY_MS = 30_000;
 
 /**
  * Exponential back-off with full jitter: uniform in [0, min(30 s, base x 2^(attempt - 1))], so that calls that failed
- * together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s. Returns null
- * if the service requests a longer wait, because a retry within 30 s would be too early. Source: RFC 9110, section
- * 10.2.3, for Retry-After.
+ * together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s in total.
+ * Returns null if the service requests a longer wait, because a retry within 30 s would be too early. Source: RFC 9110,
+ * section 10.2.3, for Retry-After.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)

@@ -71,8 +71,8 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
 }
 
 /**
- * Time for which each attempt waits for a table lock, number of attempts, and pause between them. While an attempt
- * waits, other sessions that use the table wait too.
+ * Limits on waiting for a table lock: wait per attempt, number of attempts, and pause between attempts. While an
+ * attempt waits, other sessions that use the table wait too.
  */
 export interface MigrationPatience {
   readonly lockMs: number;

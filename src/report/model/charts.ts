@@ -5,7 +5,7 @@ import type { Severity, Verdict } from '../../core/model.ts';
 export interface TrendPoint {
   readonly at: Date;
   readonly value: number;
-  /** Bounds of the 95 % CI; null if there is none. */
+  /** Lower bound of the 95 % CI; null if there is no interval. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -57,7 +57,10 @@ export interface TrendChart {
   readonly spans?: readonly VerdictInterval[];
   /** Smallest and largest possible value of the measure; null if unlimited. */
   readonly limits?: readonly [number | null, number | null];
-  /** Logarithmic scale, for values that span several powers of ten. Values of 0 or less are drawn at the lower edge. */
+  /**
+   * True for a logarithmic scale, for values that cover several powers of ten. Values of 0 or less are drawn at the
+   * lower edge.
+   */
   readonly isLog?: boolean;
   readonly unit: Unit;
   /** Text shown if no series has any points. */

@@ -93,8 +93,8 @@ interface SetLabels {
 }
 
 /**
- * The score gauges of a run never change after the run has ended, so they are computed once. They are withheld when the
- * run is too old.
+ * The score gauges of a run never change after the run has ended, so they are computed once. If the run is too old, its
+ * gauges are withheld.
  */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };

@@ -1,4 +1,4 @@
-/** What `recalld explain` must report about documents of a real store that a golden query does not return. */
+/** What `recalld explain` must report about documents that a real store does not return for a golden query. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
 import { retrieverSchema } from '../../../src/connectors/retrievers/config.ts';

@@ -71,7 +71,7 @@ const manyDocuments = 1000;
 /** Lucene builds its graph with random levels: recalls of 88 % and of 100 % were measured on the same documents. */
 const LUCENE_RECALL = 0.8;
 const nothing = async () => undefined;
-/** Path of a Weaviate that was built from its Go module. */
+/** Path of a Weaviate program that was built from its Go module; empty if there is none. */
 const weaviate = process.env['RECALLD_TEST_WEAVIATE'] ?? '';
 
 export const realStores: readonly RealStore[] = [

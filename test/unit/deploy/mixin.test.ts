@@ -13,7 +13,8 @@ interface Groups {
 }
 
 /**
- * Makes the mixin's fields visible. They are hidden so that users can add to them, and jsonnet prints no hidden field.
+ * Makes the mixin's fields visible. The fields are hidden so that users can add to them, and jsonnet prints no hidden
+ * field.
  */
 const shown = `local mixin = import 'deploy/mixin/mixin.libsonnet'; { [name]: mixin[name] for name in std.objectFieldsAll(mixin) }`;
 

@@ -262,7 +262,7 @@ function vectorIn(reply: Reply | undefined, { keyType, dimensions }: IndexInfo):
   return vectorOf(parseBoundedJson(reply.toString('utf8')));
 }
 
-/** JSON.GET returns a list of matches for one path, and an object with such lists for several paths. */
+/** For one path, JSON.GET returns a list of matches; for several paths, an object with one list per path. */
 function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
   const text = replyText(reply);
   if (text === null) return [];

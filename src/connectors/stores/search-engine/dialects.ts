@@ -97,7 +97,10 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
   };
 }
 
-/** Returns the top-level option `knn` of the search API (8.4 and later). Its filter applies during the search. */
+/**
+ * Returns the top-level option `knn` of the search API (8.4 and later). The filter of this option applies during the
+ * search.
+ */
 export function elasticsearchKnn<Clause>(
   field: string,
   vector: Float32Array,

@@ -117,7 +117,7 @@ async function sampleIfAny(store: VectorStore, signal: AbortSignal): Promise<Sam
     : valueOf(outcome);
 }
 
-/** Ids that no document has. Some of them contain characters that end a string in a filter language. */
+/** Ids that no document has. Some of these ids contain characters that end a string in a filter language. */
 const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
 const MAX_PAGES = 20;
 

@@ -149,7 +149,7 @@ interface PromoteRequest {
   readonly force: boolean;
 }
 
-/** Maximum length of document texts in a review file. */
+/** Maximum length of a document text in a review file, in UTF-16 code units. */
 const SHOWN_TEXT = 600;
 
 /** @throws RecalldError text_not_stored, pipeline_unknown, file_unwritable */

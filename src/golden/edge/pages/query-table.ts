@@ -66,7 +66,7 @@ export async function readQueryTable(
     total: listed.total,
     page,
     against: other?.id ?? null,
-    /** The compared run, if it is specified in the URL. */
+    /** Id of the run to compare with, if the URL specifies one; otherwise null. */
     chosenAgainst: query['against'] ?? null,
   };
 }

@@ -79,11 +79,11 @@ const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone'
 const queryOperations = new Set(['hybrid_search', 'query', 'search']);
 
 /**
- * Determines the role of a span from the first of these that shows one: OpenInference's `openinference.span.kind`
- * (OpenInference SDKs also translate spans of other conventions), LangSmith's `langsmith.span.kind`, OTel GenAI's
- * `gen_ai.operation.name`, Langfuse's `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector
- * store spans, retrievers of type `span` from Langfuse's LangChain.js handler, and LlamaIndex retrievers traced by
- * OpenLLMetry, which sets no type for them.
+ * Determines the role of a span from the first of the following that shows a role: OpenInference's
+ * `openinference.span.kind` (OpenInference SDKs also translate spans of other conventions), LangSmith's
+ * `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`, Langfuse's `langfuse.observation.type`, MLflow's
+ * `mlflow.spanType`, OpenLLMetry's vector store spans, retrievers of type `span` from Langfuse's LangChain.js handler,
+ * and LlamaIndex retrievers traced by OpenLLMetry, which sets no type for them.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;

@@ -162,9 +162,9 @@ function checkMembers(members: readonly ClusterMember[], window: SampledWindow):
 }
 
 export interface Arrivals {
-  /** Exact number, including queries that were not sampled. */
+  /** Exact number of live queries, including queries that were not sampled. */
   readonly counted: number;
-  /** Number estimated from the samples: the sum of 1 / probability. */
+  /** Number of live queries estimated from the samples: the sum of 1 / probability. */
   readonly estimated: number;
 }
 

@@ -82,7 +82,7 @@ function settings(port: number): Record<string, string | number> {
     max_logical_replication_workers: 0,
     TimeZone: 'UTC',
     log_timezone: 'UTC',
-    // Statement errors are sent to the client. In the log they could expose user queries and fill the disk.
+    // Statement errors are sent to the client. In the log, these errors could expose user queries and fill the disk.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',

@@ -4,7 +4,7 @@ import { inputSeries, type RuleTest, type Signal, selectorOf, signal } from '../
 import { type AlertFixture, both } from './fixture.ts';
 import { alive, foreign, rotation } from './signals.ts';
 
-/** Signals of the case, and the replicas that export them. */
+/** Signals of the case, each with the replica that exports it. */
 type World = readonly { readonly signal: Signal; readonly instance: string }[];
 
 export interface AlertUnderTest extends AlertFixture {

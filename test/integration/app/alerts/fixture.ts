@@ -12,7 +12,7 @@ export interface AlertFixture {
   readonly replicas?: readonly string[];
   /** The description of the firing alert, without the time at its end. */
   readonly says: string;
-  /** Simulated minutes; an hour unless the rule has a longer range. */
+  /** Number of simulated minutes; 60 by default, more if the rule has a longer range. */
   readonly minutes?: number;
   /** Minutes between samples and between evaluations, for long histories. */
   readonly step?: number;

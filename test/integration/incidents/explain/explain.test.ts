@@ -45,7 +45,7 @@ interface Way {
   readonly by?: OutrankedBy;
   /** Matches the evidence that is expected in addition to the verdict. */
   readonly says?: RegExp;
-  /** True for a store that cannot be broken in this way. */
+  /** Returns true for a store that cannot be broken in this way. */
   readonly isLeftOut?: (broken: BreakableStore) => boolean;
   /** Breaks one document, and returns the query that misses it. */
   readonly break: (world: World, place: number) => Promise<string>;

@@ -1,5 +1,5 @@
 /**
- * Requests and answers as Qdrant documents them: docs/redoc/master/openapi.json of github.com/qdrant/qdrant, seen on
+ * Requests and responses as documented by Qdrant in docs/redoc/master/openapi.json of github.com/qdrant/qdrant, read on
  * 2026-08-04 (QueryRequest, ScoredPoint, CollectionInfo, ScrollRequest, PointRequest).
  */
 import { describe, expect, it } from 'vitest';

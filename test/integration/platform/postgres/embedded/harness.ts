@@ -54,7 +54,8 @@ export async function cleanUp(): Promise<void> {
 
 /**
  * Ids of the processes whose working directory is the folder or a folder below it: the guardian, PostgreSQL and its
- * children. Empty if the system does not show working directories; tests that need them check `canSeeProcesses`.
+ * children. The list is empty if the system does not show working directories; tests that need the list check
+ * `canSeeProcesses`.
  */
 export function processesIn(folder: string): number[] {
   return (canSeeProcesses ? readdirSync('/proc') : [])

@@ -41,7 +41,7 @@ describe('twoStageSample', () => {
 });
 
 describe('an alert on a lower bound above 0.5 %', () => {
-  /** Share of rounds with an alert. */
+  /** Returns the share of rounds with an alert, for a given true share of wrong documents. */
   const pages = async (truth: number): Promise<number> => {
     const uniform = uniforms(11);
     const rounds = 1000;
