@@ -34,7 +34,7 @@ import { type FitProvenance, sourceOf } from './diagnosis/fit/write-estimates.ts
 import { writeResult } from './result-file.ts';
 
 /**
- * Reliability of two rankings of the same worlds: by judged weights, and by weights that were fitted without these
+ * Reliability of two rankings of the same worlds: by weights set by judgment, and by weights fitted without these
  * worlds.
  */
 export interface Comparison {

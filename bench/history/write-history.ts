@@ -16,7 +16,10 @@ export interface HistoryShape {
 /** The pipeline with all features; the other pipelines have only golden runs and live traffic. */
 export const FULL_PIPELINE = 'p0';
 
-/** Numbers of rows per pipeline and day, in addition to golden runs, measurements and live queries. */
+/**
+ * This and the next four constants: numbers of rows per pipeline and day, in addition to golden runs, measurements and
+ * live queries.
+ */
 const DEPLOYMENTS_A_DAY = 1;
 const INCIDENTS_A_DAY = 1;
 const TRANSITIONS_A_DAY = 8;

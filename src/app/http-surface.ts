@@ -144,7 +144,9 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
   return listening;
 }
 
-/** A daemon without keys trusts every caller, so it must be reachable only from this machine. */
+/**
+ * True if the daemon may run without keys. It then trusts every caller, so it must be reachable only from this machine.
+ */
 function keysAreOptional({ server, storage }: Config): boolean {
   if (server.oidc !== undefined) return false;
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;

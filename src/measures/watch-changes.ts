@@ -26,8 +26,8 @@ export const NORMAL_RANGES = 'measures_normal';
 /** Maximum age of values from which a normal range is learned. */
 const HISTORY_MS = 14 * DAY_MS;
 /**
- * Maximum number of earlier values that are read from each part of the history that is as long as the window. Windows
- * overlap, so more values would add little.
+ * Maximum number of earlier values that are read per period of the history; each period is as long as the window.
+ * Windows overlap, so more values would add little.
  */
 const VALUES_IN_WINDOW = 12;
 

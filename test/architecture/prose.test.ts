@@ -73,7 +73,7 @@ const series = new Set(
   ),
 );
 
-/** Names that look like metrics but are not: test databases, recording rules for objectives, roles. */
+/** Names that look like metrics but are not: test databases, roles, and recording rules for objectives. */
 const notMetrics = /^recalld_(test_|slo_errors|owner|app|grafana)/;
 
 /** Returns a sample value for a variable in an example, chosen by the name of the variable. */

@@ -14,7 +14,7 @@ import { waitFor } from './wait-for.ts';
 /** For suites that need PgBouncer; without it they are skipped, and the runner counts them. */
 export const describeWithPgBouncer = missing('pgbouncer') ? describe.skip : describe;
 
-/** Id of the user `nobody`, because PgBouncer refuses to run as root. */
+/** Id of the user `nobody`. PgBouncer runs as this user, because it refuses to run as root. */
 const NOBODY = 65_534;
 
 /** Starts PgBouncer, and ends it with the test. @param more lines for pgbouncer.ini */

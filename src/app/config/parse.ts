@@ -169,8 +169,8 @@ function applyEnvironment(
   readSecret: (path: string) => string,
 ): Map<string, string> {
   const applied = new Map<string, string>();
-  // Generating the schema takes longer than reading a config, and most configs use no variables. On Windows, variable
-  // names are case-insensitive.
+  // Generates the schema only if it is needed: generating it takes longer than reading a config, and most configs use
+  // no variables. On Windows, variable names are case-insensitive.
   if (!Object.keys(env).some((name) => name.toUpperCase().startsWith(PREFIX))) return applied;
   for (const { name, path, secret, types } of environmentVariables(configJsonSchema())) {
     const fileName = `${name}_FILE`;

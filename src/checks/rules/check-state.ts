@@ -194,7 +194,7 @@ export interface CheckStatus extends ConfirmedVerdict, MeasuredValue, Breach {
   readonly smallestDetectableDrop: number | null;
   /** Pinned run that the value is compared with; null for an absolute value. */
   readonly comparedWith: string | null;
-  /** End of the run, window or reading that the explanation describes; null if there was none. */
+  /** End of the run, window or other measurement that the explanation describes; null if there was none. */
   readonly evaluatedAt: Date | null;
   /** Time after which the status is too old to trust; null if never. */
   readonly trustedUntil: Date | null;

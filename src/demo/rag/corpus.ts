@@ -97,7 +97,7 @@ const NEIGHBORS = 8;
 
 /**
  * An embedder with precomputed vectors. For a text without a precomputed vector, such as a query that a user typed, the
- * embedder averages the vectors of the eight texts whose words are most similar, weighted by the square of the
+ * embedder averages the vectors of the eight known texts with the most similar words, weighted by the square of this
  * similarity. The result is the zero vector if no known text shares a word with the query.
  *
  * @param texts all texts for which `vectors` has a vector

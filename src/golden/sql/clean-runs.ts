@@ -36,7 +36,7 @@ export const isCleanBesideBaseline = `
   and not exists (select from incidents i where ${OPEN_DURING} and i.opened_at > $4::timestamptz)`;
 
 /**
- * Reads the facts that may exclude runs from the noise measurement, in the order of the runs.
+ * Returns the facts by which runs are excluded from the noise measurement, in the order of the runs.
  *
  * @param runs golden runs of one pipeline and set
  * @param pinned the run to be pinned; deployments are counted between it and each run

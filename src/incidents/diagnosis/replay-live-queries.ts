@@ -19,7 +19,7 @@ export const LIVE_REPLAY = 'live_replay_overlap';
 /** Maximum number of replayed queries in each of two samples: from before the incident, and from the last hour. */
 const QUERIES = 24;
 const MIN_QUERIES = 8;
-/** The earlier queries arrived at least this long before the incident: alerts may fire hours after a fault begins. */
+/** The earlier sample ends this long before the incident, because alerts may fire hours after a fault begins. */
 const BEFORE_MS = 6 * HOUR_MS;
 const MAX_BEFORE_MS = 30 * HOUR_MS;
 const RECENT_MS = HOUR_MS;

@@ -120,7 +120,7 @@ function quantileOf(sorted: Float64Array, share: number): number {
   return below + (above - below) * (position - low);
 }
 
-/** Mean of a measure over queries with its 95 % confidence interval. */
+/** Mean of a measure over queries, with the 95 % confidence interval of this mean. */
 export interface MetricSummary {
   readonly mean: number;
   readonly n: number;

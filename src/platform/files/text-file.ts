@@ -195,8 +195,8 @@ function decodeLines(block: Buffer, file: string, first: number): SourceLine[] {
 }
 
 /**
- * Returns the index of the first line that is not UTF-8. A line feed is never part of a multi-byte character, so lines
- * are checked separately.
+ * Returns the index of the first line that is not UTF-8. A line feed is never part of a multi-byte character, so each
+ * line can be checked separately.
  */
 function firstBadLine(block: Buffer): number {
   let index = 0;

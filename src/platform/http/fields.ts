@@ -95,8 +95,9 @@ export function areSegments(value: unknown): value is Readonly<Record<string, st
   return areShortTexts(value, MAX_SEGMENTS, MAX_SEGMENT_VALUE);
 }
 
-/** Limits for the metadata fields of a retrieved document. */
+/** Maximum number of metadata fields of a retrieved document. */
 export const MAX_DOCUMENT_FIELDS = 8;
+/** Maximum length of the value of a metadata field. */
 export const MAX_FIELD_VALUE = 128;
 
 /** Up to 8 keys with short texts; a key whose value is null does not count as a field. */

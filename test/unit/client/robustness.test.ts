@@ -20,7 +20,7 @@ function openClient(options: ClientOptions): Client {
   return client;
 }
 
-/** Returns two numbers that must be equal: of items that the host passed, and of items that the client accounts for. */
+/** Returns two numbers that must be equal: how many items the host passed, and for how many the client accounts. */
 function balance({ offered, sampledOut, sent, pending, dropped }: DeliveryStats): [number, number] {
   const lost = Object.values(dropped).reduce((sum, count) => sum + count, 0);
   return [offered, sampledOut + sent + pending + lost];

@@ -110,7 +110,7 @@ export function goldenChart(
   return { kind: 'trend', id, title, series: [{ name, points }], limits: [0, 1], unit: 'score', ...rest };
 }
 
-/** @param floors the check that sets the minimum score of a metric, keyed by metric key */
+/** @param floors checks that set the minimum scores, keyed by metric key */
 export function goldenCharts(
   id: string,
   k: number,

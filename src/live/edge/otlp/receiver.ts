@@ -77,7 +77,7 @@ export function addOtlp(
   });
 }
 
-/** Fastify does not call the parser for a missing or invalid Content-Type. */
+/** True for Fastify's error for a missing or invalid Content-Type, for which Fastify calls no parser. */
 function isWithoutType(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
 }

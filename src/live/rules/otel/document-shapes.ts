@@ -225,7 +225,7 @@ const metadataNames = [
   'fields',
 ];
 
-/** Fields that wrap the document: LlamaIndex nodes with scores, serialized LangChain documents. */
+/** Fields that wrap the document, as in LlamaIndex nodes with scores and in serialized LangChain documents. */
 const wrapperNames = ['node', 'kwargs', 'document', 'item', 'chunk'];
 
 /** Metadata keys under which many stores save the text of a document. */

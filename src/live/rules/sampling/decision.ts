@@ -72,7 +72,7 @@ interface SamplingUnit {
   readonly id: string;
 }
 
-/** Domain prefix that separates these hashes from all other uses of SHA-256 on the same ids. */
+/** Domain prefix that makes sampling hashes independent of all other uses of SHA-256 on the same ids. */
 const DOMAIN = 'recalld/sampling/v1';
 
 /**

@@ -1,4 +1,4 @@
-/** Prometheus and Alertmanager accept the files in deploy/, which do what their comments say. */
+/** Prometheus and Alertmanager accept the files in deploy/, and these files do what their comments say. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
