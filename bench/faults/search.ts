@@ -16,7 +16,7 @@ export interface Asked {
   readonly reranked?: number;
   /** If set, the search compares only the signs of this number of dimensions. */
   readonly bits?: number;
-  /** If set, the search ignores the query and returns consecutive rows from this position in the store (0 to 1). */
+  /** If set, the search ignores the query and skips this share (0 to 1) of the rows; the next rows are the results. */
   readonly shift?: number;
 }
 

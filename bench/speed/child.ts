@@ -1,4 +1,4 @@
-/** Child processes of a benchmark: the installed daemon, and small servers to compare it with. */
+/** Child processes of a benchmark: the installed daemon, and small servers with which the daemon is compared. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

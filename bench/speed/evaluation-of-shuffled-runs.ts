@@ -13,7 +13,7 @@ const MEBIBYTE = 2 ** 20;
 const documentOf = (query: number, place: number): string =>
   `doc-${String((query * 7919 + place * 104_729) % 5_000_011).padStart(7, '0')}`;
 
-/** A run file with lines in query order, the same lines in random order, and judgments. */
+/** Writes a run file with lines in query order, a run file with the same lines in random order, and judgments. */
 async function writeFiles(folder: string, queries: number) {
   const fileOf = (name: string): string => path.join(folder, name);
   const [qrels, sorted, shuffled] = [fileOf('qrels.txt'), fileOf('sorted.run'), fileOf('shuffled.run')];
@@ -60,7 +60,7 @@ function peakMemory(qrels: string, run: string): number {
   return (Number(stderr.trim()) * 1024) / MEBIBYTE;
 }
 
-/** Compares a run of three million lines whose queries are not contiguous with the same lines in query order. */
+/** Compares the evaluations of two run files with the same three million lines, in random order and in query order. */
 export const evaluationOfShuffledRuns: MeasureRow = (quick) =>
   withFolder(async (folder) => {
     const queries = quick ? 30 : 3000;

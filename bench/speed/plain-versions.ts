@@ -1,6 +1,6 @@
 /**
- * Compares code that was optimized by hand with its plain version. Optimized code remains only if it is at least 1.5
- * times as fast.
+ * Compares code that was optimized by hand with its plain version. An optimization stays in the program only if it
+ * makes the code at least 1.5 times as fast.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -11,8 +11,8 @@ export type ClockWatch = Awaited<ReturnType<typeof watchClock>>;
 
 const INTERVAL_MS = 120_000;
 /**
- * Interval between comparisons while the clock is wrong. It is shorter than usual, because scheduled starts wait until
- * the clock is correct.
+ * Interval between comparisons while the clock is wrong. This interval is shorter than usual, because scheduled starts
+ * wait until the clock is correct.
  */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
 /**

@@ -299,8 +299,8 @@ export interface ClientRecord {
 }
 
 /**
- * Serializes the item during the host's call, which takes microseconds. From then on, the size of the item is known,
- * and changes by the host no longer affect the item. Unlike a slice of a string, the item does not keep a larger string
+ * Serializes the item during the host's call; this takes microseconds. From then on, the size of the item is known, and
+ * changes by the host no longer affect the item. Unlike a slice of a string, the item does not keep a larger string
  * alive.
  *
  * @param fields values, keyed by the field names of the HTTP API; undefined values are omitted

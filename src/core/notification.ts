@@ -24,10 +24,10 @@ export interface Message {
   /** URL of the runbook for the incident's worst alert; null if the config has no console URL. */
   readonly runbook: string | null;
   /**
-   * URL at which the chart of the failing measure can be opened without a session; null without a console URL, or for
-   * an alert without a measure.
+   * URL at which the chart of the failing measure can be opened without a session; null if the config has no console
+   * URL, or if the alert has no measure.
    */
   readonly chartLink: string | null;
-  /** The chart of the failing measure as a PNG; null for receivers that do not attach it, or without a measure. */
+  /** Chart of the failing measure as a PNG; null if the receiver attaches no charts, or if the alert has no measure. */
   readonly chartPng: Uint8Array | null;
 }

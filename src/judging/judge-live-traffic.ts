@@ -80,7 +80,7 @@ const SHADOWED_EMPTY_SHARE = 0.2;
  * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. The number of
  * queries is prorated to the length of the round and limited by the rest of the daily budget. Also selects failed and
  * empty queries, which need no grades because their scores are always 0. If there is a model judge, a query with
- * results cannot be selected if its text is not stored.
+ * results can be selected only if its text is stored.
  *
  * @param minRoundMs minimum length of a round
  * @returns the number of selected queries; null if no round is due
@@ -131,8 +131,8 @@ function drawFrom(
 }
 
 /**
- * @param shadowShares share of selected queries, by outcome, that are also compared with shadows; failed queries are
- * not, because a comparison would show nothing
+ * @param shadowShares share of selected queries, by outcome, that are also compared with shadows; 0 for failed queries,
+ * because a comparison would show nothing
  */
 function drawSome(
   plan: JudgingPlan,

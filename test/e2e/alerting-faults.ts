@@ -44,8 +44,8 @@ const told = (value: string) =>
   );
 
 /**
- * A fault that makes the retriever unavailable. It causes a page about the outage, and no second page about a critical
- * check.
+ * A fault that makes the retriever unavailable. The fault causes a page about the outage, and no second page about a
+ * critical check.
  */
 function outage(pipeline: string, responder: Responder): Fault {
   return { pipeline, broken: responder, page: silent(pipeline), says: none };

@@ -7,7 +7,7 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 
 export type RuleFormat = 'rules' | 'crd';
 
-/** @throws RecalldError config_invalid if no alert can monitor an objective */
+/** @throws RecalldError config_invalid if the config has an objective that no alert can monitor */
 export function createAlertRules(config: Config, format: RuleFormat) {
   const settings = ruleSettings(config);
   const { impossible, omitted } = objectiveProblems(settings);

@@ -148,7 +148,7 @@ export type ChatAnswer =
       readonly text: string;
       /** True if the model finished its answer. A truncated answer is not valid JSON. */
       readonly isWhole: boolean;
-      /** Number of tokens used; null if the service does not report it. */
+      /** Numbers of input and output tokens; null if the service does not report them. */
       readonly usage: TokenUsage | null;
     }
   | { readonly kind: 'refused'; readonly usage: TokenUsage | null }

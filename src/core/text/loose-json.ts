@@ -62,7 +62,7 @@ const number = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const strictNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const word = /-?[A-Za-z_][\w.]*/y;
 const stringPrefix = /[bruBRU]{1,2}(?=['"])/y;
-/** Matches a run of characters without the closing quote and without escapes. */
+/** Matches the characters up to the closing quote or the next escape. */
 const plainText = { '"': /[^"\\]*/y, "'": /[^'\\]*/y };
 
 /** JSON allows characters below U+0020 only as escapes. */

@@ -24,7 +24,7 @@ export interface ComparedSide {
 
 export interface BaselineStatistics {
   readonly noise: NoiseTable;
-  /** Mean scores in the query order of the baseline; null if it was pinned without reruns. */
+  /** Mean scores over the reruns, in the query order of the baseline; null if the baseline has no reruns. */
   readonly means: MeanScores | null;
   readonly accepted: Accepted;
 }

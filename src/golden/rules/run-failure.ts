@@ -85,9 +85,9 @@ export function warningSentences({ ids, depth }: AnswerWarnings): string[] {
  */
 export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], k: number) {
   return {
-    /** The set and the retriever use different ids for some documents, so scores are too low. */
+    /** Warning if the set and the retriever use different ids for some documents, so that scores are too low. */
     ids: idWarning(queries, answers),
-    /** The retriever returns fewer documents than requested, which may be right for a small store. */
+    /** Warning if the retriever returns fewer documents than requested; this may be right for a small store. */
     depth: depthWarning(answers, k),
   };
 }

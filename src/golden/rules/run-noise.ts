@@ -134,13 +134,13 @@ export interface Expected {
 const CONFIDENCE_OF_NOISE = 0.95;
 
 /**
- * Returns an upper bound of the variance of the difference between one run of n queries and the mean of K reruns: (W /
- * n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 % Poisson bound for
- * the number of queries whose scores vary. If no query varied in this metric, but some varied in others, W is computed
- * as if each score that may vary differed by 1 in one of the reruns. S is the variance that all queries share, at least
- * 0: the upper 95 % bound (chi-square) of the variance of the rerun means, minus v / q. Here, v is the measured
- * variance of a query's score between reruns, averaged over the q queries of the reruns. The result is exactly 0 if all
- * reruns have the same scores.
+ * Let D be the difference between one run of n queries and the mean of K reruns. Returns an upper bound on the variance
+ * of D: (W / n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 %
+ * Poisson bound for the number of queries whose scores vary. If no query varied in this metric, but some varied in
+ * others, W is computed as if each score that may vary differed by 1 in one of the reruns. S is the variance that all
+ * queries share, at least 0: the upper 95 % bound (chi-square) of the variance of the rerun means, minus v / q. Here, v
+ * is the measured variance of a query's score between reruns, averaged over the q queries of the reruns. The result is
+ * exactly 0 if all reruns have the same scores.
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;
@@ -155,8 +155,8 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
 }
 
 /**
- * Upper bound of the variance of the difference between a run of n queries and the mean of the reruns. Uses the larger
- * of two variances, that of the reruns and that of accepted days, because reruns can be alike by chance.
+ * Let D be the difference between a run of n queries and the mean of the reruns. Returns an upper bound on the variance
+ * of D: the larger of the bounds from reruns and from accepted days, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
  * @returns null if the variance is unknown. The variance is unknown if the index generation differs from the
@@ -225,9 +225,9 @@ const CONFIDENCE_OF_ACCEPTED = 0.99;
 const CONFIDENCE_OF_DROPS = 0.95;
 
 /**
- * Upper 99 % bound of the variance of the difference between a later run and the baseline: the sum of the squares of m
- * differences divided by the 1 % quantile of chi-square with m degrees of freedom. Deviations are measured from 0, not
- * from the mean of the differences, because the baseline itself is only one random run.
+ * Let D be the difference between a later run and the baseline. Returns the upper 99 % bound on the variance of D: the
+ * sum of m squared differences, divided by the 1 % quantile of chi-square with m degrees of freedom. Deviations are
+ * measured from 0, not from the mean of the differences, because the baseline itself is only one random run.
  *
  * @param differences one per day or generation, oldest first
  * @returns null for fewer than five differences

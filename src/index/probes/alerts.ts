@@ -4,9 +4,7 @@ import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../../platfor
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/**
- * Measures from a store sample, a density baseline or a golden run, which are updated every six hours or less often.
- */
+/** Measures that are updated every six hours or less often: from a store sample, a density baseline or a golden run. */
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|returned_absent_ratio|repeat_density';
 

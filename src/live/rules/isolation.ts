@@ -13,7 +13,7 @@ import {
 export interface IsolationRule {
   readonly name: string;
   readonly segment: string;
-  /** Document field that is compared; null compares the ids. */
+  /** Document field that is compared; null if document ids are compared. */
   readonly field: string | null;
   readonly allow: readonly string[];
 }

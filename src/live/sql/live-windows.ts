@@ -283,8 +283,9 @@ function toQuery({ contextCharacters, contextRepeated, ...query }: StoredQuery, 
 
 export interface LiveWindow {
   readonly pipeline: string;
-  /** Time of occurrence, inclusive; `until` is exclusive. */
+  /** Earliest time of occurrence, inclusive. */
   readonly from: Date;
+  /** Latest time of occurrence, exclusive. */
   readonly until: Date;
 }
 

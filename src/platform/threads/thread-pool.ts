@@ -136,7 +136,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     try {
       thread.worker.postMessage({ task: task.task, input: task.input }, task.moved);
     } catch (error) {
-      // If the input cannot be copied, the call throws and the thread has not received the task.
+      // If the input cannot be copied, the call throws before the thread receives the task.
       release(thread, true)?.reject(error);
     }
   };

@@ -16,7 +16,7 @@ async function aSlowSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
   world.answerWith((text) => [text.replace('question ', 'd')]);
   await world.importSet({ queries: goldenQueries(3) });
   const { deps, pipeline, golden: own } = world;
-  /** Starts a run without working on it. */
+  /** Starts a run that no worker processes yet. */
   const start = (purpose: RunPurpose, at: Date): Promise<string[]> => {
     world.moveTo(at);
     return tickGoldenSet(deps, pipeline, own, purpose, at);

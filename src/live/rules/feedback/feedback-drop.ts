@@ -14,7 +14,7 @@ import { type DetectorSettings, newDetector, stepDetector } from '../../../math/
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import type { OpinionCounts } from './sentiment.ts';
 
-/** Numbers of opinions whose latest feedback occurred within a time bucket; opinions beyond a cap are excluded. */
+/** Counts of the opinions whose latest feedback occurred within a time bucket; opinions beyond a cap are excluded. */
 export interface OpinionBucket extends OpinionCounts {
   readonly startMs: number;
 }

@@ -15,8 +15,8 @@ interface InTrace {
   /** Pipeline of the span; null if unknown. */
   readonly pipeline: string | null;
   /**
-   * Live query id that is derived from the parent span; null for a root span. It is the id of a live query only if the
-   * parent span is a retriever.
+   * Live query id that is derived from the parent span; null for a root span. A live query with this id exists only if
+   * the parent span is a retriever.
    */
   readonly within: string | null;
 }

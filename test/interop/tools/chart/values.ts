@@ -1,4 +1,4 @@
-/** Values for the Helm chart: the defaults, everything switched on, and values that it refuses. */
+/** Values for the Helm chart: the defaults, everything switched on, and values that the chart refuses. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';

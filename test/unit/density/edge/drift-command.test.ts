@@ -96,9 +96,9 @@ const scoresOf = (queries: Rows, store: Rows): number[] =>
   );
 
 /**
- * Naive reference: blocks of ten baseline rows alternate between two halves. From each surprise, the mean surprise of
- * the five most similar baseline queries in the other half is subtracted; current queries are compared with both
- * halves.
+ * Naive reference: blocks of ten baseline rows alternate between two halves. The excess of a baseline query is its
+ * surprise minus the mean surprise of the five most similar queries in the other half. A current query has two
+ * excesses, one for each half.
  */
 function likeDensity(reference: Rows, current: Rows, baseline: readonly number[], scores: readonly number[]): number {
   const surprise = (score: number): number => {

@@ -25,7 +25,7 @@ let bystander: ChildProcess;
 
 const nothingRuns = () => waitFor(() => processesIn(dataDir).length === 0);
 
-/** Opens the database, reads the committed row, and stops it. */
+/** Opens the database, reads the committed row, and stops the database. */
 async function readAfterStart(): Promise<unknown> {
   const database = await open();
   try {
