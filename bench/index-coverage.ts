@@ -56,9 +56,9 @@ export interface LagStreams {
   /** Number of quiet days with a page. */
   readonly quietPages: number;
   readonly stopped: number;
-  /** Hours from the time at which arrivals stop until the page: median over the streams. */
+  /** Hours between the stop of arrivals and the page; the median over the streams. */
   readonly medianHours: number | null;
-  /** Hours from the time at which arrivals stop until the page: 95th percentile over the streams. */
+  /** Hours between the stop of arrivals and the page; the 95th percentile over the streams. */
   readonly mostHours: number | null;
 }
 

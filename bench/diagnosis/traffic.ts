@@ -108,8 +108,8 @@ const FEWEST_REPLAYED = 8;
 const HASHED = 0.25;
 
 /**
- * Replays the golden queries as if users had asked them in the latest two runs. Users saw the results of the older run;
- * a replay returns other results if the fault changes from call to call.
+ * Simulates a replay in which golden queries stand for live queries. Users saw the results of an earlier run, and the
+ * replay returns those of the latest run; the results differ if the fault changes from call to call.
  */
 export function observeReplay(
   { liveQueries, k }: Shape,

@@ -11,9 +11,9 @@ export interface LatencyRow {
 
 export interface MemoryRow {
   readonly role: string;
-  /** Resident set size in MB, after a quarter of the soak, of a process that was never killed. */
+  /** Resident set size in MB of a process that was never killed, after a quarter of the soak. */
   readonly startMb: number;
-  /** Resident set size in MB, at the end of the soak, of the same process. */
+  /** Resident set size in MB of the process that was never killed, at the end of the soak. */
   readonly endMb: number;
 }
 

@@ -232,8 +232,8 @@ async function runIncidents(
 /**
  * Chooses the simulated start so that the simulation ends with the last full hour. The simulation begins in the middle
  * of an eight-hour block (UTC), or up to an hour later if the schedule of golden runs requires it. A demo is therefore
- * nearly the same, whatever the time of day at which it starts. A density baseline is tested by comparing even blocks
- * with odd blocks; with this start, the first 25 hours contain as many even blocks as odd blocks.
+ * nearly the same at any time of day. A density baseline is tested by comparing even blocks with odd blocks; with this
+ * start, the first 25 hours contain as many even blocks as odd blocks.
  */
 function timesOf(scenarios: readonly Scenario[]): {
   readonly start: Date;

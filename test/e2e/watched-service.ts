@@ -50,7 +50,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
   await run(folder, ['baselines', 'pin', baseline], atEnd);
   const change = ['deployments', 'add', '--pipeline', 'docs', '--kind', 'index', '--version', 'v8', '--note', 'ef 40'];
   await run(folder, change, atEnd);
-  // From now on, the document of a quarter of the queries is ranked last, and two queries find nothing.
+  // From now on, a quarter of the queries return their document at the last rank, and two queries find nothing.
   retriever.respondWith(
     when(
       (request) => questionOf(request) < QUERIES / 4,

@@ -36,7 +36,7 @@ export interface RuleTest {
   readonly alert_rule_test?: readonly object[];
 }
 
-/** The series of a signal as one replica exports it. */
+/** The series of a signal, as exported by one replica. */
 export function inputSeries(
   { name, labels, at }: Signal,
   instance: string,
@@ -72,7 +72,7 @@ export function writtenRules({ groups }: RuleDocument): readonly WrittenRule[] {
   return groups.flatMap(({ rules }) => rules as readonly WrittenRule[]);
 }
 
-/** The rule file with only this alert and the rules recorded for it, which promtool evaluates many times faster. */
+/** A rule file with only this alert and the recording rules that it uses; promtool evaluates it many times faster. */
 export function rulesOfAlert(document: RuleDocument, alert: string): string {
   const written = writtenRules(document);
   const own = written.filter((rule) => rule.alert === alert);

@@ -20,7 +20,10 @@ export interface RawRequest {
 export const manners = ['reads', 'ends', 'never reads', 'goes', 'goes when answered'] as const;
 export type Manners = (typeof manners)[number];
 
-/** Status of the response; null if the client did not wait for one, or the connection was closed without one. */
+/**
+ * Status of the response; null if the client did not wait for a response, or if the connection was closed before one
+ * arrived.
+ */
 export type Outcome = number | null;
 
 export interface RawClients {

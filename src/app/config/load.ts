@@ -18,7 +18,7 @@ export function loadConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
   return loaded;
 }
 
-/** Like loadConfig, but only to show the config: files that it names may be missing. */
+/** Like loadConfig, but for commands that only show the config: files that the config names may be missing. */
 export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env) {
   const file = path ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : null);
   const text = file === null ? null : readText(file, 'config_not_found', `The config file ${file}`);

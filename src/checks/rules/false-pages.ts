@@ -112,7 +112,7 @@ export interface BoundedEvaluations {
  * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). No two pages share
  * an evaluation, and each page needs `confirm` evaluations, so there are at most evaluations / confirm chances for a
  * page. Hysteresis can only lower the number, and a breach that continues after a gap in the data counts as one page.
- * Neither the interval nor this number includes noise that all queries of an evaluation share.
+ * Neither the interval nor the returned number includes noise that all queries of an evaluation share.
  *
  * @param margin >= 0
  */

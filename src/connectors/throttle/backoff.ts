@@ -30,8 +30,8 @@ export function startBackoff(reference: number | null): Backoff {
 /**
  * Adds one latency. After every 20 responses, compares the 95th percentile of their latencies with the usual value.
  * Above twice the usual value, the factor is halved, down to a quarter. At or below one and a half times the usual
- * value, the factor rises by an eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989). In
- * between, the factor does not change, to avoid oscillation.
+ * value, the factor rises by an eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989).
+ * Between one and a half times and twice the usual value, the factor does not change, to avoid oscillation.
  */
 export function observeLatency({ factor, reference, recent }: Backoff, latencyMs: number): Backoff {
   const seen = [...recent, latencyMs];

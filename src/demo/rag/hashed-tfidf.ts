@@ -1,4 +1,7 @@
-/** A lexical embedder: hashed TF-IDF over stemmed English words. The `embedding` fault uses it as the wrong model. */
+/**
+ * A lexical embedder: hashed TF-IDF over stemmed English words. The `embedding` fault uses this embedder as the wrong
+ * model.
+ */
 
 const stopWords = new Set(
   (

@@ -124,7 +124,7 @@ const conditionBody = {
 };
 
 /**
- * Creates the demo's RAG service as a Fastify instance that does not listen yet. Its routes are:
+ * Creates the demo's RAG service as a Fastify instance that does not listen yet. The routes of the service:
  *
  * - `POST /search {query, k, with_text}` returns `{results: [{id, score, title, text}]}`, best first; the score is the
  *   cosine similarity. A query without content words has no results.

@@ -12,8 +12,8 @@ const MAX_TESTS = 7;
 export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
 
 /**
- * Returns the significance level of a test. Each golden set has a share of the false positive rate. The first test of
- * the set gets half of this share, and each further test gets half of the rest, so that the sum stays within the share
+ * Returns the significance level of a test. Each golden set has a share of the false positive rate. The first test of a
+ * set gets half of the set's share, and each further test gets half of the rest, so that the sum stays within the share
  * (alpha spending; Lan and DeMets, Biometrika 70, 1983).
  *
  * @param test from 1
@@ -75,8 +75,8 @@ export function statusOfTests<Test extends GoldenTest>(
 
 /**
  * Forecasts when a true difference will be detected with 80 % power: at the first future test whose smallest detectable
- * difference is small enough. As a safety margin, this difference is computed for 90 % power. The variance between
- * queries remains, while the noise between runs averages out:
+ * difference is small enough. As a safety margin, the smallest detectable difference is computed for 90 % power. The
+ * variance between queries remains, while the noise between runs averages out:
  *
  * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *

@@ -108,8 +108,8 @@ export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
 }
 
 /**
- * Estimates the number of tokens required to generate the given number of queries. `inputTokens` contains the prompt
- * sizes of a sample of chunks.
+ * Estimates the number of tokens required to generate the given number of queries. `inputTokens` contains the number of
+ * prompt tokens for each chunk in a sample.
  */
 export function estimateTotal(queries: number, inputTokens: readonly number[]): Tokens {
   const mean = inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
@@ -118,7 +118,7 @@ export function estimateTotal(queries: number, inputTokens: readonly number[]): 
 }
 
 /**
- * Persona, manner and length of a query. The prompt prescribes all three, because users differ in them, while a model
+ * Persona, manner and length of a query. The prompt prescribes a style, because users differ in style, while a model
  * without instructions repeats itself.
  */
 type QueryStyle = ReturnType<typeof queryStyle>;

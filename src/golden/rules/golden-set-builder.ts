@@ -47,7 +47,7 @@ export type ImportSummary = FinishedSet['summary'];
 /** Number of queries and judgments that are processed per step. */
 const STEP = 2000;
 
-/** Number of ids that are kept as examples: enough to show how two kinds of ids differ. */
+/** Maximum number of example ids: enough to show how the query ids in judgments and in queries differ. */
 const SOME_IDS = 200;
 
 /** Matches a whole number to which a tool added `.0`, or that a spreadsheet rounded. */

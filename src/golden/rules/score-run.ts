@@ -71,8 +71,8 @@ export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
  * Returns the measures of a run with these queries. Includes the measures of unions only if a query has steps, because
- * without steps they add no information to recall. For these measures, a query without steps is treated as a query with
- * one step.
+ * without steps, they contain no more information than recall. For the measures of unions, a query without steps is
+ * treated as a query with one step.
  */
 export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
   return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));

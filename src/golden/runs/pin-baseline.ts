@@ -64,7 +64,7 @@ export async function pinRun(
   };
 }
 
-/** @throws RecalldError baseline_unknown if none is pinned */
+/** @throws RecalldError baseline_unknown if no baseline is pinned */
 export async function unpin({ db }: Context, pipeline: string, set: string, by: string, now: Date): Promise<void> {
   if (!(await db.golden.baselines.unpin(pipeline, set, by, now))) {
     throw new RecalldError(

@@ -85,7 +85,7 @@ async function openQueries(context: Context, run: GoldenRun, queries: readonly G
 
 /**
  * Records all remaining queries as `not_asked`, including queries that other workers have already sent. The results of
- * those queries arrive too late and are not stored.
+ * queries that were already sent arrive too late and are not stored.
  */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
   const open = await openQueries(context, run, await queriesOfRun(context.db.golden.sets, run));
@@ -228,8 +228,8 @@ export const manualRun: RunReason = {
 };
 
 /**
- * Creates a manual run of the latest version of the set. While a rotation to that version is open, recalld shows the
- * run but does not export its scores.
+ * Creates a manual run of the latest version of the set. While a rotation to the latest version is open, recalld shows
+ * the run but does not export its scores.
  *
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */

@@ -151,7 +151,9 @@ export async function generateQueries(
 
 type Prompt = ReturnType<typeof promptsOf>[number];
 
-/** Returns all prompts. `place` is the index of a prompt in this list, and determines the style of the prompt. */
+/**
+ * Returns all prompts. `place` is the index of a prompt in the returned list, and determines the style of the prompt.
+ */
 function promptsOf({ chunks, perChunk }: GenerateRequest) {
   return chunks.flatMap((chunk, index) =>
     Array.from({ length: perChunk }, (_, prompt) => ({ chunk, prompt, place: index * perChunk + prompt })),

@@ -248,7 +248,7 @@ const MEANING_VERSION = 2;
 
 /**
  * Imports batches of values that have the form of JSONL lines. Regularly yields to the event loop. The same queries in
- * the same order have the same content hash, however their JSON was written.
+ * the same order have the same content hash, regardless of how their JSON was formatted.
  *
  * @throws RecalldError file_malformed with the index of the query, golden_set_empty; nothing is stored in these cases
  */

@@ -26,7 +26,7 @@ export interface PipelineLimits {
 /**
  * Returns the first reason to reject a query; null if it is valid.
  *
- * @param limits null if no pipeline of that name is configured
+ * @param limits null if the pipeline of the query is not configured
  */
 export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, now: Date): Rejection | null {
   if (limits === null) return unknownPipeline(query.pipeline);

@@ -93,7 +93,7 @@ export function measureStages(queries: readonly StagedQuery[]) {
       documents: boundedOf(meanCount(listed)),
       /**
        * Share of queries for which the stage returns nothing although the previous stage returned documents. For the
-       * first stage, this is the share of all queries for which it returns nothing.
+       * first stage, this is the share of all queries for which the stage returns nothing.
        */
       emptied: boundedOf(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
       /**

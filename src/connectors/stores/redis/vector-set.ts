@@ -178,7 +178,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
       return { ids, next: next?.toString('base64') ?? null };
     },
 
-    /** Returns the chunks of documents; each element is one document. */
+    /** Returns the chunks of documents; each element of a vector set is one document. */
     async chunks(ids, attempt) {
       const there = await existing(ids.slice(0, MAX_CHUNKS), attempt);
       const present = ids.filter((id) => there.has(id));
@@ -216,8 +216,8 @@ function readShape(key: string, info: readonly Reply[]): SetShape {
 }
 
 /**
- * Returns `.name == "value"` for each field. Strings in this language have no escapes: they end at the next quote of
- * their kind, and a backslash is literal.
+ * Returns `.name == "value"` for each field. Strings in the filter language have no escapes: they end at the next quote
+ * of their kind, and a backslash is literal.
  *
  * @throws Refused for a value that the filter language cannot express
  */

@@ -139,7 +139,7 @@ const UPPER = 0.975;
  *
  * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is that of
  * `sessionRatio` plus value^2 times the variance of the expected clicks, because the baseline is also an estimate. The
- * quantile is Student's t with one degree of freedom fewer than there are sessions. If sessions show no spread, clicks
+ * quantile is that of Student's t with (number of sessions - 1) degrees of freedom. If sessions show no spread, clicks
  * are treated as independent.
  *
  * @param queries queries in the window that can receive no further counted clicks (see `clicksCompleteUntil`); their

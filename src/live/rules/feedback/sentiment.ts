@@ -151,7 +151,7 @@ const DOMAIN = 'recalld/feedback-id/v1';
  * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` explains which of
  *   the two items is counted.
  * - An opinion that changes back (up, down, up) has a new id if the sender sets `occurred_at`. Without `occurred_at`,
- *   the third item has the id of the first and looks like a retry: see `mayRepeat`.
+ *   the second `up` has the id of the first `up` and looks like a retry: see `mayRepeat`.
  * - Different spellings of the same value have different ids, but count once because they are the same opinion.
  *
  * @param author the stored keyed hash of the user; null if the feedback is anonymous

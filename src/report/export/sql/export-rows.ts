@@ -25,7 +25,11 @@ export function createExportRows(pool: Pool) {
       return digests;
     },
 
-    /** Yields the rows of a day (UTC) in batches. @param withoutTexts pipelines whose private texts are null */
+    /**
+     * Yields the rows of a day (UTC) in batches.
+     *
+     * @param withoutTexts pipelines whose private texts are exported as null
+     */
     async *rows(
       { columns, source, joins, day: dayOfRow }: ExportTable,
       pipeline: string | null,

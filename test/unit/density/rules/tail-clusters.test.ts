@@ -32,7 +32,9 @@ if ('kind' in built) throw new Error('The baseline was not built.');
 const baseline = built;
 const baselineSide = { vectors: asked.vectors, tail: baseline.tail, sessions: baseline.global.sessions };
 
-/** The poorly covered queries of an hour in which a share of 1,000 queries is about the missing topic. */
+/**
+ * The poorly covered queries of an hour with 1,000 queries; `share` is the share of queries about the missing topic.
+ */
 function hourWith(share: number) {
   const every = share === 0 ? Number.POSITIVE_INFINITY : Math.round(1 / share);
   const questions = evenQuestions(1000, COVERED, LATER, HOUR).map((question, i) =>
