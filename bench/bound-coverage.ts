@@ -39,8 +39,9 @@ const DRAWS = 1000;
 /** Minimum share of samples whose interval must contain the true value, in every scenario. */
 export const MIN_COVERAGE = 0.93;
 /**
- * Factor by which a repetition increases the number of samples. With so many scenarios, the coverage in one of them may
- * be below the minimum by chance, so all scenarios of this kind of interval are simulated again with more samples.
+ * Factor by which a repetition increases the number of samples. With so many scenarios, the coverage in one scenario
+ * may be below the minimum by chance. In that case, all scenarios with the same kind of interval are simulated again
+ * with more samples.
  */
 export const TIMES_REPEATED = 10;
 /** Tolerance for rounding: without it, an interval could seem to miss a true value that equals one of its bounds. */

@@ -1,6 +1,6 @@
 /**
  * Measures in real stores (pgvector, Chroma, and the vector set of a Redis 8) how often the intervals of index truth
- * contain the true value, and whether a wrong store causes a page in the first round.
+ * contain the true value, and whether a store with wrong documents causes a page in the first round.
  *
  *     test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
  *
@@ -97,7 +97,7 @@ async function forget(pool: Pool): Promise<void> {
   );
 }
 
-/** A slow store, for example on a busy machine, makes recalld defer a round; the next call continues it. */
+/** A slow store, for example on a busy machine, makes recalld defer a round; the next call continues the round. */
 async function wholeRound(world: IndexWorld, after?: number): Promise<void> {
   let outcome = await world.round(after);
   for (let call = 0; outcome !== 'done' && call < MAX_CALLS; call++) outcome = await world.round(0);

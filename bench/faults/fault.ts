@@ -103,7 +103,6 @@ export interface FaultKind {
   readonly begin: (draw: Draw) => Condition;
 }
 
-/** Returns the value for a size. */
 export function bySize<Value>(size: Size, small: Value, medium: Value, large: Value): Value {
   return { small, medium, large }[size];
 }

@@ -1,10 +1,11 @@
 /**
- * Creates the corpora of the fault benchmark from their sources, and the vectors of the small encoder.
+ * Creates the corpora of the fault benchmark from their sources, and computes the vectors of the small encoder.
  *
  *     npx tsx bench/faults/record-texts.ts --xquad FOLDER --limit FOLDER --papers FILE --texts FILE
  *
  * `--xquad` is a checkout of google-deepmind/xquad, `--limit` a folder with corpus.jsonl, queries.jsonl and qrels.tsv
- * of limit-small, `--papers` the file 200423_covidQA.json of deepset-ai/COVID-QA. `--texts` receives every text that is ever embedded, as JSON, for `record-vectors.py`.
+ * of limit-small, `--papers` the file 200423_covidQA.json of deepset-ai/COVID-QA. `--texts` receives every text that is
+ * embedded, as JSON, for `record-vectors.py`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

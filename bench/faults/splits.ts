@@ -1,7 +1,7 @@
 /**
- * The worlds of the splits, which are generated once and stored. The test split has other corpora, other combinations
- * of shape properties and other seeds than the training split, and therefore also other random properties of each
- * fault. In the split `quiet`, no fault occurs.
+ * The worlds of the splits, which are generated once and stored. The test split differs from the training split in
+ * corpora, combinations of shape properties and seeds, and therefore also in the random properties of each fault. In
+ * the split `quiet`, no fault occurs.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -62,7 +62,7 @@ function shown(bytes: Buffer): string {
   return isText ? text : `<${bytes.length} bytes>`;
 }
 
-/** Returns a whole command at the start of the bytes, or null if part of it has not arrived yet. */
+/** Returns the command at the start of the bytes; null if part of the command has not arrived yet. */
 function parse(bytes: Buffer): { args: Buffer[]; length: number } | null {
   const head = line(bytes, 0);
   if (head === null) return null;

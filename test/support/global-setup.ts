@@ -21,7 +21,7 @@ export interface TestServer {
   readonly ssl: false;
   /** An empty database to which tests connect to run statements about other databases. */
   readonly database: string;
-  /** The migrated database that is cloned. No client may be connected to it. */
+  /** The migrated database that is cloned. No client may be connected to this database. */
   readonly template: string;
   /** An API key with every scope; each clone of the template contains this key. */
   readonly apiKey: string;

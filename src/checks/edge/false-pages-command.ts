@@ -228,7 +228,7 @@ export async function expectFalsePagesOf(
 
 /**
  * Formats a table of the checks that can page, the assumptions behind the numbers, and a warning for each pipeline
- * above its budget; empty if no check can page.
+ * above its budget. Returns an empty string if no check can page.
  */
 export function formatFalsePages(pipelines: readonly PipelineExpectation[], budget: string): string {
   const paging = pipelines.filter(({ checks }) => checks.length > 0);

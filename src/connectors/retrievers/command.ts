@@ -120,7 +120,7 @@ interface Question {
   complete(outcome: Reading | { readonly kind: 'timeout'; readonly message: string }): void;
 }
 
-/** One run of the program, and its pending queries. */
+/** One process that runs the program, and the pending queries of the process. */
 interface Session {
   readonly program: Program;
   readonly questions: Map<string, Question>;

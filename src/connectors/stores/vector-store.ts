@@ -36,7 +36,10 @@ export interface Neighbour {
    */
   readonly score: number;
   readonly scoreKind: ScoreKind;
-  /** Text of the chunk, if it was requested and the config names its field. */
+  /**
+   * Text of the chunk; null if the text was not requested or is unavailable, for example because the config names no
+   * text field.
+   */
   readonly content: string | null;
 }
 

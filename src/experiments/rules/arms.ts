@@ -48,8 +48,8 @@ interface Session {
 }
 
 /**
- * Sums one day. A session counts once, in the arm that it saw; sessions that saw several arms (`mixed`) or have another
- * value of the tag (`unnamed`) count in none. Queries are weighted by their inverse probabilities.
+ * Sums one day. A session counts once, in the arm that served it. Sessions that were served by several arms (`mixed`)
+ * or have another value of the tag (`unnamed`) count in no arm. Queries are weighted by their inverse probabilities.
  *
  * @param queries in the order of their occurrence
  */

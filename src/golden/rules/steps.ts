@@ -7,8 +7,8 @@ import { isAnswered, type QueryAnswer } from './run.ts';
 export const hasSteps = ({ steps }: GoldenQuery): boolean => steps !== undefined;
 
 /**
- * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent needs the
- * results of one hop for the next, and a failure must never look like a shorter result list.
+ * Sends a query or, if the query has steps, sends the steps in order until a step fails. A failed step fails the query,
+ * because an agent needs the results of one hop for the next, and a failure must never look like a shorter result list.
  */
 export async function askInSteps(
   query: GoldenQuery,

@@ -2,7 +2,7 @@
  * The model's scores for one live query, as `gen_ai.evaluation.result` events on its span.
  *
  * Source: docs/gen-ai/gen-ai-events.md of github.com/open-telemetry/semantic-conventions-genai. The judge kind is
- * reported as `annotation.annotator_kind` from OpenInference, because the event has no field for it.
+ * reported as `annotation.annotator_kind` from OpenInference, because the event has no field for the judge kind.
  */
 
 import type { QueryOutcome } from '../../core/model.ts';

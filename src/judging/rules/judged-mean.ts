@@ -1,4 +1,4 @@
-/** Estimates mean live relevance from a few graded sessions, and detects drops in it. */
+/** Estimates mean live relevance from a few graded sessions, and detects drops in relevance. */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';

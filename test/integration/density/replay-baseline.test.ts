@@ -1,4 +1,4 @@
-/** Replayed baseline queries show that the store lost content, even if no user asks for it. */
+/** Replayed baseline queries show that the store lost content, even if no user asks about that content. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { replayBaselineQueries } from '../../../src/density/search-store.ts';
 import { useDatabase } from '../../support/database.ts';

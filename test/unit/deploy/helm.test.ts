@@ -1,4 +1,7 @@
-/** The Helm chart: the objects that Helm rendered from it match the program, and its values are validated. */
+/**
+ * The Helm chart: the objects that Helm rendered from the chart match the program, and the values of the chart are
+ * validated.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

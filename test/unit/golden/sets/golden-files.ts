@@ -13,7 +13,7 @@ export function fixture(name: string): string {
   return fileURLToPath(new URL(`../../../fixtures/golden/${name}`, import.meta.url));
 }
 
-/** Writes the files into a temporary folder, and removes it after use. */
+/** Writes the files into a temporary folder, and removes the folder after use. */
 export async function withFiles<T>(files: Files, use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'recalld-golden-'));
   try {
@@ -41,7 +41,7 @@ export function readFiles(
   return withFiles(files, (folder) => read(join(folder, name), options));
 }
 
-/** The error with which the files are refused; paths in its message are relative to their folder. */
+/** Returns the error with which the files are refused; paths in the message are relative to the folder of the files. */
 export function refusal(
   files: Files,
   name: string,
