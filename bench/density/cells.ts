@@ -20,7 +20,7 @@ export interface QuietCell {
 export interface LevelDelays {
   readonly found: ShareWithBounds;
   /**
-   * Median over all streams of the hours from the change to the alert; null if fewer than half of the streams had an
+   * Median number of hours from the change to the alert, over all streams; null if fewer than half of the streams had an
    * alert.
    */
   readonly medianHours: number | null;

@@ -47,7 +47,7 @@ export interface Broken {
   readonly liveEmpty?: number;
   /** Share of a live query's results that remain. */
   readonly liveResults?: number;
-  /** Drop in the share of positive feedback, from 0 to 1. */
+  /** Drop in the share of positive feedback; at least 0, at most 1. */
   readonly lessPositive?: number;
   /** Share of live traffic that repeats one query. */
   readonly topQuery?: number;

@@ -167,7 +167,7 @@ function goldenSides(size: number, segments: number): readonly [ComparedSide, Co
   return [sideAt(0), sideAt(1)];
 }
 
-/** The minimum of several rounds, because disturbances can only add time. */
+/** Returns the shortest time of several rounds, because disturbances can only add time. */
 async function best(work: () => unknown): Promise<number> {
   const rounds: number[] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(await timed(work));

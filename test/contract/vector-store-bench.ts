@@ -30,7 +30,7 @@ export interface StoreAbilities {
 }
 
 export interface StoreAccess {
-  /** Replaces the address of the store. */
+  /** Address at which the adapter reaches the store. */
   readonly url: string;
   readonly timeoutMs: number;
   /** Number of retries; only stores that use HTTP retry calls. */

@@ -1,4 +1,4 @@
-/** Authentication for tests: every API key exists with the given scopes, and there are no console sessions. */
+/** Authentication for tests: every API key is valid and has the given scopes, and there are no console sessions. */
 import type { Logger } from '../../src/core/logger.ts';
 import { createAuthentication } from '../../src/platform/access/authentication.ts';
 import type { ApiScope } from '../../src/platform/access/credentials.ts';

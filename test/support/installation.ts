@@ -136,7 +136,7 @@ function visiting(url: string, apiKey: string): Omit<InstalledDaemon, keyof Runn
 
 /** Runs jobs now, instead of on schedule; any process on the same queue may run them. */
 export async function startJobs(connection: PoolConfig, jobs: readonly string[]): Promise<void> {
-  // Loaded on demand, because it is half of the program, and few tests need it.
+  // Loads the job catalog on demand, because it imports half of the program, and few tests need it.
   const { jobCatalogue } = await import('../../src/app/jobs.ts');
   const { openJobQueue } = await import('../../src/platform/queue/bullmq.ts');
   const backend = { kind: 'postgres', connection } as const;

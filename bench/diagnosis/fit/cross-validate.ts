@@ -11,7 +11,7 @@ import { lossOf } from './loss.ts';
 import { numbered } from './problem.ts';
 import { type Ranked, rankedBy, rankedWithout } from './reliability.ts';
 
-/** Evaluations, and the fit that did not use them. */
+/** The evaluations that were left out of a fit, and that fit. */
 export interface Fold {
   readonly left: readonly Evaluation[];
   readonly fit: Fit;

@@ -49,7 +49,7 @@ const sideOf = ({ name, judged }: Cell): string => `${name} ${judged > 0 ? 'for'
 const sides = [...new Set(cells.map(sideOf))];
 /** Number of parameters: the weights, followed in the vector by one factor for each group. */
 export const PARAMETERS = WEIGHTS + sides.length;
-/** Position of the factor of each cell. */
+/** For each cell, the position of its factor in the vector. */
 export const factorOf = Int32Array.from(cells, (cell) => WEIGHTS + sides.indexOf(sideOf(cell)));
 
 /** Terms of the score of one cause. */

@@ -1,7 +1,7 @@
 /**
- * The schema of recalld.yaml, in which an unknown key is an error. `secret` leaves are redacted in output (`all`: the
- * whole value, `url`: its credentials, `body`: fields whose names suggest a secret). docs/reference/config.md and the
- * JSON Schema are generated from this file.
+ * The schema of recalld.yaml, in which an unknown key is an error. Values marked as `secret` are redacted in output
+ * (`all`: the whole value, `url`: its credentials, `body`: fields whose names suggest a secret).
+ * docs/reference/config.md and the JSON Schema are generated from this file.
  */
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';

@@ -170,7 +170,8 @@ function ranked(ids: readonly string[], separator: string | null): string[] {
 export type WeightedShare = NonNullable<ReturnType<typeof weightedShare>>;
 
 /**
- * Sums over the live queries whose two result lists were compared, with each query weighted by its inverse probability.
+ * Sums over the live queries whose two result lists were compared. The weight of a query is the inverse of its
+ * inclusion probability.
  */
 export interface WeightedSums {
   readonly n: number;

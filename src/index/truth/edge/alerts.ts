@@ -15,7 +15,7 @@ function above(measure: string) {
   } as const;
 }
 
-/** The lower bound of the lag. If the lag has no confidence interval, its value is the lower bound. */
+/** The lower bound of the lag; the lag itself if it has no confidence interval. */
 const late = `(${maxBy(pipeline, 'recalld_index_lag_seconds_ci_low', { segment: 'all' })} or ${maxBy(pipeline, 'recalld_index_lag_seconds', { segment: 'all' })})`;
 
 const alerts: readonly AlertRule[] = [

@@ -68,7 +68,7 @@ describe('the printed config', () => {
         };
         const storage = { url: url('postgres', canary) };
         const queue = { backend: 'redis', url: url('rediss', canary) };
-        // A URL is refused if a character in its password truncates it; the error does not contain the password.
+        // A URL is refused if a character in the password ends the URL early; the error must not contain the password.
         const shown = (): string => {
           try {
             return printed(parse(JSON.stringify({ storage, queue, pipelines: [pipeline] })));

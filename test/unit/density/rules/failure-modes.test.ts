@@ -51,7 +51,7 @@ function joined(...parts: readonly Matrix[]): Matrix {
   return matrixOf(parts.flatMap((part) => Array.from({ length: part.rows }, (_, row) => rowOf(part, row))));
 }
 
-/** An orthogonal matrix applied to every row: a product of reflections. */
+/** Multiplies every row by the same orthogonal matrix, a product of reflections. */
 function rotated(matrix: Matrix): Matrix {
   const uniform = uniforms(7);
   const mirrors = Array.from({ length: 6 }, () => {
