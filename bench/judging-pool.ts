@@ -52,7 +52,10 @@ const services: readonly Service[] = [
   { name: 'the best ten in reverse order', held: all, shown: (nearest) => nearest.slice(0, 10).toReversed() },
   { name: 'a third of the passages is gone', held: (nearest) => nearest.filter((id) => !dropped.has(id)), shown: all },
 ];
-/** Numbers of store documents nearest to the query that are judged in addition to the retrieved documents. */
+/**
+ * How many of the store documents nearest to the query are judged in addition to the retrieved documents; the table has
+ * one column for each number.
+ */
 const DEEPER = [10, 20, 50];
 const grades = [
   ['the answer alone', (document: string, answer: string) => (document === answer ? 3 : 0)],

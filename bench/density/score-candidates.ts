@@ -17,7 +17,7 @@ export interface ScoreCell {
 }
 
 /**
- * @param similarities to the nearest chunks, best first
+ * @param similarities cosines to the nearest chunks, best first
  * @param toMean mean cosine to all chunks
  */
 type Candidate = (similarities: Float64Array, toMean: number) => number;

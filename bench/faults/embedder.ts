@@ -12,7 +12,7 @@ function wordsIn(text: string): Set<string> {
 
 /**
  * A text without a recorded vector is either the start of a document, which recalld requests, or a text that a fault
- * modified. The start of a document gets the recorded vector of the start whose length is nearest. A modified text gets
+ * modified. The start of a document gets the vector of the recorded start with the nearest length. A modified text gets
  * the mean vector of the documents that share the most words with it.
  */
 export function createEmbedder(encoder: EncoderName, { documents }: StoredCorpus): VectorOf {

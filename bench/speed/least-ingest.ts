@@ -1,7 +1,7 @@
 /**
  * Minimal server for requests with one live query each. The server parses the body, hashes the session, stores a tenth
  * of the queries and one count per minute, and responds after the commit, which concurrent requests share. The server
- * does not validate, redact, check keys or detect duplicates.
+ * does not validate or redact queries, check keys or detect duplicates.
  */
 import { createHash } from 'node:crypto';
 import Fastify from 'fastify';

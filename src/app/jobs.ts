@@ -38,7 +38,7 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
   evaluateChecksJob,
 ];
 
-/** Starts the ticks. If no process ran the latest tick of a golden set, runs it now, and only once. */
+/** Starts the ticks. If no process has run the latest tick of a golden set, that tick runs now, and only once. */
 export function startScheduler(context: Context & TickContext) {
   const { queue, pipelines, indexPlans, config } = context;
   return startTicks(context, [

@@ -148,8 +148,8 @@ const LATE_DAYS = 2;
 const BASELINE_DAYS = 70;
 
 /**
- * Measures the last whole days (UTC) with the current judge, and compares them with the days before. Records no value
- * for a day on which the drift panel has not confirmed that the judge is unchanged.
+ * Measures the last whole days (UTC) with the current judge, and compares them with the preceding days. Records no
+ * value for a day on which the drift panel has not confirmed that the judge is unchanged.
  */
 export async function measureDrop(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
   const { db, clock } = context;

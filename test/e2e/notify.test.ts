@@ -1,4 +1,4 @@
-/** From a broken retriever to the notified people, without Alertmanager. */
+/** The whole path from a broken retriever to the notified people, without Alertmanager. */
 import { expect, it, onTestFinished } from 'vitest';
 import { documents, type FaultServer, json, startFaultServer, status } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';

@@ -1,7 +1,7 @@
-/** An embedder with vectors for known texts. The embedder fails for unknown texts. */
+/** An embedder with vectors for known texts. A call with an unknown text fails. */
 import type { Embedder, EmbedderAnswer } from '../../src/connectors/embedders/embedder.ts';
 
-/** @param vectors by text; an unknown text is `failed` with code `http_500` */
+/** @param vectors keyed by text; if any text is unknown, the answer is `failed` with code `http_500` */
 export function memoryEmbedder(vectors: Readonly<Record<string, readonly number[]>>): Embedder {
   return {
     identity: 'memory',

@@ -204,7 +204,7 @@ function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }:
 }
 
 /**
- * Reads only the first lines of each manifest, because a manifest may have millions.
+ * Reads only the first lines of each manifest, because a manifest may have millions of lines.
  *
  * @param statuses latest round of each pipeline; null if the database does not respond
  */

@@ -85,7 +85,7 @@ export function replayCheck(
       latest = { at, result };
       evaluations += 1;
     },
-    /** Returns the result for the period; null if there were no evaluations. No other call may follow. */
+    /** Returns the result for the period; null if there were no evaluations. No method may be called afterwards. */
     end() {
       if (latest === null) return null;
       applyUntil(until);

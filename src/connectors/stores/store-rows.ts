@@ -208,8 +208,8 @@ export interface Attempt {
 export const SCAN_PATIENCE = 30;
 
 /**
- * Runs one store method. The outcome is `ok` with the return value of `work`, or the outcome in a thrown Refused.
- * Anything else is rethrown: the signal's reason, or a bug.
+ * Runs one store method. The outcome is `ok` with the return value of `work`, or the outcome in a thrown Refused. Any
+ * other exception, such as the signal's reason or a bug, is rethrown.
  */
 export async function outcomeOf<Value>(
   signal: AbortSignal,

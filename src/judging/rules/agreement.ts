@@ -184,10 +184,10 @@ export type JudgeDrift = NonNullable<ReturnType<typeof judgeDrift>>;
 /**
  * Tests a judge for drift with two sign-flip tests over the pairs. The tests are exact in finite samples: while the
  * judge is unchanged, the grades of a pair come from one distribution and are therefore exchangeable. The first test
- * compares `now` with `first` and detects a judge that grades higher or lower. The second test compares the distance of
- * `now` from `first` with the distance of `repeat` from `first`, and detects a judge that grades differently, even if
- * not higher or lower on average. The significance level limits the expected number of false detections per year, over
- * all tests, to 0.2 (union bound).
+ * compares `now` with `first` and detects a judge that now grades higher or lower. The second test compares the
+ * distance of `now` from `first` with the distance of `repeat` from `first`, and detects a judge that now grades
+ * differently, even if not higher or lower on average. The significance level limits the expected number of false
+ * detections per year, over all tests, to 0.2 (union bound).
  *
  * The bounds use Student's t and a pseudo-pair whose grades differ by one, because identical grades in the whole panel
  * do not prove that the judge is unchanged.

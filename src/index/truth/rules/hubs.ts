@@ -29,7 +29,7 @@ export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 export const MIN_QUERIES = 100;
 /** Minimum number of queries for which a hub is retrieved, relative to the mean number over all retrieved documents. */
 const MIN_RATIO = 10;
-/** Minimum share of the queries for which a hub must also be retrieved. */
+/** Minimum share of the queries for which a hub is retrieved; a hub must exceed `MIN_RATIO` as well. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 

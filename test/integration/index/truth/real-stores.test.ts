@@ -93,7 +93,7 @@ describe.each([
       expect(otherModel?.ciHigh).toBeGreaterThanOrEqual(wrong / chunks);
       expect((await world.found('other_model')).every(isOf('other_model'))).toBe(true);
       expect((await world.value('index_not_retrievable_ratio'))?.n).toBe(20);
-      // A document with another model's vector is not found by its own text either.
+      // A document with another model's vector is also unretrievable: a search for its own text does not find it.
       expect((await world.found('unretrievable')).every(isOf('other_model'))).toBe(true);
       if (period !== 50) return;
       const updated = world.clock.now().toISOString();

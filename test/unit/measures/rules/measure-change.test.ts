@@ -6,7 +6,7 @@ import { aMeasurement, hours } from '../../../support/measurements.ts';
 const budget = { count: 1, periodMs: 90 * 86_400_000, series: 13 };
 const quiet = { incidents: [], deployments: [] };
 
-/** The value of the hour that ended this many hours after noon. */
+/** A measurement with this value, of the hour that ended `hour` hours after noon. */
 function valueAt(hour: number, value: number, measure = 'context_characters'): Measurement {
   return aMeasurement({
     measure,
@@ -18,7 +18,7 @@ function valueAt(hour: number, value: number, measure = 'context_characters'): M
   });
 }
 
-/** The hours up to `until`, oldest first, each with a slightly different value. */
+/** Measurements of the hours up to `until`, oldest first, each with a slightly different value. */
 const past = (value: number, { from = -48, until = -1, measure = 'context_characters' } = {}): Measurement[] =>
   Array.from({ length: until - from + 1 }, (_, i) => valueAt(from + i, value * (1 + 0.02 * (i % 3)), measure));
 

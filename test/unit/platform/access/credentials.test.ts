@@ -4,7 +4,9 @@ import { allows, apiScopes, createAttempts, createCheck } from '../../../../src/
 
 const HERE = '198.51.100.7';
 
-/** A check of keys in a database that contains the keys `good-...` and counts its queries. */
+/**
+ * Checks keys against a database that contains the keys `good-...`; `asked` lists the keys that were looked up there.
+ */
 function aCheck(believedMs = 60_000) {
   const asked: string[] = [];
   const told: string[] = [];

@@ -1,4 +1,4 @@
-/** Connections: their cost before authentication is limited, and no client can block others by holding connections. */
+/** The cost of connections before authentication is limited, and no client can block others by holding connections. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
