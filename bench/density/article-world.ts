@@ -75,8 +75,8 @@ export interface EncodedArticles {
   /** One row per passage, in the order of the passages. */
   readonly passages: Matrix;
   /**
-   * Vectors of the queries as they were written. For the small encoder, these are followed by the vectors of three
-   * variants of each query, each variant without one word.
+   * Vectors of the queries as they were written. For the small encoder, the vectors of three variants of each query
+   * follow; each variant lacks one word.
    */
   readonly questions: Matrix;
   readonly articleOfQuestion: Int32Array;

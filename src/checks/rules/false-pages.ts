@@ -46,10 +46,10 @@ export interface PipelineExpectation {
  * run for each b, and averaged over b.
  *
  * The number is too high if the noise is smaller than `drop`, because such noise is never significant. The number is
- * also too high if ten or more reruns measured the noise, because runs are then compared with the upper bound of the
- * noise. With fewer than ten reruns, the noise estimate is too imprecise for the test to keep its significance level.
- * However the runs depend on each other, the number is at most evaluations * alpha / runs: each page needs `runs`
- * significant runs, and no two pages share a run.
+ * also too high if the noise was measured with ten or more reruns, because runs are then compared with the upper bound
+ * of the noise. With fewer than ten reruns, the noise estimate is too imprecise for the test to keep its significance
+ * level. However the runs depend on each other, the number is at most evaluations * alpha / runs: each page needs
+ * `runs` significant runs, and no two pages share a run.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */

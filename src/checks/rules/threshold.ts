@@ -40,8 +40,9 @@ export function shiftOf(shifts: CheckShifts, name: string): CheckShift {
 
 export interface MeasuredValue {
   readonly value: number | null;
-  /** 95 % confidence interval; null if the value is exact or has no interval. */
+  /** Lower bound of the 95 % confidence interval; null if the value is exact or has no interval. */
   readonly ciLow: number | null;
+  /** Upper bound of the interval; null if there is none. */
   readonly ciHigh: number | null;
   /** Number of queries, feedback items or documents; null if the value is not an estimate. */
   readonly n: number | null;

@@ -76,8 +76,9 @@ export function stratifiedOrder(rows: Matrix, seed: number): number[] {
 }
 
 export interface TokenPrices {
-  /** Price in US dollars per million tokens. */
+  /** Price of input in US dollars per million tokens. */
   readonly input: number;
+  /** Price of output in US dollars per million tokens. */
   readonly output: number;
 }
 

@@ -44,9 +44,11 @@ export interface MovedQueries {
   /** Number of queries without a relevant document in the top k before this step, but with one after it. */
   readonly in: number;
   readonly out: number;
-  /** Change in the hit rate in this step, with its interval (Newcombe). */
+  /** Change in the hit rate in this step. */
   readonly difference: number;
+  /** Lower bound of the 95 % confidence interval of the change (Newcombe). */
   readonly ciLow: number;
+  /** Upper bound of the interval. */
   readonly ciHigh: number;
   /** Two-sided p-value of the difference (McNemar, exact). */
   readonly p: number;

@@ -49,10 +49,11 @@ export function containment<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
 }
 
 interface NearPair {
-  /** Indexes of the two texts in the list, `first` before `second`. */
+  /** Index of the text that comes first in the list. */
   readonly first: number;
+  /** Index of the text that comes second. */
   readonly second: number;
-  /** Jaccard similarity of their sets of words; 1 for texts that differ only in case, order or punctuation. */
+  /** Jaccard similarity of the word sets of both texts; 1 for texts that differ only in case, order or punctuation. */
   readonly similarity: number;
 }
 

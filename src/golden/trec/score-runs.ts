@@ -70,7 +70,7 @@ export interface TrecScores {
   readonly mismatch: RunMismatch | null;
   /**
    * Numbers of pairs of adjacent results in score order: pairs in which the higher score has the better rank (`agree`),
-   * and pairs in which it has the worse rank (`disagree`).
+   * and pairs in which the higher score has the worse rank (`disagree`).
    */
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query; null if no document is repeated. */

@@ -208,7 +208,7 @@ class Decoding {
   /**
    * Returns attributes by key; if a key occurs twice, the last one applies.
    *
-   * @throws UnreadableMessage unless it is a list
+   * @throws UnreadableMessage unless the attributes are a list
    */
   attributes(message: object, code: RejectionCode): Attributes {
     const pairs = elements(message, 'attributes', code);

@@ -76,8 +76,9 @@ interface Measuring extends MeasurementSeries {
 export interface Measurement extends Measuring {
   readonly kind: 'value';
   readonly value: number;
-  /** 95 % bounds; null for a value that is exact or has no bounds. */
+  /** Lower 95 % bound; null for a value that is exact or has no bounds. */
   readonly ciLow: number | null;
+  /** Upper 95 % bound; null if the lower bound is null. */
   readonly ciHigh: number | null;
   /** Method of the bounds, such as `wilson`; null if there are no bounds. */
   readonly ciMethod: string | null;

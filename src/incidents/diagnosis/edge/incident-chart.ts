@@ -61,7 +61,7 @@ export async function readIncidentChart(
 
 /**
  * Returns the time at which the chart of a closed incident ends. After the end of the incident, the chart continues for
- * a quarter of the incident's duration, for at least half an hour, but never beyond now.
+ * a quarter of the incident's duration, but at least half an hour. The chart never extends beyond the current time.
  */
 function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
   const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;

@@ -23,7 +23,7 @@ export interface Scale {
  */
 export interface SentimentMapping
   extends Readonly<Record<Exclude<OpinionKind, 'thumb' | 'rating' | 'relevance'>, Sentiment>> {
-  /** Sentiment of the thumb value 0: `negative` if thumbs are 1 and 0; `neutral` if they are 1, 0 and -1. */
+  /** Sentiment of the thumb value 0: `negative` if the thumb values are 1 and 0; `neutral` if they are 1, 0 and -1. */
   readonly thumb_zero: 'negative' | 'neutral';
   readonly rating: Scale;
   readonly relevance: Scale;

@@ -105,9 +105,9 @@ export function capDays(batch: readonly CapCandidate[]) {
 }
 
 /**
- * Decides for each item of a batch whether it counts. An item counts while its user is below the cap for its group of
- * kinds in the hour and the day. Items are evaluated in order. An item with a repeated id gets the decision of the
- * first item with that id, and does not use up the cap.
+ * Decides for each item of a batch whether it counts. An item counts if its user is still below the hourly and the
+ * daily cap of the item's group of kinds. Items are evaluated in order. An item with a repeated id gets the decision of
+ * the first item with that id, and does not use up the cap.
  *
  * Concurrent batches do not see each other's items, so a subject may exceed the cap by the number of items sent within
  * a few milliseconds.

@@ -6,7 +6,7 @@ const docs = { pipeline: 'docs' };
 const calm = traffic({ ok: 98, empty: 1, error: 1, timeout: 0 });
 const DAY = 1440;
 
-/** A counter that increases until this minute, then stays constant. */
+/** A counter that increases until the minute `end`, then stays constant. */
 const stopping = (perMinute: number, end: number) => (minute: number) => perMinute * Math.min(minute, end);
 
 function opinions(latest: number, evidence: number): Signal[] {

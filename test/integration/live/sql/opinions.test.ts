@@ -31,7 +31,7 @@ const aThumb = (parts: Partial<StoredFeedback> = {}): StoredFeedback =>
 const up = aThumb({ id: 'f1' });
 const down = aThumb({ id: 'f2', sentiment: 'negative', occurredAt: minutes(1) });
 
-/** Stores feedback in this order and tallies it. */
+/** Stores feedback in the given order and tallies it. */
 async function tally(
   feedback: readonly StoredFeedback[],
   { window = hour, keys = [] as readonly string[] } = {},

@@ -227,7 +227,7 @@ describe.each(dashboards)('$name', (dashboard) => {
   });
 });
 
-/** Expressions that the PromQL grammar could not parse, with their position. */
+/** Returns the text around each syntax error in a PromQL expression: up to 20 characters on each side. */
 function syntaxErrors(expression: string): string[] {
   const errors: string[] = [];
   parser.parse(expression).iterate({

@@ -25,7 +25,7 @@ const question = { text: 'a secret question', candidates, k: 2 };
 interface Kind {
   readonly name: string;
   readonly create: (timeoutMs?: number) => Reranker;
-  /** Responds with these pairs of index and score, in this order. */
+  /** Responds with the given pairs of index and score, in the given order. */
   readonly scores: (...pairs: readonly (readonly [unknown, unknown])[]) => Responder;
 }
 

@@ -47,7 +47,10 @@ export function rowsToMatrix(rows: readonly (readonly number[])[], scale = 1): M
   };
 }
 
-/** Returns a matcher in which each expected number, also in objects and lists, matches values within 5e-10 of it. */
+/**
+ * Returns a matcher in which each expected number, including numbers in objects and lists, matches values within 5e-10
+ * of the number.
+ */
 export function near(expected: unknown): unknown {
   if (typeof expected === 'number') return expect.closeTo(expected, 9);
   if (Array.isArray(expected)) return expected.map(near);

@@ -187,8 +187,8 @@ function simulate(options: {
 const populationSeeds = [1, 3, 5, 7];
 
 /**
- * The names of estimates whose error is larger than chance explains. Totals are unbiased; the bias of a ratio is of the
- * order 1 / sessions, which is small relative to its standard deviation.
+ * The names of estimates whose error is larger than chance can explain. Totals are unbiased; the bias of a ratio is of
+ * the order 1 / sessions, which is small relative to its standard deviation.
  */
 function biased(tallies: ReadonlyMap<string, Tally>): string[] {
   const totals = new Set(['total', 'number of queries']);
