@@ -56,7 +56,7 @@ await withDaemon('server: {port: 0}\n', async (daemon) => {
   process.exitCode = isKept ? 0 : 1;
 });
 
-/** Highest resident set so far, in megabytes; 0 after the process ended. */
+/** Returns the highest resident set so far, in megabytes; 0 after the process has ended. */
 function peakOf(pid: number): number {
   try {
     const [, kilobytes = '0'] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -20,8 +20,8 @@ export interface QuietCell {
 export interface LevelDelays {
   readonly found: ShareWithBounds;
   /**
-   * Median number of hours from the change to the alert, over all streams; null if fewer than half of the streams had an
-   * alert.
+   * Median number of hours from the change to the alert, over all streams; null if fewer than half of the streams had
+   * an alert.
    */
   readonly medianHours: number | null;
   readonly p90Hours: number | null;

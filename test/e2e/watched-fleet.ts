@@ -29,8 +29,8 @@ export const PATIENCE = { timeoutMs: 200_000 };
 /** Long enough for a test that waits for several conditions in sequence, beginning with the start of six processes. */
 export const LIMIT = { timeout: 900_000 };
 /**
- * Expected numbers of faulty golden runs: every tick has one run, and every completed run has scores and one result per
- * query.
+ * Expected numbers of faulty golden runs, all 0: every tick has one run, and every completed run has scores and one
+ * result per query.
  */
 export const SOUND = { ticksTwice: 0, incomplete: 0, withoutScores: 0 };
 /** The delay is so short that leases do not expire, and so long that a test can interfere in the middle of a run. */

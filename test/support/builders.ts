@@ -319,7 +319,7 @@ export function anIncident(parts: Partial<Incident> = {}): Incident {
   };
 }
 
-/** Noise of a retriever that changes a tenth of 100 queries; a test names only the values that matter. */
+/** Noise of a retriever whose scores vary for a tenth of 100 queries; a test names only the values that matter. */
 export function aRerunNoise(noise: Partial<RerunNoise> = {}): RerunNoise {
   return {
     reruns: 10,

@@ -154,9 +154,9 @@ export async function inspectPath(path: string) {
     return {
       path,
       isFolder,
-      /** The path of the folder, or of the folder that contains the file. */
+      /** Path of the folder; for a file, the path of its folder. */
       folder: path,
-      /** The files in the folder, without folders, sorted. */
+      /** Sorted names of the files in the folder, without subfolders. */
       names: await fileNames(path),
       /** Sorted tables in the subfolder `qrels`, in which BEIR stores one table per split. */
       splits,

@@ -1,4 +1,6 @@
-/** Golden sets by name and version, and the texts of their judged documents. Only an erasure changes a version. */
+/**
+ * Golden sets by name and version, and the texts of their judged documents. Only an erasure changes an existing version.
+ */
 
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../core/context.ts';

@@ -2,7 +2,7 @@
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
 import type { MetricKey } from '../../math/ir/metric-key.ts';
 
-/** Highest grade. 0: off topic; 1: on topic; 2: answers in part; 3: answers. */
+/** Highest grade. 0: off topic; 1: on topic; 2: answers the query in part; 3: answers the query. */
 export const MAX_GRADE = 3;
 /** Lowest grade that counts as relevant: the document contains at least part of the answer. */
 export const RELEVANT_GRADE = 2;

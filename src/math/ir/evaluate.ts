@@ -1,5 +1,5 @@
 /**
- * Ranked-retrieval measures for one query, identical to trec_eval.
+ * Ranked-retrieval measures for one query, with the same values as trec_eval.
  *
  * R is the number of documents with grade >= relevance level, ranks count from 1, and h is the number of relevant
  * documents in the top k. A document without a judgment or with a negative grade is not relevant, has no gain and keeps

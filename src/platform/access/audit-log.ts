@@ -71,7 +71,7 @@ export async function recordActs(client: PoolClient, acts: readonly Act[]): Prom
 export interface AuditFilter {
   readonly pipeline?: string | undefined;
   readonly since?: Date | undefined;
-  /** Returns only entries older than the entry with this id. */
+  /** Id of an entry; only older entries are returned. */
   readonly beforeId?: string | undefined;
   readonly limit: number;
 }

@@ -168,7 +168,10 @@ export function stabilityGraph(): Builder<Panel> {
   });
 }
 
-/** Panels of scores in the live traffic mix, measured every six hours; empty for a pipeline without an embedder. */
+/**
+ * Panels of the coverage of live traffic and of scores weighted by live traffic, measured every six hours; empty for a
+ * pipeline without an embedder.
+ */
 export function liveMixPanels(): Builder<Panel>[] {
   return [
     graph({

@@ -99,7 +99,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
 const answersTo = (...queries: readonly number[]): QueryAnswer[] =>
   queries.map((n) => anAnswer({ queryId: `q${n}`, documents: documents(`d${n}`) }));
 
-/** Every fifth query fails; a third of the others have their document at rank 2. */
+/** Every fifth query fails; a third of the other queries have the relevant document at rank 2. */
 function mixed(query: number): Reply {
   if (query % 5 === 0) return 'error';
   return query % 3 === 0 ? ['x', `d${query}`] : [`d${query}`];

@@ -19,7 +19,7 @@ import { normalCdf } from '../../../../src/math/stats/distributions.ts';
 
 const hourly = 24 * 90;
 
-/** A run whose mean differs from the baseline's mean by this many standard deviations of such differences. */
+/** A run whose mean differs from the baseline's mean by this many standard deviations of the difference. */
 function aRun(id: number, deviations: number): ComparedWithBaseline {
   const key = { measure: 'ndcg', k: 10 } as const;
   const p = 2 * normalCdf(-Math.abs(deviations));

@@ -41,7 +41,7 @@ function densityOf({ queries, vectors }: AskedQueries, against = baseline): numb
   return measureWindow(queries, vectors, against).density?.density ?? Number.NaN;
 }
 
-/** Searches the same queries in another store; by default, the scores still subtract the mean of the previous store. */
+/** Runs the same queries on another store; by default, the scores still subtract the mean of the previous store. */
 function searchedIn(store: Matrix, { queries, vectors }: AskedQueries, mean = world.storeMean): AskedQueries {
   const scores = coverageScores(nearestNeighbours(store, vectors, 1), vectors, mean);
   return { vectors, queries: queries.map((query, i) => ({ ...query, score: scores[i] ?? null })) };

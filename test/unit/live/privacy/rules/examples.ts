@@ -1,4 +1,4 @@
-/** Texts with personal data or secrets and their redacted form, and texts that must not change. */
+/** Texts with personal data or secrets, each with its redacted form, and texts that must not change. */
 
 /** Joins two parts of a key. The parts are separate so that repository scanners do not report them as leaked keys. */
 function key(prefix: string, rest: string): string {
