@@ -98,7 +98,7 @@ function nameOf(path: string): string {
   return [name.replace(/^(\/incidents\/)\d+$/, '$1:id'), ...kept].join('?');
 }
 
-/** The longest wait for /livez during the work, in milliseconds. */
+/** Returns the longest response time of /livez, in milliseconds, while `work` runs. */
 export async function watchLivez({ url }: Daemon, work: () => Promise<unknown>): Promise<number> {
   const over = new AbortController();
   let longest = 0;

@@ -189,7 +189,7 @@ function evaluateValue({ measure, threshold, severity }: ThresholdCheck, reading
     ciLow: isBounded ? low : null,
     ciHigh: isBounded ? high : null,
     n: reading.n > 0 ? reading.n : null,
-    /** Distance beyond the threshold; negative on the good side. */
+    /** Distance beyond the threshold; negative if the value is better than the threshold. */
     excess,
     isClear: excess <= -MARGIN * scaleOf(watched, threshold) && (isBest(watched, value) || spare >= 0),
   };

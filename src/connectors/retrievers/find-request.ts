@@ -60,7 +60,7 @@ interface Attempt {
 }
 
 /**
- * Sends one query in the usual forms, one after the other, in at most 44 requests.
+ * Tries the usual forms of a request, one after the other, in at most 44 requests.
  *
  * @param texts two queries that should return different results
  * @throws RecalldError config_invalid for an address that cannot be called; `signal.reason` if `signal` aborts

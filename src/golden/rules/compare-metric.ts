@@ -56,7 +56,7 @@ const MIN_EQUAL = 6;
  *
  * - The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa or t as chosen by
  *   `meanInterval`. If all differences are 0, the interval is [0, 0]. If all differences are equal but not 0, the
- *   interval is a single point for 6 or more queries. For fewer queries, the interval is the whole range of the
+ *   interval is a single point for 6 or more queries. For fewer than 6 queries, the interval is the whole range of the
  *   measure, because the sign-flip test cannot reject any mean.
  * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, this is
  *   McNemar's test.

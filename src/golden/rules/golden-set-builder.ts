@@ -35,7 +35,7 @@ interface Entry extends Required<TaggedText> {
   judgedAt: Map<string, SourcePlace> | null;
   /** For each forbidden document, the first place that names it. */
   forbidden: Map<string, SourcePlace> | null;
-  /** The place in the file that marks the query as unanswerable; null if none does. */
+  /** Place in the file at which the query is marked as unanswerable; null if it is not marked. */
   noAnswer: SourcePlace | null;
   repeats: number;
 }

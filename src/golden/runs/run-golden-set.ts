@@ -1,6 +1,6 @@
 /**
- * Executes golden runs. The set version and the settings of a run are fixed when it starts. Workers then run its
- * remaining queries, batch by batch or all at once, score the run and end it. Idempotent and resumable.
+ * Executes golden runs. The set version and the settings of a run are fixed when it starts. Workers then run the
+ * remaining queries of the run, batch by batch or all at once, score the run and end it. Idempotent and resumable.
  */
 
 import { randomBytes } from 'node:crypto';

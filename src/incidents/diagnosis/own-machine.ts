@@ -14,7 +14,7 @@ const STARVED_ALERT = 'RecalldStarved';
  */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 
-/** @param ownLag recorded delays of this process; null if it does not record them */
+/** @param ownLag recorded delays of this process; null if this process records no delays */
 export function ownDelays(ownLag: LagHistory | null, { from, until }: TimeSpan): OwnDelays {
   return {
     lateShare: ownLag?.lateShare(from, until) ?? 0,

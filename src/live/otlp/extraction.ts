@@ -122,7 +122,7 @@ export function inBatches({ queries, fragments, feedback }: Found): Found[] {
  */
 export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined, only?: readonly string[] | null];
 
-/** Size in bytes above which a body is read in the worker thread. The most expensive body of this size takes 16 ms. */
+/** Size in bytes above which a body is read in the worker thread. The slowest body of this size takes 16 ms to read. */
 const SMALL_BYTES = 64 * 1024;
 
 /**

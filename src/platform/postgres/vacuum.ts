@@ -18,7 +18,7 @@ interface IdleTransaction {
 
 export type VacuumState = Awaited<ReturnType<typeof readVacuumState>>;
 
-/** Selects recalld's own tables and those of the job queue. */
+/** SQL condition that selects recalld's tables and the tables of the job queue. */
 const OURS = `n.nspname in (current_schema(), 'bullmq') and c.relkind = 'r'`;
 
 export async function readVacuumState(pool: Pool) {

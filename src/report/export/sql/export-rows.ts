@@ -53,8 +53,8 @@ export function createExportRows(pool: Pool) {
     },
 
     /**
-     * Runs `work` while it holds a lock on the folder. The lock excludes all other processes that use the database.
-     * Waits while another process holds the lock.
+     * Holds a lock on the folder while `work` runs. The lock excludes all other processes that use the database. Waits
+     * while another process holds the lock.
      */
     async alone<T>(folder: string, clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const client = await pool.connect();
