@@ -72,7 +72,7 @@ function seen({ at, takes }: Change, weight: number, now: number): Arrival {
 
 /**
  * The changes of a day that recalld tracks, as it observes them, and the true quantile of the time until a change
- * arrives. In a world with a burst, this is the quantile of the day's changes; otherwise, that of the population.
+ * arrives. In a world with a burst, this is the quantile over the day's changes; otherwise, over the population.
  */
 export function followedDay(
   world: ArrivalWorld,

@@ -56,7 +56,7 @@ function errorOf(question: string, document: string): -1 | 0 | 1 {
 }
 
 /**
- * @returns 3 for the document with the answer, 2 for half of that document, 1 for other documents from the same
+ * @returns 3 for the document with the answer, 2 for either half of that document, 1 for other documents from the same
  * article, 0 otherwise
  */
 export function knownGrade(document: string, answer: string): number {

@@ -1,6 +1,4 @@
-/**
- * Golden sets by name and version, and the texts of their judged documents. Only an erasure changes an existing version.
- */
+/** Golden sets by name and version, and the texts of their judged documents. Only an erasure changes a version. */
 
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../core/context.ts';
@@ -35,9 +33,9 @@ export function createGoldenSets(pool: Pool, by: string | null = null, scope: Sc
   const hides = (name: string): boolean => scope !== null && !scope.goldenSets.includes(name);
   return {
     /**
-     * Adds a version in one transaction, unless the latest version has the same content hash. Concurrent imports of one
-     * name are serialized. Excludes the queries in `origins` that come from an erased live query, or from a user whose
-     * data was erased after the query was asked. Nothing is stored if the signal aborts before the commit.
+     * Adds a version in one transaction, unless the latest version has the same content hash. Concurrent imports of the
+     * same set are serialized. Excludes the queries in `origins` that come from an erased live query, or from a user
+     * whose data was erased after the query was asked. Nothing is stored if the signal aborts before the commit.
      *
      * @throws RecalldError golden_origin_differs if the import would mix human and generated queries; key_limited if a
      * pipeline outside the scope of the API key uses the set

@@ -124,7 +124,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
       const html = renderPage(frame, experimentsPage(data));
       return html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     },
-    /** Nonzero gauge values this number of days after NOON, keyed by name and labels. */
+    /** Returns the nonzero gauge values this number of days after NOON, keyed by name and labels. */
     async gauges(days: number): Promise<Record<string, number>> {
       const at = new Date(NOON.getTime() + days * DAY_MS);
       const samples = (await readExperimentGauges(context))(at).filter(({ value }) => value !== 0);
