@@ -64,7 +64,7 @@ const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
 const ANEW = 10;
-/** Number of rounds with the same wrong documents; then, other documents in the store are made wrong. */
+/** Number of rounds in which the same documents are wrong; after these rounds, other documents are made wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
 const CHANGES_PER_DAY = 200;

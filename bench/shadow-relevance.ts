@@ -42,7 +42,8 @@ export interface WorseRelevanceCell extends RelevanceWorld {
   /** Median of the estimated days, counted from 1; null if there were no estimates. */
   readonly days: number | null;
   /**
-   * Share of the shadows with an estimate that were reported as worse by the estimated day; null if there were none.
+   * Among the shadows with an estimate, the share that was reported as worse by the estimated day; null if no shadow
+   * had an estimate.
    */
   readonly inTime: ShareWithBounds | null;
   /** Share of shadows that were reported as worse within the simulated days. */

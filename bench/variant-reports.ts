@@ -49,7 +49,10 @@ export interface WorseCell extends VariantWorld {
   readonly difference: number;
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
-  /** Median number of days until the report, among the streams with a report; null if no stream had one. */
+  /**
+   * Median number of days until the variant was reported as worse, among the streams in which it was; null if there
+   * were none.
+   */
   readonly days: number | null;
 }
 

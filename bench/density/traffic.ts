@@ -11,7 +11,7 @@ export interface Asked {
 
 /** Differences from the traffic of the baseline. */
 export interface TrafficChange {
-  /** An additional topic, with its share of the sessions. */
+  /** Topic that is added, and the share of sessions that are about it; null if no topic is added. */
   readonly added: { readonly topic: number; readonly share: number } | null;
   /** Factors by which the popularity of the topics changes, in the order of the traffic's topics. */
   readonly factors: Float64Array | null;

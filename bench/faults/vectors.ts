@@ -1,5 +1,5 @@
 /**
- * The recorded vectors of two encoders, by text. Each record is the first 8 bytes of the text's SHA-256, then one
+ * The recorded vectors of two encoders, keyed by text. Each record is the first 8 bytes of the text's SHA-256, then one
  * signed byte per dimension.
  */
 import { createHash } from 'node:crypto';

@@ -49,7 +49,10 @@ export const goldenTasks = {
   }) => measureReruns(input.keys, input.runs, input.segments),
 } as const;
 
-/** Number of queries that are scored per turn; a turn takes a few milliseconds for 100 results per query. */
+/**
+ * Number of queries that are scored per turn of the event loop; a turn takes a few milliseconds for 100 results per
+ * query.
+ */
 const QUERIES_PER_TURN = 250;
 
 /**
@@ -148,7 +151,10 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
   };
 }
 
-/** Computes in the calling thread. For commands, which have no other work that a long computation could delay. */
+/**
+ * Computes in the calling thread. Only commands use this, because they have no other work that a long computation could
+ * delay.
+ */
 export const statisticsOfCommands = createGoldenStatistics({
   run: async (task, input) => goldenTasks[task](input as never) as never,
 });

@@ -27,7 +27,8 @@ export class DeferralError extends Error {
 
 /**
  * Reads document texts: sends the query to the retriever again, then looks among the nearest stored chunks for the
- * documents that the retriever did not return. Documents found in neither place have no text.
+ * documents that the retriever did not return. Documents that are neither in the results nor among these chunks have no
+ * text.
  *
  * @throws DeferralError if the retriever or the store did not respond; the reason of `signal`
  */

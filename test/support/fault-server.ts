@@ -66,7 +66,7 @@ export async function startFaultServer(responder: Responder, port = 0): Promise<
       requests.push(request);
       respond(request, response);
     });
-    // In many tests, the client gives up, which causes an error on its request.
+    // In many tests, the client gives up, which causes an error on the request.
     incoming.on('error', () => undefined);
   });
   server.on('connection', (socket: Socket) => {

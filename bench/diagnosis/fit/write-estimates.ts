@@ -1,7 +1,7 @@
 /** Writes the source file of fitted estimates. */
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 
-/** Evaluations that the estimates were fitted on. */
+/** Evaluations to which the estimates were fitted, and the day and version of the fit. */
 export interface FitProvenance {
   /** SHA-256 of the contents of all evaluation files, concatenated in the order of the command line. */
   readonly sha256: string;

@@ -190,7 +190,7 @@ async function examineSearch(
   say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
 }
 
-/** If the retriever's document ids differ from the store's ids, recalld would report every judgment as stale. */
+/** If the retriever's document ids differed from the store's ids, recalld would report every judgment as stale. */
 async function examineIds(
   store: VectorStore,
   retrieved: readonly string[] | null,

@@ -45,8 +45,8 @@ export interface FoundByRule {
 }
 
 /**
- * Returns the details of an isolation rule's check. If the rule could not check any query, the check has no data.
- * An alert then fires, because the config of the rule or the service is probably faulty.
+ * Returns the facts by which the check of an isolation rule is evaluated. If the rule could not check any query, the
+ * check has no data. An alert then fires, because either the rule's config or the service is probably faulty.
  *
  * @param found null if no query arrived within the window
  */

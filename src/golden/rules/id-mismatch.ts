@@ -90,7 +90,7 @@ interface FoundDifference {
 
 /**
  * Counts the judged ids that are returned in another form (case, encoding, zeros or the like), and returns the most
- * common difference. The search stops after `max` ids.
+ * common difference. Stops after it has counted `max` ids.
  */
 export function idsAlike(judged: readonly string[], returned: readonly string[], max = Number.POSITIVE_INFINITY) {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));

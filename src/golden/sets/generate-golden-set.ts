@@ -28,7 +28,7 @@ import {
 import { sha256 } from './import-golden-set.ts';
 import { reviewLine } from './review-file.ts';
 
-/** First line of the state file of `golden generate`. */
+/** Schema of the first line in the state file of `golden generate`. */
 const headSchema = z.object({
   pipeline: z.string(),
   set: z.string(),

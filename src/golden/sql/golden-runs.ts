@@ -199,7 +199,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns the size of the texts that the retriever returned, for each query. Omits queries for which the text of a
+     * Returns, for each query, the size of the texts that the retriever returned. Omits queries for which the text of a
      * result is missing.
      */
     async contexts(runId: string): Promise<readonly ContextSize[]> {

@@ -61,7 +61,7 @@ export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { re
 export interface Step {
   /**
    * Checked documents, grouped by kind of finding. If `uncounted` is set, the documents were not selected at random and
-   * therefore do not count in the share.
+   * therefore do not count toward the share.
    */
   readonly checked?: readonly {
     readonly kind: FindingKind;

@@ -110,7 +110,7 @@ export function modelMean(
 interface ScoredQuery extends GradedQuery {
   readonly model: Readonly<Record<ScoredMeasure, number>> | null;
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
-  /** Model scores, if the current judge graded every document. */
+  /** Model scores if the current judge graded every document; otherwise null. */
   readonly now: Readonly<Record<ScoredMeasure, number>> | null;
   readonly hasFailed: boolean;
 }

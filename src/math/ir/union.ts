@@ -6,7 +6,7 @@
  * all_found@k     1 if union_recall@k = 1, else 0
  *
  * Every other measure uses one merged ranking: rank 1 of each step in step order, then rank 2 of each step, and so on.
- * A repeated document keeps its first place. The cutoff k then counts places of the merged ranking.
+ * A repeated document keeps its first place. For these measures, the cutoff k counts places of the merged ranking.
  */
 import { createEvaluator, type GradeByDocument } from './evaluate.ts';
 import { isUnionMeasure, type MetricKey } from './metric-key.ts';

@@ -1,5 +1,5 @@
 /**
- * All metrics that recalld exports. Only this file defines their names, help texts, labels and buckets.
+ * All metrics that recalld exports. Only this file defines the names, help texts, labels and buckets of metrics.
  * docs/reference/metrics.md is generated from this file, and the exporter refuses metrics that are not defined here.
  * Stored gauges (`stored`) are made from the latest database rows, which are cached in memory and reloaded every few
  * seconds. All other metrics are measured by the process that exports them.

@@ -61,8 +61,8 @@ const CONCURRENCY = 4;
  *
  * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
  * pipelines that were not processed.
- * @throws `signal.reason` if the signal aborts for a reason other than a timeout. The reason, too, is thrown only after
- * the running work has ended.
+ * @throws `signal.reason` if the signal aborts for a reason other than a timeout. The abort reason, too, is thrown only
+ * after the running work has ended.
  */
 export async function forEachPipeline<
   Item extends { readonly pipeline: string } | { readonly name: string; readonly pipeline?: never },

@@ -97,7 +97,7 @@ export function createSentinelConnection(settings: RedisSettings, manner: RetryP
 /**
  * Prevents late TLS errors from ending the process. A handshake that fails because of the server certificate can fail
  * again when the server responds to the refusal. ioredis listens only for the first error, and an error without a
- * listener ends the process. Applies to duplicates too, because BullMQ duplicates connections.
+ * listener ends the process. Duplicates of the connection are guarded too, because BullMQ duplicates connections.
  */
 function guarded<Connection extends RedisConnection>(connection: Connection): Connection {
   if (connection instanceof Cluster) connection.on('+node', guard);

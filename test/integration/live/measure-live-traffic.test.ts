@@ -1,4 +1,4 @@
-/** Known traffic is sampled and stored in PostgreSQL; the measures must recover its true values. */
+/** Known traffic is sampled and stored in PostgreSQL; the measures must recover the true values of this traffic. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { QueryOutcome } from '../../../src/core/model.ts';

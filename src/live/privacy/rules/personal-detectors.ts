@@ -318,7 +318,10 @@ const addressRules: readonly Rule[] = [
  */
 export const ip: Detector = { kind: 'ip', find: (text) => findByRules(text, addressRules) };
 
-/** Accepts eight groups of up to four hex digits, or fewer with one `::`; the last two may be an IPv4 address. */
+/**
+ * Accepts eight groups of up to four hex digits, or fewer with one `::`. An IPv4 address may replace the last two
+ * groups.
+ */
 function isIpv6(value: string): boolean {
   const dotted = /^(.*:)(\d{1,3}(?:\.\d{1,3}){3})$/.exec(value);
   if (dotted !== null && !new RegExp(`^(?:${octet}\\.){3}${octet}$`).test(dotted[2] ?? '')) return false;

@@ -70,7 +70,7 @@ export function checkStates(check: NamedCheck, stateAt: (minute: number) => stri
   ];
 }
 
-/** Live queries per minute by outcome, with their latency histogram: all below `seconds`. */
+/** Live queries per minute by outcome, and a latency histogram in which no latency exceeds `seconds`. */
 export function traffic(perMinute: Readonly<Record<string, number>>, seconds = 0.05): Signal[] {
   const total = Object.values(perMinute).reduce((sum, each) => sum + each, 0);
   const pipeline = { pipeline: 'docs' };
@@ -105,8 +105,8 @@ export const alive: readonly Signal[] = [
 ];
 
 /**
- * A new version of the golden set replaces the old one at minute 45. After its first run, the numbers of queries, the
- * segments and the scores are different.
+ * A new version of the golden set replaces the old one at minute 45. After the first run of the new version, the
+ * numbers of queries, the segments and the scores are different.
  */
 export const rotation: readonly Signal[] = [
   signal('recalld_golden_scored_queries', { ...faq, segment: 'all' }, (m) => (m < 47 ? 103 : 250)),

@@ -261,7 +261,7 @@ class World {
     });
   }
 
-  /** Adds chunks that outrank a document, for a query that found it. */
+  /** Adds chunks that outrank a document for a query that found the document. */
   async outrank(place: number, chunkOf: (copy: number) => readonly [id: string, body: string]): Promise<string> {
     const text = await this.aQuestionAbout(place);
     const vector = this.#questions.get(text) ?? [];

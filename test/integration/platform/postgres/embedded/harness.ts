@@ -10,7 +10,8 @@ import { Client } from 'pg';
 import type { Connection } from '../../../../../src/platform/postgres/embedded/open.ts';
 import { waitFor } from '../../../../support/wait-for.ts';
 
-// Shared by tests of the embedded database: folders, other processes that open it, and lists of running processes.
+// Shared by tests of the embedded database: folders, other processes that open the database, and lists of running
+// processes.
 
 export const isRoot = process.geteuid?.() === 0;
 
