@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
 import { type Endpoint, type EndpointTag, endpointTags } from '../../src/platform/http/wire.ts';
-import { code, generatedPage, type Page, table } from './page.ts';
+import { code, generatedPage, type Page } from './page.ts';
 
 const rules = `Requests and responses are JSON, names are in snake case, and times follow RFC 3339. \`/openapi.json\` describes the
 same endpoints for machines, with every nested field.
 
-- **Keys.** Send \`Authorization: Bearer KEY\`; create a key with \`recalld keys create --scope SCOPE\`. The scope \`admin\`
-  allows everything. A daemon that uses the embedded database and listens only on loopback accepts requests
-  without a key, unless \`server.oidc\` or \`server.trusted_proxies\` is set.
+- **Keys.** Send \`Authorization: Bearer KEY\`; create a key with \`recalld keys create --scope SCOPE\`. An endpoint requires
+  the scope \`read\` unless this page names another scope. The scope \`admin\` allows everything. A daemon that uses the
+  embedded database and listens only on loopback accepts requests without a key, unless \`server.oidc\` or \`server.trusted_proxies\` is set.
 - **Errors** are problem documents (RFC 9457) with a stable \`code\` and one sentence in \`detail\`; see
   [errors.md](errors.md). An unknown name or id returns 404.
 - **Lists** are paged: \`items\` contains one page of at most \`limit\` items. \`next_cursor\` is the \`cursor\` of the next page, and null on the last page.
@@ -20,7 +20,8 @@ same endpoints for machines, with every nested field.
 - **Limits.** A request body may be up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. After
   20 different wrong keys from one address within a minute, further unknown keys from this address get 429; keys that were valid before still work.
   Responses with 429 or 503 include \`Retry-After\`.
-- **Repeated fields.** The fields of an object are listed once; if the object appears again, the text links to this list.`;
+- **Fields.** A field without a type is a string or, if other fields are indented below it, an object. The fields of an
+  object are listed once; if the object appears again, the text links to this list.`;
 
 const example = `\`\`\`sh
 recalld=http://127.0.0.1:8321
@@ -44,7 +45,7 @@ export function httpPage(): Page {
       'Import a golden set, run it, and read the verdict:',
       example,
       '## Common parameters',
-      table(parameterColumns, commonParameters),
+      commonParameters.join('\n'),
       ...tags.flatMap((tag) => [
         `## ${endpointTags[tag].replace(/\.$/, '')}`,
         ...endpoints.filter((endpoint) => endpoint.tag === tag).flatMap((endpoint) => endpointText(endpoint, listed)),
@@ -70,27 +71,21 @@ function endpointText(endpoint: Endpoint, listed: Listed): string[] {
   const sent = body === null ? [] : fields(itemOf(jsonSchema(body, 'input')));
   return [
     `### ${nameOf(endpoint)}`,
-    `${endpoint.summary} Scope: ${code(scopeOf(endpoint))}.`,
+    `${endpoint.summary}${endpoint.scope === 'read' ? '' : ` Scope: ${code(endpoint.scope ?? 'none')}.`}`,
     ...parametersText(parameters),
     ...(sent.length === 0 ? [] : ['Body:', bullets(sent)]),
     ...answersOf(endpoint, { endpoint, listed }),
   ];
 }
 
-const parameterColumns = ['Name', 'Type', 'Default', 'Meaning'];
-
 function parametersText(parameters: readonly Field[]): string[] {
-  const rows = parameters.map(parameterCells);
-  const own = rows.filter((cells) => !isCommon(cells));
-  const common = rows.filter(isCommon).map(([name]) => name);
+  const isCommon = (field: Field) => commonParameters.includes(bullets([field]));
+  const own = parameters.filter((field) => !isCommon(field));
+  const common = parameters.filter(isCommon).map(({ path }) => code(path));
   return [
-    ...(own.length === 0 ? [] : ['Parameters:', table(parameterColumns, own)]),
+    ...(own.length === 0 ? [] : ['Parameters:', bullets(own)]),
     ...(common.length === 0 ? [] : [`[Common parameters](#common-parameters): ${common.join(', ')}.`]),
   ];
-}
-
-function isCommon(cells: readonly string[]): boolean {
-  return commonParameters.some((common) => JSON.stringify(common) === JSON.stringify(cells));
 }
 
 /** Statuses with the same response fields share a list. */
@@ -222,7 +217,8 @@ function innerFields(schema: JsonSchema, path: string, depth: number, place: Pla
 }
 
 function fieldCells({ path, schema, isRequired, listedAt }: Field): [string, string, string] {
-  const type = `${typeOf(schema, listedAt !== '')}${isRequired ? '' : ', optional'}`;
+  const ifOmitted = schema.default === undefined ? 'optional' : `default ${code(String(schema.default))}`;
+  const type = `${typeOf(schema, listedAt !== '')}${isRequired ? '' : `, ${ifOmitted}`}`;
   return [code(path), type, [meaningOf(schema), listedAt].filter((text) => text !== '').join(' ')];
 }
 
@@ -233,12 +229,11 @@ function bullets(fields: readonly Field[]): string {
     const depth = depthOf(field.path);
     const isParent = depthOf(fields[index + 1]?.path ?? '') > depth;
     const [, type, meaning] = fieldCells(field);
-    const shown = isParent
-      ? type
-          .replace(/^list of object\b/, 'list')
-          .replace(/^object\b(?:, )?/, '')
-          .replace(/^null$/, 'or null')
-      : type;
+    const shown = (
+      isParent
+        ? type.replace(/^list of object\b/, 'list').replace(/^object\b(?:, )?/, '')
+        : type.replace(/^string(?:$|, (?=null|optional|default))/, '')
+    ).replace(/^null\b/, 'or null');
     const text = `${code(field.path.split('.').at(-1) ?? field.path)}${shown === '' ? '' : ` (${shown})`}`;
     const indent = '  '.repeat(depth);
     const isPlain = meaning === '' && !isParent;
@@ -252,12 +247,6 @@ function bullets(fields: readonly Field[]): string {
 /** Returns how many objects contain a field; keys of a mapping (`*`) do not count. */
 function depthOf(path: string): number {
   return path.replaceAll('.*', '').split('.').length - 1;
-}
-
-function parameterCells({ path, schema, listedAt }: Field): string[] {
-  const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default));
-  const meaning = [meaningOf(schema), listedAt].filter((text) => text !== '').join(' ');
-  return [code(path), typeOf(schema, listedAt !== ''), fallback, meaning];
 }
 
 function meaningOf(schema: JsonSchema): string {
@@ -299,20 +288,16 @@ function nameOf({ method, path }: Endpoint): string {
   return code(`${method.toUpperCase()} ${path}`);
 }
 
-function scopeOf({ scope }: Endpoint): string {
-  return scope ?? 'none';
-}
-
-/** Parameters that at least three endpoints accept in the same form. */
+/** Bullets of the parameters that at least three endpoints accept in the same form. */
 const commonParameters = (() => {
   const counts = new Map<string, number>();
   for (const endpoint of endpoints) {
     if (endpoint.query === undefined) continue;
     const place = { endpoint, listed: new Map() };
     for (const field of fieldsOf(jsonSchema(endpoint.query, 'input'), '', 1, place)) {
-      const cells = JSON.stringify(parameterCells(field));
-      counts.set(cells, (counts.get(cells) ?? 0) + 1);
+      const bullet = bullets([field]);
+      counts.set(bullet, (counts.get(bullet) ?? 0) + 1);
     }
   }
-  return [...counts].filter(([, count]) => count >= 3).map(([cells]) => JSON.parse(cells) as string[]);
+  return [...counts].filter(([, count]) => count >= 3).map(([bullet]) => bullet);
 })();
