@@ -76,7 +76,7 @@ export function watchEmbedded(database: EmbeddedPostgres, clock: Clock, logger: 
   const restart = async (reason: string): Promise<void> => {
     const waitMs = Math.max(0, startedAtMs + RESTART_EVERY_MS - clock.monotonicMs());
     const at = new Date(clock.now().getTime() + waitMs).toISOString();
-    problem = `${reason} It will be restarted at ${at}.`;
+    problem = `${reason} recalld will restart PostgreSQL at ${at}.`;
     logger.error('the embedded PostgreSQL is down', { reason, restart_at: at });
     await clock.sleep(waitMs, stopping.signal);
     startedAtMs = clock.monotonicMs();

@@ -48,9 +48,7 @@ function measureProblem(text: string): string | null {
   if (!runMeasures.includes(key.measure)) {
     return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
   }
-  return key.k === null
-    ? `is ${text} without a cutoff; add the cutoff of the golden scores to check, such as ${text}@10`
-    : null;
+  return key.k === null ? `is ${text} without a cutoff; add a cutoff of the golden scores, such as ${text}@10` : null;
 }
 
 /** Returns null if the text is not a metric key. */

@@ -95,7 +95,7 @@ export const shadowReportSchema = z.object({
       'Mean rank-biased overlap with the results that users got, weighted by inverse sampling probability; null before the first query.',
     ),
     changed: share.describe(
-      'Share of live queries for which the shadow returns other results than users got, weighted by inverse sampling probability; null before the first query.',
+      'Share of live queries for which the shadow returns results that differ from those that users got, weighted by inverse sampling probability; null before the first query.',
     ),
     latency_ms: z.object({ median: z.number(), p95: z.number() }).nullable(),
   }),

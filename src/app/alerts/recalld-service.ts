@@ -234,7 +234,7 @@ or
     by: ['task'],
     summary: 'recalld: jobs keep failing',
     description:
-      'The job {{ $labels.task }} failed {{ printf "%.0f" $value }} times within an hour or, without completing once, within 13 hours. The log lines `a job failed` name the pipelines and the reasons.',
+      'The job {{ $labels.task }} failed {{ printf "%.0f" $value }} times, either within an hour, or within 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',

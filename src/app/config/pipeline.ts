@@ -96,14 +96,14 @@ const goldenSchema = z.strictObject({
         .nullable()
         .default(null)
         .describe(
-          'Highest score of a document that does not count. Documents with a higher score, or without a score, count; if null, all documents count.',
+          'Documents with a score up to this value do not count. Documents with a higher score, or without a score, count; if null, all documents count.',
         ),
       max_results: z
         .int()
         .min(0)
         .max(1000)
         .default(0)
-        .describe('Maximum number of counted documents in a correct result list.'),
+        .describe('A result list is correct if at most this many of its documents count.'),
     })
     .prefault({})
     .describe(

@@ -199,7 +199,7 @@ function refuseSharedServices(
       const owner = owners.get(service) ?? name;
       owners.set(service, owner);
       if (owner === name) continue;
-      const message = `is "${service}", which the pipeline "${owner}" also lists, but the spans of a service can belong to only one pipeline; remove the name from one pipeline, and if the service uses both, set the attribute recalld.pipeline on its spans`;
+      const message = `is "${service}", which the pipeline "${owner}" also lists, but the spans of a service can belong to only one pipeline; remove the name from one pipeline, and if the service queries both pipelines, set the attribute recalld.pipeline on its spans`;
       context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
     }
   }

@@ -152,13 +152,14 @@ async function examineSample(store: VectorStore, say: Say, signal: AbortSignal):
     say({
       status: 'wrong',
       ms,
-      message: 'The store has vectors with numbers that are not finite; re-index the documents with these vectors.',
+      message:
+        'Some vectors in the store contain numbers that are not finite; re-index the documents of these vectors.',
     });
   } else if (lengths.includes(0)) {
     say({
       status: 'warning',
       ms,
-      message: 'The store has zero vectors, which no search can find; re-index the documents with these vectors.',
+      message: 'Some vectors in the store are zero vectors, which no search can find; re-index their documents.',
     });
   } else {
     const shown = lengths.map((length) => decimal(length)).join(', ');

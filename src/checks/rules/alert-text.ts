@@ -93,7 +93,7 @@ export function recoveryText(check: CheckState, breachedAgainst: string | null):
   const place = distance === '0' ? 'equal to' : `${distance} ${value < 0 ? 'below' : 'above'}`;
   return comparedWith === breachedAgainst
     ? `${subject} recovered (${place} the baseline)`
-    : `${subject} passes against the new baseline ${comparedWith} (${place} it)`;
+    : `${subject} passes the comparison with the new baseline ${comparedWith} (${place} it)`;
 }
 
 function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState): string {

@@ -256,7 +256,7 @@ export function createCommandRetriever(
       signal.throwIfAborted();
       const waitMs = session === null ? startAgainMs - performance.now() : 0;
       if (waitMs > timeoutMs) {
-        const message = `${lastFailure.message} It will be restarted in ${Math.ceil(waitMs / 1000)} s.`;
+        const message = `${lastFailure.message} recalld will restart the command in ${Math.ceil(waitMs / 1000)} s.`;
         return { kind: 'error', code: lastFailure.code, message, latencyMs: 0, attempts: 0 };
       }
       if (waitMs > 0) await wait(waitMs, signal);

@@ -14,7 +14,7 @@ const sentences = [
   ['forbidden_unknown_query', 'Skipped forbidden documents of unknown queries: {n} (first: {first}).'],
   [
     'no_answer_judged',
-    'Skipped judgments with grade 0 of queries that are marked as having no answer: {n} (first: {first}).',
+    'Skipped grade-0 judgments of queries that are marked as having no answer: {n} (first: {first}).',
   ],
   ['judgment_repeated', 'Merged judgments that repeat an earlier one: {n} (first: {first}).'],
   [

@@ -257,6 +257,6 @@ function problemOfFirst(text: string): string {
   const problem = problemOf(cells, layout) ?? wrongColumns(layout, cells.length);
   if (cells.length !== 4) return problem;
   return /^[0-9]+$/.test(cells[2] ?? '') && isScore(cells[3] ?? '')
-    ? `${problem} If they are query, document, rank and score, add the header "${['query-id', 'document-id', 'rank', 'score'].join(separator === 'tabs' ? '<TAB>' : ' ')}".`
+    ? `${problem} If the columns are query, document, rank and score, add the header "${['query-id', 'document-id', 'rank', 'score'].join(separator === 'tabs' ? '<TAB>' : ' ')}".`
     : problem;
 }

@@ -93,7 +93,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
           if (options.json === true) printJson({ accepted, rejected });
           else
             printLine(
-              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected because their queries were not selected for judging, or were selected without that document`}.`,
+              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected because the query was not selected for judging, or was selected without the document`}.`,
             );
           if (known.length > 0 && accepted === 0)
             throw new RecalldError(

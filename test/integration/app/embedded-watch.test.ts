@@ -59,7 +59,7 @@ it('a database that is killed again within a minute waits until the minute is ov
   await kill();
   const inFortySeconds = new Date(clock.now().getTime() + 40_000).toISOString();
   expect(watch.problem()).toContain(dataDir);
-  expect(watch.problem()).toContain(`It will be restarted at ${inFortySeconds}.`);
+  expect(watch.problem()).toContain(`recalld will restart PostgreSQL at ${inFortySeconds}.`);
   await clock.advance(39_999);
   await waitFor(() => processesIn(dataDir).length === 0);
   expect(watch.problem()).not.toBeNull();
@@ -103,7 +103,7 @@ it('a database that does not start is tried again each minute', async () => {
   };
   const watch = watchEmbedded(database, clock, log.logger);
   await clock.advance(30_000);
-  expect(watch.problem()).toContain('Its disk is full. It will be restarted at');
+  expect(watch.problem()).toContain('Its disk is full. recalld will restart PostgreSQL at');
   await clock.advance(600_000);
   expect(attempts).toEqual([0, 60_000, 120_000]);
   expect(watch.problem()).toBeNull();

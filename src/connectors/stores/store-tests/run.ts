@@ -217,7 +217,11 @@ async function chunks({ store, byId, isWhole, signal }: StoreSubject): Promise<s
 }
 
 const contentTests: readonly StoreTest[] = [
-  { name: 'describe', does: 'describes itself, with the same result while nothing changes', run: described },
+  {
+    name: 'describe',
+    does: 'describes itself, and returns the same description while nothing changes',
+    run: described,
+  },
   { name: 'ids.existing', does: 'finds which of zero, some or thousands of ids exist', run: existing },
   { name: 'ids.list', does: 'lists the ids of all documents, page by page', run: listed },
   {
@@ -355,7 +359,11 @@ const sampleTests: readonly StoreTest[] = [
     run: distinct,
   },
   { name: 'sample.texts', does: 'returns the texts of a sample on request', run: texts },
-  { name: 'sample.seed', does: 'returns the same sample for the same seed, or reports that it cannot', run: seeded },
+  {
+    name: 'sample.seed',
+    does: 'returns the same sample for the same seed, or reports that it does not support seeds',
+    run: seeded,
+  },
   { name: 'sample.uniform', does: 'samples every chunk with the same probability', run: uniform },
 ];
 

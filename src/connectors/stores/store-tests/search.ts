@@ -60,7 +60,10 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
   // neighbor may be an unknown chunk of a known document.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
-  must(isTrue, `A similarity differs from the cosine of the stored vector by ${decimal(Math.max(...offs))}.`);
+  must(
+    isTrue,
+    `A similarity differs by ${decimal(Math.max(...offs))} from the cosine of the query and the stored vector.`,
+  );
   if (isWhole) {
     for (const [id, count] of times) {
       must(
@@ -246,12 +249,12 @@ async function aborted(subject: StoreSubject): Promise<string> {
 export const searchTests: readonly StoreTest[] = [
   {
     name: 'search.order',
-    does: 'returns the nearest neighbors best first, with their cosine for any index distance',
+    does: 'returns the nearest neighbors best first, with their cosine, whatever distance the index uses',
     run: async (subject) => {
       const { all, off } = await trueSearches(subject, false);
       const given = all.reduce((sum, { neighbours }) => sum + neighbours.length, 0);
       must(given > 0, 'No search returned a neighbor.');
-      return `${given} neighbors; similarities differ from the cosines of the stored vectors by at most ${decimal(off)}.`;
+      return `${given} neighbors; similarities differ by at most ${decimal(off)} from the cosines of the query and the stored vectors.`;
     },
   },
   {

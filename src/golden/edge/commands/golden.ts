@@ -108,7 +108,7 @@ function reportLines(report: GenerationReport, options: GenerateOptions): string
   return [
     `${report.kept} of ${plural(options.queries, 'query', 'queries')} generated. Dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
     ...(endLines[end.kind] ?? []),
-    ...(set === null ? [] : [`${set.name} version ${set.version}: ${set.queries} queries.`]),
+    ...(set === null ? [] : [`${set.name} version ${set.version}: ${plural(set.queries, 'query', 'queries')}.`]),
     ...(out === null
       ? []
       : [`Review ${out}, then run: recalld golden import ${out} --set ${options.set} --format review`]),

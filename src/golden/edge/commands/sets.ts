@@ -65,7 +65,7 @@ export function showCommand(signal: AbortSignal): CommandUnknownOpts {
       });
       if (json === true) return printJson({ ...goldenSetVersionJson(set), queries: queries.map(goldenQueryJson) });
       printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
-      printLine(`${set.queries} queries, ${set.judgments} judgments, content ${set.contentHash}\n`);
+      printLine(`${sizeText(set.queries, set.judgments)}, content ${set.contentHash}\n`);
       printLine(
         tableText(queries, [
           ['query', ({ id }) => id],
@@ -107,7 +107,7 @@ function importOptions() {
     .option('--grade <column>', 'in a table: column that contains the grade')
     .option(
       '--tags <columns>',
-      'in a table: columns that become tags and distinguish queries with the same text, separated by commas',
+      'in a table: columns (separated by commas) that become tags and distinguish queries with the same text',
       parseColumns,
     )
     .option('--ignore <columns>', 'in a table: columns to ignore, separated by commas', parseColumns)

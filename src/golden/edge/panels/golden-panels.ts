@@ -209,7 +209,7 @@ export function schedulePanels(): Builder<Panel>[] {
   return [
     graph({
       title: 'Planned runs that did not start',
-      description: 'Number of skipped runs per interval of the graph, by reason.',
+      description: 'Number of skipped runs per graph interval, by reason.',
       ...axes.count,
       width: 8,
       queries: [
@@ -248,7 +248,7 @@ export function schedulePanels(): Builder<Panel>[] {
     graph({
       title: 'Time since the latest sentinel run',
       description:
-        'If no sentinel run completes within 3 times the longest scheduled gap, the sentinel status is no_data.',
+        'If no sentinel run completes within 3 times the longest scheduled gap between sentinel runs, the sentinel status is no_data.',
       unit: 's',
       min: 0,
       width: 12,

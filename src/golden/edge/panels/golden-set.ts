@@ -167,7 +167,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Queries moved by a stage',
       description:
-        'Number of queries for which a stage, such as a reranker, moved the only relevant documents into or out of the top k.',
+        'Number of queries that a stage, such as a reranker, turned from a miss into a hit (a relevant document in the top k) or vice versa.',
       ...axes.count,
       width: 8,
       queries: [

@@ -187,7 +187,7 @@ export async function markCause(
   if (!(await context.db.incidents.mark(id, mark, actor, context.clock.now())))
     throw new RecalldError(
       'body_unreadable',
-      `Incident ${id} was never diagnosed with the cause ${mark.cause}; use its current cause or one of its earlier diagnoses.`,
+      `Incident ${id} was never diagnosed with the cause ${mark.cause}; use its current cause, or the cause of an earlier diagnosis.`,
     );
   return findIncident(context, id);
 }

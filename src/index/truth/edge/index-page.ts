@@ -152,7 +152,7 @@ export function hubsSection(
     'hubs',
     `Hub documents: ${count(found.length)}`,
     {
-      lead: `Documents that are in the top ${k} results of far more queries than other documents are. ${count(queries)} distinct queries, from the last ${days} days and the latest golden runs, retrieved ${plural(documents, 'document')}.`,
+      lead: `Documents that appear in the top ${k} results of far more queries than other documents do. ${count(queries)} distinct queries, from the last ${days} days and the latest golden runs, retrieved ${plural(documents, 'document')}.`,
     },
     found.length === 0
       ? empty('No document is retrieved for far more queries than other documents.')

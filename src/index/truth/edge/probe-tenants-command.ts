@@ -59,7 +59,7 @@ export async function probeTenants(
       contentHash: sha256(JSON.stringify(['tenant probes', queries])),
       format: 'generated',
       origin: 'generated',
-      note: `Added ${probes.length} queries to ${latest === null ? 'a new set' : `version ${latest.version}`}; each query is sent on behalf of ${options.segment}.`,
+      note: `Added ${plural(probes.length, 'query', 'queries')} to ${latest === null ? 'a new set' : `version ${latest.version}`}; each query is sent on behalf of ${options.segment}.`,
       queries,
     },
     clock.now(),

@@ -160,7 +160,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],
-    says: 'The job run-golden-set failed 120 times within an hour or, without completing once, within 13 hours. The log lines `a job failed` name the pipelines and the reasons.',
+    says: 'The job run-golden-set failed 120 times, either within an hour, or within 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     // The job runs every six hours, so it cannot fail five times within an hour.
@@ -177,7 +177,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     ],
     minutes: 1200,
     step: 10,
-    says: 'The job snapshot-stores failed 2 times within an hour or, without completing once, within 13 hours. The log lines `a job failed` name the pipelines and the reasons.',
+    says: 'The job snapshot-stores failed 2 times, either within an hour, or within 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',

@@ -36,7 +36,9 @@ describe('the recovery text of a check', () => {
 
   it('does not claim a recovery if another baseline was pinned in the meantime', () => {
     const check = aCheckState({ ...regression, verdict: 'ok', value: 0, comparedWith: 'run-2' });
-    expect(recoveryText(check, 'run-1')).toBe('nDCG@10 on faq passes against the new baseline run-2 (equal to it)');
+    expect(recoveryText(check, 'run-1')).toBe(
+      'nDCG@10 on faq passes the comparison with the new baseline run-2 (equal to it)',
+    );
     expect(recoveryText(check, 'run-2')).toContain('recovered');
   });
 });

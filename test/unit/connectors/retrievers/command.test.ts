@@ -205,7 +205,7 @@ describe('a program that breaks down', () => {
     expect(await ask('a')).toMatchObject({
       code: 'command_exited',
       attempts: 0,
-      message: expect.stringContaining('It will be restarted in 1 s.'),
+      message: expect.stringContaining('recalld will restart the command in 1 s.'),
     });
     expect(starts()).toHaveLength(3);
     expect(log.entries.map(({ fields }) => fields['wait_ms'])).toEqual([100, 200, 400]);
