@@ -17,13 +17,15 @@ create table golden_runs (
   lease_until timestamptz,
   -- Fingerprints of the store, the embedder and other services when the run ended, by service.
   fingerprints jsonb not null default '{}',
-  -- Judged documents that were looked up in the store, and how many are superseded; null if the store could not be
-  -- probed.
+  -- Judged documents that were looked up in the store, and how many are superseded or deleted; null if the store could
+  -- not be probed.
   labels_probed integer,
   labels_stale integer,
+  -- Missing documents that the manifest lists as deleted; labels_stale includes them.
+  labels_deleted integer,
   -- Missing documents without a replacement, not counted in labels_stale.
   labels_lost integer,
-  -- Queries for which all relevant documents are superseded.
+  -- Queries for which all relevant documents are superseded or deleted.
   queries_dead integer,
   -- One sentence that states why the store could not be probed.
   labels_gap text,
@@ -166,8 +168,8 @@ create table golden_run_stale_labels (
   query_id text not null,
   document_id text not null,
   grade integer not null,
-  -- superseded: its text has another id, or the manifest deleted it. lost: nothing replaced it.
-  fate text not null check (fate in ('superseded', 'lost')),
+  -- superseded: its text has another id. deleted: the manifest lists it as deleted. lost: nothing replaced it.
+  fate text not null check (fate in ('superseded', 'deleted', 'lost')),
   primary key (run_id, query_id, document_id)
 );
 

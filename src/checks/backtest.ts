@@ -136,11 +136,11 @@ function withoutComparison({ id, status, reason }: ReplayedRun): string {
   return `The run ${id} was not compared with a baseline.`;
 }
 
-function labelsOf({ probed, stale, lost, gap }: RunLabels): RunEvidence['labels'] {
+function labelsOf({ probed, stale, deleted, lost, gap }: RunLabels): RunEvidence['labels'] {
   if (probed === null || stale === null) {
     return { kind: 'unknown', reason: gap ?? 'The vector store was not probed for judged documents.' };
   }
-  return { kind: 'probed', probed, stale, lost: lost ?? 0 };
+  return { kind: 'probed', probed, stale, deleted: deleted ?? 0, lost: lost ?? 0 };
 }
 
 /**

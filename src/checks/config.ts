@@ -191,10 +191,12 @@ const staleLabelsCheck = z
       .number()
       .min(0)
       .max(1)
-      .describe('Maximum share of superseded judged documents, such as 0.02.'),
+      .describe('Maximum share of judged documents with stale labels, such as 0.02.'),
     severity,
   })
-  .describe('A maximum for the share of judged documents that are superseded in the store.');
+  .describe(
+    'A maximum for the share of judged documents with stale labels: their text has another id in the store, or the manifest lists them as deleted.',
+  );
 
 const forbiddenCheck = z
   .strictObject({

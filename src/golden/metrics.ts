@@ -41,10 +41,10 @@ export const goldenMetrics = {
     scored,
   ),
   recalld_golden_stale_labels_ratio: ofSet(
-    'Share of judged documents that are superseded: their text has another id in the vector store, or the manifest marks them as deleted. Absent if the store could not be probed.',
+    'Share of judged documents with stale labels: their text has another id in the vector store (superseded), or the manifest lists them as deleted. Absent if the store could not be probed.',
   ),
   recalld_golden_lost_documents_ratio: ofSet(
-    'Share of judged documents that are missing from the vector store without a replacement. Absent if the store could not be probed.',
+    'Share of judged documents that are missing from the vector store, have no replacement and are not deleted in the manifest. Absent if the store could not be probed.',
   ),
   recalld_golden_forbidden_results: ofSet(
     'Number of forbidden documents that the retriever returned in the latest finished run, and again in a second request. Absent if the set forbids no documents, or if the run did not test for them.',

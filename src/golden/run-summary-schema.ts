@@ -164,7 +164,7 @@ export const runSummarySchema = z.object({
     empty: count,
     error: count,
     timeout: count,
-    stale: count.nullable().describe('Number of queries whose relevant documents are all superseded.'),
+    stale: count.nullable().describe('Number of queries whose relevant documents are all superseded or deleted.'),
   }),
   failure: z
     .object({
@@ -183,12 +183,15 @@ export const runSummarySchema = z.object({
     stale: count
       .nullable()
       .describe(
-        'Number of superseded documents: the store contains their text under another id, or the manifest lists them as deleted. Queries with superseded documents are excluded from comparisons.',
+        'Number of judged documents with stale labels: superseded documents, whose text is in the store under another id, and documents that the manifest lists as deleted. Their queries are excluded from comparisons.',
       ),
+    deleted: count
+      .nullable()
+      .describe('Number of missing judged documents that the manifest lists as deleted; `stale` includes them.'),
     lost: count
       .nullable()
       .describe(
-        'Number of documents that are missing from the store and have no replacement. These documents count as not found in scores and comparisons.',
+        'Number of documents that are missing from the store, have no replacement and are not deleted in the manifest. These documents count as not found in scores and comparisons.',
       ),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),

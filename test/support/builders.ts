@@ -181,7 +181,14 @@ export function aSchedule(parts: Partial<GoldenSchedule> = {}): GoldenSchedule {
 }
 
 /** The stored label data of a run that was not probed. */
-export const noLabels: RunLabels = { probed: null, stale: null, lost: null, deadQueries: null, gap: null };
+export const noLabels: RunLabels = {
+  probed: null,
+  stale: null,
+  deleted: null,
+  lost: null,
+  deadQueries: null,
+  gap: null,
+};
 
 /** Only the named checks. */
 export function goldenChecks(

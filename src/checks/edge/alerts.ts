@@ -106,7 +106,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: silentWhileCritical,
       dashboard: 'runs',
       summary: `${name}: judgments are out of date`,
-      description: `${numbers}. Judged documents were deleted on purpose, or have new ids because they were re-chunked or renamed. recalld no longer compares the queries of these documents with the baseline. Update the judgments with \`recalld golden check\`, then pin a new baseline.`,
+      description: `${numbers}. Judged documents are deleted in the manifest, or have new ids because they were re-chunked or renamed. recalld no longer compares the queries of these documents with the baseline. Update the judgments with \`recalld golden check\`, then pin a new baseline.`,
     },
     {
       alert: 'RecalldDensityDrift',

@@ -103,7 +103,7 @@ function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState
     case 'regression':
       return `${metricName(measure)}${on}`;
     case 'stale_labels':
-      return `superseded judged documents${on}`;
+      return `stale labels${on}`;
     case 'forbidden_results':
       return `forbidden documents returned${on}`;
     case 'isolation':
@@ -125,7 +125,7 @@ export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: 
       return { what: `${metricName(measure)}${on} compared with ${baseline}`, limit: 'below', unit: 'number' };
     }
     case 'stale_labels':
-      return { what: 'The share of judged documents that are superseded', limit: 'above', unit: 'share' };
+      return { what: 'The share of judged documents with stale labels', limit: 'above', unit: 'share' };
     case 'forbidden_results':
       return { what: 'The number of forbidden documents returned', limit: 'above', unit: 'number' };
     case 'isolation':

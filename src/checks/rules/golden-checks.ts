@@ -3,7 +3,7 @@
 import { decimal, formatBeside, interval, percentage, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
-import type { LabelProbe } from '../../golden/rules/labels.ts';
+import { type LabelProbe, staleParts } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import { formatMetricKey, metricName, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';
@@ -173,8 +173,8 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
 }
 
 /**
- * Limits the share of superseded judged documents. Lost documents do not count as superseded; they lower the scores
- * instead.
+ * Limits the share of judged documents with stale labels: superseded documents, and documents that the manifest lists
+ * as deleted. Lost documents do not count; they lower the scores instead.
  */
 export interface StaleLabelsCheck extends AnyCheck {
   /** Maximum share, 0 to 1. */
@@ -182,14 +182,14 @@ export interface StaleLabelsCheck extends AnyCheck {
 }
 
 /**
- * How many judged documents were looked up, how many of them were superseded and how many were lost; or the reason why
- * the store could not be probed.
+ * How many judged documents were looked up, and how many of them have stale labels, are deleted or are lost; or the
+ * reason why the store could not be probed.
  */
 export type LabelCounts =
-  | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
+  | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'deleted' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
 
-/** Evaluates the share of judged documents that are superseded. Without a store probe, the verdict is `no_data`. */
+/** Evaluates the share of judged documents with stale labels. Without a store probe, the verdict is `no_data`. */
 function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): CheckOutcome {
   if (probe.kind === 'unknown') {
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
@@ -197,7 +197,9 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
   const ratio = probe.probed === 0 ? 0 : probe.stale / probe.probed;
   const lost =
     probe.lost === 0 ? '' : `; ${probe.lost} more are missing without a replacement, which lowers the scores`;
-  const counts = `${probe.stale} of ${probe.probed} judged documents superseded (${formatBeside(ratio, check.above, 'share')}, limit ${percentage(check.above)})${lost}.`;
+  const parts = probe.deleted === 0 ? '' : `: ${staleParts(probe.stale, probe.deleted)}`;
+  const share = `${formatBeside(ratio, check.above, 'share')}, limit ${percentage(check.above)}`;
+  const counts = `${probe.stale} of ${probe.probed} judged documents have stale labels (${share})${parts}${lost}.`;
   const isBeyond = ratio > check.above;
   const measured = { value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
   if (!isBeyond) return { ...measured, verdict: 'ok', explanation: counts };

@@ -122,7 +122,7 @@ unless ${onSet} ${isRunning}`,
       for: '1m',
       keepFiringFor: hold,
       summary: `${name}: judged documents are missing from the vector store`,
-      description: `{{ $value | humanizePercentage }} of the judged documents in ${where} are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with \`recalld golden check\`.`,
+      description: `{{ $value | humanizePercentage }} of the judged documents in ${where} are missing from the vector store (limit 2 %), no other document has their text, and no manifest lists them as deleted. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with \`recalld golden check\`.`,
     },
     {
       alert: 'RecalldSentinelOverdue',

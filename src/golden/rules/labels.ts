@@ -1,6 +1,7 @@
 /**
  * Finds judgments of documents that are no longer in the store, proposes replacements, and applies accepted proposals.
  */
+import { count } from '../../core/format.ts';
 import { groupBy } from '../../core/group-by.ts';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
@@ -83,9 +84,17 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
 
 /**
  * Why a judged document is missing from the store. `superseded`: the store contains the document's text under another
- * id, or the manifest marks the document as deleted. `lost`: nothing replaced the document, so retrieval became worse.
+ * id. `deleted`: the manifest lists the document as deleted, and nothing replaced it. `lost`: nothing replaced the
+ * document, and the manifest does not list it as deleted, so retrieval became worse. Judgments of superseded and
+ * deleted documents are out of date: they are stale labels.
  */
-export type DocumentFate = 'superseded' | 'lost';
+export type DocumentFate = 'superseded' | 'deleted' | 'lost';
+
+export const staleFates = ['superseded', 'deleted'] as const satisfies readonly DocumentFate[];
+
+export function isStaleFate(fate: DocumentFate | undefined): boolean {
+  return fate === 'superseded' || fate === 'deleted';
+}
 
 /**
  * Minimum share of missing judged documents at which all missing documents with unknown texts count as superseded. At
@@ -94,17 +103,34 @@ export type DocumentFate = 'superseded' | 'lost';
 const NEARLY_ALL = 0.8;
 
 /**
- * Determines why a document is missing. A document is lost if its text is known but not found in the store. A document
- * whose text is unknown also counts as lost. If nearly all judged documents are missing, however, a document whose text
+ * Determines why a document is missing. A document that the manifest lists as deleted is deleted, unless its text was
+ * found in the store. Any other document is lost if its text is known but not found in the store. A document whose
+ * text is unknown also counts as lost. If nearly all judged documents are missing, however, a document whose text
  * is unknown counts as superseded, because the documents probably got new ids.
  *
  * @param search whether the document's text was found in the store; `unknown` if its text is not recorded, or if the
  *   store was not searched
  * @param missingShare share of the judged documents that are missing, 0..1
+ * @param isDeleted whether the manifest lists the document as deleted
  */
-export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShare: number): DocumentFate {
+export function fateOf(
+  search: 'replaced' | 'not_found' | 'unknown',
+  missingShare: number,
+  isDeleted = false,
+): DocumentFate {
   if (search === 'replaced') return 'superseded';
+  if (isDeleted) return 'deleted';
   return search === 'unknown' && missingShare >= NEARLY_ALL ? 'superseded' : 'lost';
+}
+
+/**
+ * Describes a number of stale labels, such as "3 superseded, 5 deleted in the manifest".
+ *
+ * @param deleted number of stale labels whose documents the manifest lists as deleted
+ */
+export function staleParts(stale: number, deleted: number): string {
+  const superseded = `${count(stale - deleted)} superseded`;
+  return deleted === 0 ? superseded : `${superseded}, ${count(deleted)} deleted in the manifest`;
 }
 
 export interface StaleLabel extends Judgment {
@@ -117,18 +143,20 @@ export type LabelProbe =
       readonly kind: 'probed';
       /** Number of distinct judged documents that were looked up. */
       readonly probed: number;
-      /** Number of superseded documents. */
+      /** Number of superseded or deleted documents. */
       readonly stale: number;
+      /** Number of deleted documents; `stale` includes them. */
+      readonly deleted: number;
       /** Number of lost documents. */
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
-       * Ids of queries with at least one superseded document. The scores of these queries may drop although the
+       * Ids of queries with at least one superseded or deleted document. The scores of these queries may drop although the
        * retriever works correctly. Does not include queries whose missing documents are all lost: such queries stay in
        * comparisons, and their lost documents count as not found.
        */
       readonly touched: ReadonlySet<string>;
-      /** Ids of queries whose relevant documents are all superseded. */
+      /** Ids of queries whose relevant documents are all superseded or deleted. */
       readonly dead: ReadonlySet<string>;
     }
   /** The store could not be probed. */
@@ -155,21 +183,22 @@ export function probeLabels(
   fates: ReadonlyMap<string, DocumentFate> = new Map(),
 ): LabelProbe {
   const fate = (id: string): DocumentFate => fates.get(id) ?? 'superseded';
-  const isSuperseded = (id: string): boolean => !existing.has(id) && fate(id) === 'superseded';
+  const isStale = (id: string): boolean => !existing.has(id) && isStaleFate(fate(id));
   const labels: StaleLabel[] = [];
   const touched = new Set<string>();
   const dead = new Set<string>();
   for (const { id: queryId, judgments } of queries) {
     const missing = judgments.filter(({ grade, documentId }) => grade > 0 && !existing.has(documentId));
     labels.push(...missing.map(({ documentId, grade }) => ({ queryId, documentId, grade, fate: fate(documentId) })));
-    if (missing.some(({ documentId }) => isSuperseded(documentId))) touched.add(queryId);
+    if (missing.some(({ documentId }) => isStale(documentId))) touched.add(queryId);
     const relevant = judgments.filter(({ grade }) => grade >= relevanceLevel);
-    if (relevant.length > 0 && relevant.every(({ documentId }) => isSuperseded(documentId))) dead.add(queryId);
+    if (relevant.length > 0 && relevant.every(({ documentId }) => isStale(documentId))) dead.add(queryId);
   }
   const judged = judgedDocuments(queries);
   const missing = judged.filter((id) => !existing.has(id));
-  const lost = missing.filter((id) => fate(id) === 'lost').length;
-  return { kind: 'probed', probed: judged.length, stale: missing.length - lost, lost, labels, touched, dead };
+  const withFate = (wanted: DocumentFate): number => missing.filter((id) => fate(id) === wanted).length;
+  const [deleted, lost] = [withFate('deleted'), withFate('lost')];
+  return { kind: 'probed', probed: judged.length, stale: missing.length - lost, deleted, lost, labels, touched, dead };
 }
 
 /**

@@ -219,11 +219,13 @@ export interface GoldenRun extends NewRun {
 export interface RunLabels {
   /** Number of judged documents that were looked up. */
   readonly probed: number | null;
-  /** Number of superseded documents: their judgments are out of date. */
+  /** Number of superseded or deleted documents: their judgments are out of date. */
   readonly stale: number | null;
+  /** Number of documents that the manifest lists as deleted; `stale` includes them. */
+  readonly deleted: number | null;
   /** Number of documents that are missing without a replacement: their loss makes retrieval worse. */
   readonly lost: number | null;
-  /** Number of queries whose relevant documents are all superseded. */
+  /** Number of queries whose relevant documents are all superseded or deleted. */
   readonly deadQueries: number | null;
   /** A sentence that states why the store could not be probed. */
   readonly gap: string | null;

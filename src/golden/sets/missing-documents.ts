@@ -65,15 +65,16 @@ export async function findLostDocuments(
 }
 
 /**
- * Maximum number of missing documents for which a run searches the store for replacements. All other missing documents
- * are classified like the majority of the documents that were searched for.
+ * Maximum number of missing documents for which a run searches the store for replacements, separately for documents
+ * that the manifest lists as deleted and for all others. The rest are classified like the majority of their kind.
  */
 const SEARCHED = 100;
 const SEED = 1;
 
 /**
- * Classifies missing documents as superseded (the manifest marks them as deleted, or a stored chunk has their text) or
- * lost. Rejects only with the reason of `signal`; `fateOf` classifies the documents for which no search is possible.
+ * Classifies missing documents as superseded (a stored chunk has their text), deleted (the manifest lists them as
+ * deleted) or lost. Rejects only with the reason of `signal`; `fateOf` classifies the documents for which no search is
+ * possible.
  */
 async function fatesOf(
   documents: GoldenDocuments,
@@ -84,19 +85,31 @@ async function fatesOf(
 ): Promise<ReadonlyMap<string, DocumentFate>> {
   if (missing.length === 0) return new Map();
   const deleted = await documents.withdrawn(pipeline.name, missing);
-  const open = missing.filter((id) => !deleted.has(id));
-  const searched = open.length <= SEARCHED ? open : drawn(open, SEARCHED, SEED);
-  const { anchors } = await findLostDocuments(documents, pipeline, searched, signal);
+  const kinds = [missing.filter((id) => deleted.has(id)), missing.filter((id) => !deleted.has(id))].map((ids) => ({
+    ids,
+    searched: ids.length <= SEARCHED ? ids : drawn(ids, SEARCHED, SEED),
+  }));
+  const wanted = kinds.flatMap(({ searched }) => searched);
+  const { anchors } = await findLostDocuments(documents, pipeline, wanted, signal);
   const found = (id: string): 'replaced' | 'not_found' | 'unknown' => {
     const chunks = anchors.get(id);
     if (chunks === undefined) return 'unknown';
     return chunks.length > 0 ? 'replaced' : 'not_found';
   };
   const missingShare = missing.length / Math.max(1, judged);
-  const fates = new Map<string, DocumentFate>(searched.map((id) => [id, fateOf(found(id), missingShare)]));
-  const lost = [...fates.values()].filter((fate) => fate === 'lost').length;
-  const usual: DocumentFate = 2 * lost > fates.size ? 'lost' : 'superseded';
-  return new Map(missing.map((id) => [id, deleted.has(id) ? 'superseded' : (fates.get(id) ?? usual)]));
+  return new Map(
+    kinds.flatMap(({ ids, searched }) => {
+      const fates = new Map(searched.map((id) => [id, fateOf(found(id), missingShare, deleted.has(id))]));
+      const usual = mostCommon([...fates.values()]);
+      return ids.map((id): [string, DocumentFate] => [id, fates.get(id) ?? usual]);
+    }),
+  );
+}
+
+/** Returns the fate of more than half of the documents of a kind; `superseded` if no fate is that common. */
+function mostCommon(fates: readonly DocumentFate[]): DocumentFate {
+  const isMost = (one: DocumentFate): boolean => 2 * fates.filter((fate) => fate === one).length > fates.length;
+  return (['deleted', 'lost'] as const).find(isMost) ?? 'superseded';
 }
 
 /**

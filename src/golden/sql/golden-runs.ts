@@ -15,6 +15,7 @@ import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import { visible } from '../../platform/postgres/visible.ts';
+import { staleFates } from '../rules/labels.ts';
 import {
   type AnsweredStage,
   BATCH_QUERIES,
@@ -177,9 +178,9 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns the differences from a baseline that were accepted up to the given time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
-    /** Returns the judgments of superseded documents. The queries of these judgments are excluded from comparisons. */
-    staleLabels: (runId: string) => readMissingLabels(pool, runId, 'superseded'),
-    lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
+    /** Returns the judgments of superseded and deleted documents. Their queries are excluded from comparisons. */
+    staleLabels: (runId: string) => readMissingLabels(pool, runId, staleFates),
+    lostLabels: (runId: string) => readMissingLabels(pool, runId, ['lost']),
 
     /**
      * Returns the comparisons of the latest completed full runs of a pipeline and set with their baselines, oldest

@@ -168,13 +168,13 @@ export async function readAccepted(db: pg.Pool, baseline: GoldenRun, at: Date): 
 export async function readMissingLabels(
   db: pg.Pool,
   runId: string,
-  fate: StaleLabel['fate'],
+  fates: readonly StaleLabel['fate'][],
 ): Promise<readonly StaleLabel[]> {
   return queryRows<StaleLabel>(
     db,
     `select query_id, document_id, grade, fate
-       from golden_run_stale_labels where run_id = $1::text and fate = $2::text order by query_id, document_id`,
-    [runId, fate],
+       from golden_run_stale_labels where run_id = $1::text and fate = any($2::text[]) order by query_id, document_id`,
+    [runId, fates],
   );
 }
 

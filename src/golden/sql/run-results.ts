@@ -66,6 +66,7 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
     `update golden_runs
         set status = $2::text, reason = $3::text, finished_at = $4::timestamptz, segments_overflow = $5::integer,
             fingerprints = $6::jsonb, labels_probed = $7::integer, labels_stale = $8::integer, queries_dead = $9::integer, labels_gap = $10::text, labels_lost = $17::integer,
+            labels_deleted = $18::integer,
             warnings = $11::text[], forbidden_asked = $12::integer, forbidden_failed = $13::integer,
             forbidden_unconfirmed = $14::integer, no_answer = $15::jsonb, stages = $16::jsonb,
             lease_holder = null, lease_until = null
@@ -88,6 +89,7 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
       end.noAnswer === null ? null : JSON.stringify(end.noAnswer),
       end.stages === null ? null : JSON.stringify(end.stages),
       end.labels?.kind === 'probed' ? end.labels.lost : null,
+      end.labels?.kind === 'probed' ? end.labels.deleted : null,
     ],
   );
   if (rowCount !== 1) return false;
@@ -184,8 +186,8 @@ export function selectForbidden(run: string): string {
 }
 
 export function selectLabels(run: string): string {
-  return `json_build_object('probed', ${run}.labels_probed, 'stale', ${run}.labels_stale, 'lost', ${run}.labels_lost,
-            'deadQueries', ${run}.queries_dead, 'gap', ${run}.labels_gap) as labels`;
+  return `json_build_object('probed', ${run}.labels_probed, 'stale', ${run}.labels_stale,
+            'deleted', ${run}.labels_deleted, 'lost', ${run}.labels_lost, 'deadQueries', ${run}.queries_dead, 'gap', ${run}.labels_gap) as labels`;
 }
 
 export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeCounts> {

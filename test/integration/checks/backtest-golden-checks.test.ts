@@ -126,6 +126,7 @@ describe('the backtest of golden checks', () => {
     const probed = {
       kind: 'probed',
       probed: 100,
+      deleted: 0,
       lost: 0,
       labels: [],
       touched: new Set<string>(),

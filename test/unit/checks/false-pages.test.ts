@@ -59,7 +59,7 @@ function aRun(mean: number): LatestRun {
       finishedAt: now,
       scores: [{ segment: 'all', measure: 'ndcg', k: 10, n: 300, ...bounds }],
       segmentsOverflow: 0,
-      labels: { probed: null, stale: null, lost: null, deadQueries: null, gap: null },
+      labels: { probed: null, stale: null, deleted: null, lost: null, deadQueries: null, gap: null },
       baseline: null,
     },
   };

@@ -9,7 +9,13 @@ import { interval, percentage, plural } from '../../../core/format.ts';
 import { toDocument } from '../../../core/text/names.ts';
 import { readText } from '../../../platform/files/text-file.ts';
 import { goldenSetVersionJson } from '../../golden-set-schema.ts';
-import { type Acceptance, type AnchorEvidence, type LabelProposal, matchAcceptances } from '../../rules/labels.ts';
+import {
+  type Acceptance,
+  type AnchorEvidence,
+  type LabelProposal,
+  matchAcceptances,
+  staleParts,
+} from '../../rules/labels.ts';
 import { warningSentences } from '../../rules/run-failure.ts';
 import { type CheckedSet, checkLatestVersion, hasProblems } from '../../sets/check-golden-set.ts';
 import { repairJudgments } from '../../sets/label-fixes.ts';
@@ -62,14 +68,14 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
 
 function labelLines({ labels }: CheckedSet['check']): string[] {
   if (labels.kind === 'unknown') return [`Judgments: not checked. ${labels.reason}`];
-  const { stale, lost, probed, touched, dead } = labels;
+  const { stale, deleted, lost, probed, touched, dead } = labels;
   return [
     ...(stale + lost === 0 ? [`Judgments: all ${probed} judged documents are in the store.`] : []),
     ...(stale === 0
       ? []
       : [
-          `Superseded: ${stale} of ${probed} judged documents, in ${plural(touched.size, 'query', 'queries')}. ` +
-            `Queries whose relevant documents are all superseded: ${dead.size}.`,
+          `Stale labels: ${staleParts(stale, deleted)} of ${probed} judged documents, in ${plural(touched.size, 'query', 'queries')}. ` +
+            `Queries without any other relevant document: ${dead.size}.`,
         ]),
     ...(lost === 0
       ? []
@@ -102,10 +108,11 @@ function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict:
         : { asked: answers.asked, gap: null, warnings: warningSentences(answers.warnings) },
     labels:
       labels.kind === 'unknown'
-        ? { probed: null, stale: null, lost: null, gap: labels.reason, stale_labels: [] }
+        ? { probed: null, stale: null, deleted: null, lost: null, gap: labels.reason, stale_labels: [] }
         : {
             probed: labels.probed,
             stale: labels.stale,
+            deleted: labels.deleted,
             lost: labels.lost,
             gap: null,
             stale_labels: toDocument(labels.labels),

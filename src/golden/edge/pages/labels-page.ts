@@ -2,7 +2,7 @@ import { count, percentage, plural } from '../../../core/format.ts';
 import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
 import type { Content, PageContent } from '../../../report/model/content.ts';
 import { code, empty, lead, link, list, quiet, section, styled, table } from '../../../report/model/show.ts';
-import type { LabelProposal, StaleLabel } from '../../rules/labels.ts';
+import { type LabelProposal, type StaleLabel, staleParts } from '../../rules/labels.ts';
 import type { FoundFixes } from '../../sets/label-fixes.ts';
 
 export interface LabelsPageData {
@@ -36,7 +36,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
         'stale',
         'Stale labels',
         {
-          lead: 'Judged documents that are no longer in the store. The judgments of these documents lower the scores even if the retriever works correctly.',
+          lead: 'Judgments of documents whose text has another id in the store (superseded), or that the manifest lists as deleted. These judgments lower the scores even if the retriever works correctly.',
         },
         stale(known),
       ),
@@ -65,8 +65,9 @@ function stale(known: LabelsPageData['known']): Content {
   if (gap !== null) return empty(gap);
   if (labels.length === 0) return lead('None, as of ', link(runId, runPath(runId)), '.');
   const queries = new Set(labels.map(({ queryId }) => queryId)).size;
+  const deleted = labels.filter(({ fate }) => fate === 'deleted').length;
   return lead(
-    `${plural(labels.length, 'judgment')} of ${plural(queries, 'query', 'queries')}, as of `,
+    `${plural(labels.length, 'judgment')} of ${plural(queries, 'query', 'queries')} (${staleParts(labels.length, deleted)}), as of `,
     link(runId, runPath(runId), { view: 'stale' }),
     '.',
   );

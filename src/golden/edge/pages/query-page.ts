@@ -93,9 +93,14 @@ export function queryPage(data: QueryPageData): PageContent {
 
 function inStore(fate: DocumentFate | undefined): Content {
   if (fate === undefined) return 'not reported as missing';
-  return fate === 'superseded'
-    ? badge('superseded: its judgment is out of date', 'warning')
-    : badge('missing from the store', 'critical');
+  switch (fate) {
+    case 'superseded':
+      return badge('superseded: its judgment is out of date', 'warning');
+    case 'deleted':
+      return badge('deleted in the manifest: its judgment is out of date', 'warning');
+    case 'lost':
+      return badge('lost: missing from the store', 'critical');
+  }
 }
 
 function missed(documents: readonly Judgment[], { fates, explained, words }: QueryPageData): Content {

@@ -2,6 +2,7 @@
 import type { Judgment, RetrievedDocument } from '../../../core/model.ts';
 import type { Column, Content, ContentNode, Table } from '../../../report/model/content.ts';
 import { documentId, styled, table, value, verbatim, why } from '../../../report/model/show.ts';
+import { isStaleFate } from '../../rules/labels.ts';
 import type { QueryPageData } from './golden-reads.ts';
 
 export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
@@ -72,7 +73,7 @@ export function rankedTable<Row extends Omit<RankedDocument, 'otherRank'>>(
     [
       ['Rank', ({ rank }) => rank, 'number'],
       ['Document', ({ id }) => named(id, words)],
-      ['Grade', ({ id, grade }) => gradeOf(grade, fates.get(id) === 'superseded')],
+      ['Grade', ({ id, grade }) => gradeOf(grade, isStaleFate(fates.get(id)))],
       change,
       ['Score', ({ score }) => score !== null && value(score, 'other'), 'minor number'],
     ],

@@ -1,10 +1,12 @@
 import { formatValue, plural } from '../../../core/format.ts';
+import type { Judgment } from '../../../core/model.ts';
 import { causeTexts } from '../../../incidents/diagnosis/rules/cause.ts';
 import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
 import { verdictWords } from '../../../incidents/explain/answers.ts';
 import { incidentPath } from '../../../report/console/links.ts';
 import type { Content } from '../../../report/model/content.ts';
 import { documentId, link, paragraph, strong, styledParagraph } from '../../../report/model/show.ts';
+import type { DocumentFate } from '../../rules/labels.ts';
 import type { QueryPageData } from './golden-reads.ts';
 import type { RankedDocument, sideBySide } from './query-sides.ts';
 
@@ -78,6 +80,21 @@ function sentence(
   ];
 }
 
+const fateWords: Readonly<Record<DocumentFate, string>> = {
+  lost: 'missing from the store',
+  superseded: 'in the store under another id',
+  deleted: 'deleted in the manifest',
+};
+
+function goneSentences(gone: readonly Judgment[], fates: QueryPageData['fates']): Content[] {
+  return Object.entries(fateWords).flatMap(([fate, words]): Content[] => {
+    const ids = gone.flatMap(({ documentId: id }) => (fates.get(id) === fate ? id : [])).slice(0, MAX_NAMED);
+    return ids.length === 0
+      ? []
+      : [[`Why: ${words}: `, ids.map((id, index) => [index > 0 && ', ', documentId(id)]), '.']];
+  });
+}
+
 function reasonsOf(
   { fates, explained }: QueryPageData,
   { missed }: ReturnType<typeof sideBySide>,
@@ -85,18 +102,10 @@ function reasonsOf(
 ): Content[] {
   const ids = new Set(missed.map(({ documentId: id }) => id));
   const why = (explained ?? []).filter(({ document }) => ids.has(document)).slice(0, MAX_NAMED);
-  const gone = missed.filter(({ documentId: id }) => fates.has(id)).slice(0, MAX_NAMED);
+  const gone = missed.filter(({ documentId: id }) => fates.has(id));
   return [
     ...why.map((one): Content => ['Why: ', documentId(one.document), ' ', verdictWords(one), '. ', one.action]),
-    ...(why.length > 0 || gone.length === 0
-      ? []
-      : [
-          [
-            'Why: missing from the store: ',
-            gone.map(({ documentId: id }, index) => [index > 0 && ', ', documentId(id)]),
-            '.',
-          ],
-        ]),
+    ...(why.length > 0 ? [] : goneSentences(gone, fates)),
     ...(incident === null
       ? []
       : [

@@ -23,6 +23,7 @@ import {
   verdictBadge,
   why,
 } from '../../../report/model/show.ts';
+import { staleParts } from '../../rules/labels.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import type { RunSummaryJson } from '../../run-summary-schema.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
@@ -207,7 +208,7 @@ function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): ContentN
       labels.stale === null ? 'unknown' : labels.stale + (labels.lost ?? 0),
       labels.reason ??
         (labels.probed !== null &&
-          `of ${plural(labels.probed, 'judged document')}: ${count(labels.lost ?? 0)} lost, ${count(labels.stale ?? 0)} superseded`),
+          `of ${plural(labels.probed, 'judged document')}: ${count(labels.lost ?? 0)} lost, ${staleParts(labels.stale ?? 0, labels.deleted ?? 0)}`),
     ),
   );
 }

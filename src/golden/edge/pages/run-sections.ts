@@ -19,6 +19,7 @@ import {
   verdictBadge,
   why,
 } from '../../../report/model/show.ts';
+import { staleParts } from '../../rules/labels.ts';
 import type { SegmentScore } from '../../rules/run.ts';
 import type { ComparedJson, MetricJson, RunSummaryJson } from '../../run-summary-schema.ts';
 import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
@@ -46,7 +47,7 @@ export function runReport(run: RunSummaryJson): Content {
     labels.stale !== null &&
       labels.stale > 0 &&
       paragraph(
-        `${labels.stale} of the ${labels.probed} judged documents in ${set} are superseded${queries.stale === 0 ? '' : `, and ${queries.stale === 1 ? '1 query has' : `${queries.stale} queries have`} no other relevant document`}. Update the judgments with \`recalld golden check --fix\`.`,
+        `Stale labels: ${staleParts(labels.stale, labels.deleted ?? 0)} of the ${labels.probed} judged documents in ${set}${queries.stale === 0 ? '' : `, and ${queries.stale === 1 ? '1 query has' : `${queries.stale} queries have`} no other relevant document`}. ${labels.deleted === labels.stale ? 'Remove these judgments: `recalld golden check` lists them' : 'Update the judgments with `recalld golden check --fix`'}.`,
       ),
     checksSection(run),
     forbiddenSection(run),

@@ -112,6 +112,7 @@ select after.query_id as "query", round(before.ndcg::numeric, 4)::double precisi
   before.first_relevant as "rank before", after.first_relevant as "rank now",
   exists (
     select from golden_run_stale_labels s where s.run_id = after.run_id and s.query_id = after.query_id
+      and s.fate <> 'lost'
   ) as "stale label"
 from after
 join latest on latest.id = after.run_id
@@ -125,12 +126,13 @@ limit 50`,
 
 export function staleLabelsTable(width: number): Builder<Panel> {
   return sqlTable({
-    title: 'Stale labels of the latest run',
-    description: 'Judged documents that are missing from the vector store, highest grades first.',
+    title: 'Missing judged documents of the latest run',
+    description:
+      'Judged documents that are missing from the vector store, highest grades first. Judgments of superseded and deleted documents are out of date; lost documents have no replacement.',
     width,
     sql: `
 with latest as (${latestRuns})
-select s.query_id as "query", s.document_id as "document", s.grade as "grade", s.run_id as "run"
+select s.query_id as "query", s.document_id as "document", s.grade as "grade", s.fate as "fate", s.run_id as "run"
 from golden_run_stale_labels s
 join latest on latest.id = s.run_id
 order by s.grade desc, s.query_id, s.document_id

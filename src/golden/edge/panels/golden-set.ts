@@ -215,13 +215,13 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Judged documents missing from the store',
       description:
-        'Superseded: the text has another id, or the manifest marks the document as deleted, so the judgment is out of date. Lost: no other document has the text, so retrieval got worse.',
+        'Stale: the text has another id (superseded), or the manifest lists the document as deleted, so the judgment is out of date. Lost: no other document has the text, and the manifest does not list the document as deleted, so retrieval got worse.',
       unit: 'percentunit',
       min: 0,
       width: 8,
       queries: [
         { expr: maxBy([], 'recalld_golden_lost_documents_ratio'), legend: 'lost' },
-        { expr: maxBy([], 'recalld_golden_stale_labels_ratio'), legend: 'superseded' },
+        { expr: maxBy([], 'recalld_golden_stale_labels_ratio'), legend: 'stale' },
         {
           expr: maxBy(['check', 'severity'], 'recalld_threshold', {
             check: { like: 'stale labels above .* on $golden_set' },

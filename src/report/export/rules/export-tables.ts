@@ -238,9 +238,16 @@ export const exportTables: readonly ExportTable[] = [
       integer('labels_probed', 'Number of judged documents that were looked up in the store.'),
       integer(
         'labels_stale',
-        'Number of judged documents that are superseded: their text has another id in the store, or the manifest marks them as deleted.',
+        'Number of judged documents with stale labels: their text has another id in the store, or the manifest lists them as deleted.',
       ),
-      integer('labels_lost', 'Number of judged documents that are missing without a replacement.'),
+      integer(
+        'labels_deleted',
+        'Number of missing judged documents that the manifest lists as deleted; `labels_stale` includes them.',
+      ),
+      integer(
+        'labels_lost',
+        'Number of judged documents that are missing, have no replacement and are not deleted in the manifest.',
+      ),
     ],
   },
   {

@@ -1,5 +1,6 @@
 /** The first part of the weekly report: changes in the period, and what to do now. */
 import { formatValue, plural, signed } from '../../../core/format.ts';
+import { staleParts } from '../../../golden/rules/labels.ts';
 import { type Cause, causeTexts } from '../../../incidents/diagnosis/rules/cause.ts';
 import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
 import type { ReportedSet, WeeklyReport } from '../weekly-report.ts';
@@ -72,12 +73,19 @@ export function whatToDo({ pipeline, sets, incidents, topics, from, until }: Wee
         return [
           `Run the golden set ${goldenSet}, because none of its runs completed in this period: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\`.`,
         ];
-      const missing = (last.run.labels.stale ?? 0) + (last.run.labels.lost ?? 0);
-      return missing === 0
-        ? []
-        : [
-            `Review ${plural(missing, 'judged document')} of ${goldenSet} that ${missing === 1 ? 'is' : 'are'} missing from the store: run \`recalld golden check\`.`,
-          ];
+      const { stale, deleted, lost } = last.run.labels;
+      return [
+        ...(lost === null || lost === 0
+          ? []
+          : [
+              `Index ${plural(lost, 'lost document')} of ${goldenSet} again: \`recalld golden check\` lists ${lost === 1 ? 'it' : 'them'}.`,
+            ]),
+        ...(stale === null || stale === 0
+          ? []
+          : [
+              `Update ${plural(stale, 'stale label')} of ${goldenSet} (${staleParts(stale, deleted ?? 0)}): run \`recalld golden check\`.`,
+            ]),
+      ];
     }),
     ...(topics.length === 0 ? [] : [`Write content for ${plural(topics.length, 'uncovered topic')}, listed below.`]),
     ...(suspect === 0

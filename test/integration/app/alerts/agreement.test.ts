@@ -63,6 +63,7 @@ const gone = {
   kind: 'probed',
   probed: 100,
   stale: 10,
+  deleted: 0,
   lost: 0,
   labels: [],
   touched: new Set<string>(),

@@ -176,14 +176,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_lost_documents_ratio', faq, always(0.1))],
     healthy: [signal('recalld_golden_lost_documents_ratio', faq, always(0.02))],
-    says: '10% of the judged documents in faq on docs are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with `recalld golden check`.',
+    says: '10% of the judged documents in faq on docs are missing from the vector store (limit 2 %), no other document has their text, and no manifest lists them as deleted. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with `recalld golden check`.',
   },
   {
     alert: 'RecalldStaleLabels',
     labels: staleCheck,
     breaching: [...checkStates(staleCheck, () => 'warning'), ...staleNumbers],
     healthy: [...checkStates(staleCheck, () => 'ok'), ...checkStates(floorCheck, () => 'warning')],
-    says: 'The share of judged documents that are superseded rose to 0.14 (n = 50), above 0.02. Judged documents were deleted on purpose, or have new ids because they were re-chunked or renamed. recalld no longer compares the queries of these documents with the baseline. Update the judgments with `recalld golden check`, then pin a new baseline.',
+    says: 'The share of judged documents with stale labels rose to 0.14 (n = 50), above 0.02. Judged documents are deleted in the manifest, or have new ids because they were re-chunked or renamed. recalld no longer compares the queries of these documents with the baseline. Update the judgments with `recalld golden check`, then pin a new baseline.',
   },
   {
     alert: 'RecalldDensityDrift',

@@ -55,7 +55,7 @@ type NamedCheck = { readonly pipeline: string; readonly check: string };
 const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>([
   [floorCheck, { kind: 'floor', what: 'ndcg@10', limit: 'below' }],
   [liveCheck, { kind: 'threshold', what: 'The share of live queries that failed', limit: 'above' }],
-  [staleCheck, { kind: 'stale_labels', what: 'The share of judged documents that are superseded', limit: 'above' }],
+  [staleCheck, { kind: 'stale_labels', what: 'The share of judged documents with stale labels', limit: 'above' }],
   [densityCheck, { kind: 'density_drift', what: 'The coverage of live queries', limit: 'above' }],
 ]);
 

@@ -83,7 +83,7 @@ describe('the summary of a golden run', () => {
       failure: null,
       metrics: { 'ndcg@10': { ...metric, mean: 0.9 } },
       segments: { 'lang=en': { 'ndcg@10': { ...metric, mean: 0.5 } } },
-      labels: { probed: null, stale: null, lost: null, reason: null },
+      labels: { probed: null, stale: null, deleted: null, lost: null, reason: null },
       forbidden: [],
       no_answer: null,
       stages: null,

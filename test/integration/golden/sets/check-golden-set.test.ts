@@ -110,6 +110,25 @@ describe('golden check', () => {
     expect(check.lost.unknown).toEqual(['a']);
   });
 
+  it('counts a document that the manifest lists as deleted as deleted, unless another document has its text', async () => {
+    const { deps, documents, name, watched } = setUp();
+    await database.pool.query(
+      `insert into index_documents (pipeline, id, place, deleted, since)
+       select $1::text, id, 1, true, now() from unnest(array['a', 'b']) as d (id)`,
+      [name],
+    );
+    await documents.record(name, [{ documentId: 'a', content: oldText }], NOON);
+    const store = aStore([chunk('a-new', oldText)]);
+    const check = await checkGoldenSet(deps, watched({ store, embedder }), queries, settings, never);
+    expect(check.labels).toMatchObject({ kind: 'probed', probed: 2, stale: 2, deleted: 1, lost: 0 });
+    expect(check.labels).toMatchObject({
+      labels: [
+        { documentId: 'a', fate: 'superseded' },
+        { documentId: 'b', fate: 'deleted' },
+      ],
+    });
+  });
+
   it('reports why it cannot check without a store or an embedder, or when the store fails or has no texts', async () => {
     const { deps, documents, name, watched } = setUp();
     const lookAt = (parts: Parameters<typeof aWatchedPipeline>[0]) =>

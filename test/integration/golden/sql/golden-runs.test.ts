@@ -244,9 +244,13 @@ describe('the end of a run', () => {
     const labels = {
       kind: 'probed',
       probed: 3,
-      stale: 1,
+      stale: 2,
+      deleted: 1,
       lost: 0,
-      labels: [{ queryId: 'q1', documentId: 'd1', grade: 2, fate: 'superseded' }],
+      labels: [
+        { queryId: 'q1', documentId: 'd1', grade: 2, fate: 'superseded' },
+        { queryId: 'q1', documentId: 'd2', grade: 2, fate: 'deleted' },
+      ],
       touched: new Set(['q1']),
       dead: new Set(['q1']),
     } as const;
@@ -263,7 +267,7 @@ describe('the end of a run', () => {
     await runs().finish(id, anEnd({ labels, comparisons, fingerprints }));
     expect(await runs().find(id)).toMatchObject({
       fingerprints,
-      labels: { probed: 3, stale: 1, lost: 0, deadQueries: 1, gap: null },
+      labels: { probed: 3, stale: 2, deleted: 1, lost: 0, deadQueries: 1, gap: null },
     });
     expect(await runs().comparisons(id)).toEqual(comparisons);
     expect(await runs().staleLabels(id)).toEqual(labels.labels);

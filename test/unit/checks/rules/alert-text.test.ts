@@ -49,7 +49,7 @@ describe('the sentence of an alert', () => {
     ],
     [
       { kind: 'stale_labels', measure: 'stale_labels', value: 0.5, ciLow: null, n: 40 },
-      'The share of judged documents that are superseded rose from 100 % to 50 % (n = 40), above',
+      'The share of judged documents with stale labels rose from 100 % to 50 % (n = 40), above',
     ],
     [
       { kind: 'density_drift', measure: 'density_drift', value: 1.5, threshold: 1, ciLow: null, n: null },

@@ -18,6 +18,7 @@ const probe = (stale: number, probed: number): LabelProbe => ({
   kind: 'probed',
   probed,
   stale,
+  deleted: 0,
   lost: 0,
   labels: [],
   touched: new Set(),
@@ -39,7 +40,7 @@ describe('the check on stale labels', () => {
     expect(evaluateStaleLabels(check, probe(stale, probed)).verdict).toBe(verdict);
   });
 
-  it('states how many are superseded and what to do', () => {
+  it('states how many labels are stale and what to do', () => {
     expect(evaluateStaleLabels({ ...check, severity: 'critical' }, probe(7, 50))).toEqual({
       name: 'stale labels above 0.02 on faq',
       severity: 'critical',
@@ -51,8 +52,15 @@ describe('the check on stale labels', () => {
       isBeyond: true,
       threshold: 0.02,
       explanation:
-        '7 of 50 judged documents superseded (14 %, limit 2 %). Update the judgments of faq with `recalld golden check`, then pin a new baseline.',
+        '7 of 50 judged documents have stale labels (14 %, limit 2 %). Update the judgments of faq with `recalld golden check`, then pin a new baseline.',
     });
+  });
+
+  it('states how many documents are deleted in the manifest, and how many are lost', () => {
+    const { explanation } = evaluateStaleLabels(check, { ...probe(7, 50), deleted: 5, lost: 2 } as LabelProbe);
+    expect(explanation).toMatch(
+      /^7 of 50 judged documents have stale labels \(14 %, limit 2 %\): 2 superseded, 5 deleted in the manifest; 2 more/,
+    );
   });
 
   it('has no data, with the reason, if the store could not be probed', () => {

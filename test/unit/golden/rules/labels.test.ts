@@ -8,6 +8,7 @@ import {
   matchAcceptances,
   probeLabels,
   proposeLabels,
+  staleParts,
 } from '../../../../src/golden/rules/labels.ts';
 import { aGoldenQuery } from '../../../support/builders.ts';
 
@@ -176,6 +177,7 @@ describe('the labels of a golden set', () => {
       kind: 'probed',
       probed: 3,
       stale: 0,
+      deleted: 0,
       lost: 0,
       labels: [],
       touched: new Set(),
@@ -183,11 +185,12 @@ describe('the labels of a golden set', () => {
     });
   });
 
-  it('are stale for each query with a lost document, and a query without any other is unanswerable', () => {
+  it('are stale for each query with a superseded document, and a query without any other is unanswerable', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1)).toEqual({
       kind: 'probed',
       probed: 3,
       stale: 1,
+      deleted: 0,
       lost: 0,
       labels: [
         { queryId: 'q1', documentId: 'b', grade: 2, fate: 'superseded' },
@@ -202,6 +205,18 @@ describe('the labels of a golden set', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 2)).toMatchObject({ dead: new Set(['q1']) });
   });
 
+  it('are stale if the manifest lists the document as deleted, and are also counted apart from superseded ones', () => {
+    expect(probeLabels(queries, new Set(['a', 'c']), 1, new Map([['b', 'deleted']]))).toMatchObject({
+      stale: 1,
+      deleted: 1,
+      lost: 0,
+      touched: new Set(['q1', 'q2']),
+      dead: new Set(['q2']),
+    });
+    expect(staleParts(8, 5)).toBe('3 superseded, 5 deleted in the manifest');
+    expect(staleParts(8, 0)).toBe('8 superseded');
+  });
+
   it('keep a query in comparisons when one document is lost: it is scored on the others', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1, new Map([['b', 'lost']]))).toMatchObject({
       stale: 0,
@@ -212,7 +227,7 @@ describe('the labels of a golden set', () => {
   });
 });
 
-describe('a judged document that is lost', () => {
+describe('a judged document that is missing', () => {
   it.each([
     ['replaced', 0.1, 'superseded'],
     ['replaced', 1, 'superseded'],
@@ -222,5 +237,13 @@ describe('a judged document that is lost', () => {
     ['unknown', 0.8, 'superseded'],
   ] as const)('with the search result %s, and a share of %d missing, is %s', (search, share, fate) => {
     expect(fateOf(search, share)).toBe(fate);
+  });
+
+  it.each([
+    ['replaced', 'superseded'],
+    ['not_found', 'deleted'],
+    ['unknown', 'deleted'],
+  ] as const)('that the manifest lists as deleted, with the search result %s, is %s', (search, fate) => {
+    for (const share of [0.1, 1]) expect(fateOf(search, share, true)).toBe(fate);
   });
 });

@@ -79,7 +79,7 @@ const set: ReportedSet = {
     scores: scores(3 * index),
   })),
   last: {
-    run: aGoldenRun({ labels: { probed: 1180, stale: 14, lost: 0, deadQueries: 3, gap: null } }),
+    run: aGoldenRun({ labels: { probed: 1180, stale: 14, deleted: 4, lost: 9, deadQueries: 3, gap: null } }),
     scores: scores(165),
     baseline: { kind: 'baseline', against: 'run-0', differences: [difference] },
   },
@@ -221,7 +221,7 @@ describe('the weekly report', () => {
       'fell to 0.90',
       'parental leave',
       'can both parents take leave at once',
-      '1.2 % 14 superseded, 0 missing of 1 180; 3 queries lost all',
+      '1.2 % 10 superseded, 4 deleted in the manifest of 1 180; 3 queries have no other relevant document 0.8 % 9 of 1 180',
       '69 %',
       '71 %',
       'recalld does not know which pages were false',

@@ -121,7 +121,7 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
     failure: null,
     metrics: {},
     segments: {},
-    labels: { probed: null, stale: null, lost: null, reason: null },
+    labels: { probed: null, stale: null, deleted: null, lost: null, reason: null },
     answers_deleted_at: null,
     forbidden: [],
     no_answer: null,

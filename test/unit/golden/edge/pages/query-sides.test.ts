@@ -68,10 +68,15 @@ it('the verdict on a query names its score before and now, its lost documents, a
   expect(text).toContain('Likely cause: documents missing from the index (incident 7).');
   const failed = { ...data, after: { ...data.after, answer: anAnswer({ outcome: 'timeout', documents: [] }) } };
   expect(terminalText(queryVerdict(failed, sides, null), NOON)).toContain('The retriever failed (timeout).');
-  for (const fate of ['superseded', 'lost'] as const) {
+  const reasons = [
+    ['lost', 'missing from the store: a', 'lost: missing from the store'],
+    ['superseded', 'in the store under another id: a', 'superseded: its judgment is out of date'],
+    ['deleted', 'deleted in the manifest: a', 'deleted in the manifest: its judgment is out of date'],
+  ] as const;
+  for (const [fate, reason, shown] of reasons) {
     const gone = { ...data, fates: new Map([['a', fate]]) };
-    expect(terminalText(queryVerdict(gone, sides, null), NOON)).toContain('missing from the store: a');
+    expect(terminalText(queryVerdict(gone, sides, null), NOON)).toContain(reason);
     const page = terminalText(queryPage(gone).content, NOON);
-    expect(page, 'in the list of documents that were not returned').not.toContain('not reported as missing');
+    expect(page.replaceAll(/\s+/g, ' '), 'in the list of documents that were not returned').toContain(shown);
   }
 });
