@@ -84,7 +84,7 @@ export function goldenRun(
   const run = observedRun({
     goldenSet: 'golden',
     now,
-    labels: labels === null ? null : { probed: judged.length, stale: labels.stale, lost: labels.lost },
+    labels: labels === null ? null : { probed: judged.length, stale: labels.stale, deleted: 0, lost: labels.lost },
     forbidden: null,
     stale: labels?.touched ?? new Set(),
     lost: new Set(labels?.labels.flatMap(({ fate, queryId }) => (fate === 'lost' ? [queryId] : []))),
@@ -94,7 +94,7 @@ export function goldenRun(
       side: reference,
       version: 1,
       isSameVersion: true,
-      goneBefore: labels === null ? null : 0,
+      labels: labels === null ? null : { probed: judged.length, stale: 0, deleted: 0, lost: 0 },
       stages: null,
       contexts: { before: [], now: [] },
     },

@@ -72,12 +72,12 @@ function lookAt(
   const judged = judgedDocuments(runs.now.queries);
   const probe = probeLabels(runs.now.queries, new Set(held.map(({ id }) => id)), 1, fatesIn(held, judged));
   const labels = probe.kind === 'probed' && hasLooked ? probe : null;
-  const goneBefore = probeLabels(runs.reference.queries, new Set(heldBefore.map(({ id }) => id)), 1);
+  const earlier = probeLabels(runs.reference.queries, new Set(heldBefore.map(({ id }) => id)), 1);
   const isSameVersion = broken.golden === undefined || broken.chunksUntilNow !== undefined;
   const run = observedRun({
     goldenSet: 'golden',
     now: runs.now,
-    labels: labels === null ? null : { probed: judged.length, stale: labels.stale, lost: labels.lost },
+    labels: labels === null ? null : { probed: judged.length, stale: labels.stale, deleted: 0, lost: labels.lost },
     forbidden: null,
     stale: labels?.touched ?? new Set(),
     lost: new Set(labels?.labels.flatMap(({ fate, queryId }) => (fate === 'lost' ? [queryId] : []))),
@@ -87,7 +87,7 @@ function lookAt(
       side: runs.reference,
       version: 1,
       isSameVersion,
-      goneBefore: labels !== null && goneBefore.kind === 'probed' ? goneBefore.stale + goneBefore.lost : null,
+      labels: labels !== null && earlier.kind === 'probed' ? earlier : null,
       stages: shape.candidates === null ? null : { before: stagesOf(runs.reference), now: stagesOf(runs.now) },
       contexts: traffic.hasTexts
         ? { before: contextsOf(runs.reference, 1), now: contextsOf(runs.now, broken.textShare ?? 1) }

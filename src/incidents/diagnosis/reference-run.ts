@@ -8,13 +8,20 @@ import { isBreach } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
+import type { StaleLabel } from '../../golden/rules/labels.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun } from '../../golden/rules/run.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults } from '../../golden/runs/stored-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { allOf } from './all-of.ts';
 import type { Alert } from './rules/incident.ts';
-import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
+import {
+  type ObservedLabels,
+  type ObservedLevel,
+  type ObservedRun,
+  observedRun,
+  type RunsSeen,
+} from './rules/observations.ts';
 
 /** Maximum number of runs searched for a good run: two days of an hourly golden set. */
 const MAX_SEARCHED = 48;
@@ -126,21 +133,17 @@ export async function observeRun(
   const { runs } = context.db.golden;
   const sideOf = (one: GoldenRun | null) =>
     one === null || one.answersDeletedAt !== null ? null : readComparedSide(context, one);
-  const [now, side, superseded, withLost, forbidden] = await Promise.all([
+  const [now, side, missing, forbidden] = await Promise.all([
     readComparedSide(context, run),
     sideOf(reference),
-    runs.staleLabels(run.id),
-    runs.lostLabels(run.id),
+    missingDocuments(context, run),
     readForbiddenResults(runs, run),
   ]);
-  const { probed, stale, lost } = run.labels;
   const seen: RunsSeen = {
     goldenSet: run.goldenSet,
     now,
-    labels: probed === null || stale === null ? null : { probed, stale, lost: lost ?? 0 },
+    ...missing,
     forbidden: forbidden === null ? null : { asked: forbidden.asked, results: forbidden.confirmed.length },
-    stale: new Set(superseded.map(({ queryId }) => queryId)),
-    lost: new Set(withLost.map(({ queryId }) => queryId)),
     key,
     level,
     reference:
@@ -150,7 +153,7 @@ export async function observeRun(
             side,
             version: reference.goldenSetVersion,
             isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
-            goneBefore: reference.labels.stale === null ? null : reference.labels.stale + (reference.labels.lost ?? 0),
+            labels: observedLabels(reference),
             stages:
               reference.stages === null || run.stages === null
                 ? null
@@ -169,4 +172,33 @@ export async function observeRun(
     compared.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(context, one) })),
   );
   return observedRun({ ...seen, older });
+}
+
+/**
+ * Returns the judged documents that the run did not find in the store, and their queries. A document also counts as
+ * deleted if recalld read its deletion in the manifest only after the run.
+ */
+async function missingDocuments(
+  { db: { golden } }: Context,
+  run: GoldenRun,
+): Promise<Pick<RunsSeen, 'labels' | 'stale' | 'lost'>> {
+  const [stale, lost] = await Promise.all([golden.runs.staleLabels(run.id), golden.runs.lostLabels(run.id)]);
+  const lostIds = [...new Set(lost.map(({ documentId }) => documentId))];
+  const deleted = await golden.documents.withdrawn(run.pipeline, lostIds);
+  const queriesOf = (labels: readonly StaleLabel[]) => new Set(labels.map(({ queryId }) => queryId));
+  const labels = observedLabels(run);
+  return {
+    labels: labels && {
+      ...labels,
+      stale: labels.stale + deleted.size,
+      deleted: labels.deleted + deleted.size,
+      lost: labels.lost - deleted.size,
+    },
+    stale: queriesOf([...stale, ...lost.filter(({ documentId }) => deleted.has(documentId))]),
+    lost: queriesOf(lost.filter(({ documentId }) => !deleted.has(documentId))),
+  };
+}
+
+function observedLabels({ labels: { probed, stale, deleted, lost } }: GoldenRun): ObservedLabels | null {
+  return probed === null || stale === null ? null : { probed, stale, deleted: deleted ?? 0, lost: lost ?? 0 };
 }

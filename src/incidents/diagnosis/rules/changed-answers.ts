@@ -23,7 +23,7 @@ export type ChangedAnswers = ReturnType<typeof changedAnswers>;
  * Compares two golden runs, using only the queries that succeeded in both. Failures are examined separately, because
  * they would hide other changes.
  *
- * @param stale ids of queries with a superseded judged document; the scores of these queries drop although the
+ * @param stale ids of queries with a stale label; the scores of these queries drop although the
  *   retriever works
  * @param key measure of the score
  */
@@ -51,7 +51,7 @@ export function changedAnswers(
   return {
     /** Number of queries that succeeded in both runs, including those with empty results. */
     answered: both.length,
-    /** Score change of queries without a superseded judged document. */
+    /** Score change of queries without a stale label. */
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
     /**
      * Mean share of a query's earlier documents that are still returned for it, over queries with results in both runs.
@@ -231,7 +231,7 @@ function scoreChange(queries: readonly GoldenQuery[], before: ComparedSide, afte
 
 export type ScoreLoss = NonNullable<ReturnType<typeof scoreLoss>>;
 
-/** Ids of queries with a superseded judged document (`stale`), and of queries with a lost one (`lost`). */
+/** Ids of queries with a stale label (`stale`), and of queries with a lost one (`lost`). */
 type QueriesWithout = Readonly<Record<'stale' | 'lost', ReadonlySet<string>>>;
 
 export function scoreLoss(before: ComparedSide, after: ComparedSide, without: QueriesWithout, key: RunMetricKey) {

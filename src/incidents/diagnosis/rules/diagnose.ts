@@ -60,19 +60,36 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
 /**
  * Removes signs whose measurements are not evidence. Latencies that were measured while recalld was short of processor
  * time do not count against the retriever, unless the service also reports longer latencies. If queries return empty
- * results, a document that is not found by its own text is no evidence of a wrong vector.
+ * results, a document that is not found by its own text is no evidence of a wrong vector. If owners deleted documents
+ * on purpose, a smaller store, results without these documents, and users who no longer find them are expected, and are
+ * no evidence of a fault.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
     signs.some((sign) => sign.name === name && states.includes(sign.state));
   const isStarved = has('own_work', 'starved') && !has('live_latency', 'rose');
   const isEmpty = has('empty_answers', 'some', 'most');
+  const isDeleted = has('gone_documents', 'deleted');
   return signs.filter(
     ({ name, state }) =>
       !(isStarved && (name === 'latency' || name === 'warming')) &&
-      !(isEmpty && name === 'index_retrieval' && state === 'not_found'),
+      !(isEmpty && name === 'index_retrieval' && state === 'not_found') &&
+      !(isDeleted && expectedAfterDeletion.has(`${name}=${state}`)),
   );
 }
+
+/** Signs, with their states, that deletions on purpose cause. */
+const expectedAfterDeletion: ReadonlySet<string> = new Set([
+  'store_size=shrank',
+  'store_size=fell',
+  'documents=vanished',
+  'rarer_documents=gone',
+  'results=disturbed',
+  'store_agreement=fell_near',
+  'density=fell',
+  'density=fell_same_questions',
+  'feedback=fell',
+]);
 
 /** Signs that may stay healthy although some documents cannot be retrieved. */
 const answersHealthy = {

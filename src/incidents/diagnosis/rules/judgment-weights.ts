@@ -26,7 +26,7 @@ export const judgmentWeights = {
     results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
     documents: { same: 0.5, vanished: -1, replaced: -2.5 },
     variety: { collapsed: -4 },
-    gone_documents: { lost: -4, superseded: 1.5 },
+    gone_documents: { lost: -4, superseded: 1.5, deleted: 5 },
     labels: { alive: -1, some_gone: 2.5, many_gone: -0.5 },
     golden_set: { same: -0.3, new_version: 3 },
     live_relevance: { as_before: 0.5, fell: -1.5 },

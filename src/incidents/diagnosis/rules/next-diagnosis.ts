@@ -9,8 +9,8 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by any other diagnosis.
- * - A trusted cause is replaced by another cause if a further alert fires or if a different run points to the other
- *   cause.
+ * - A trusted cause is replaced by another cause if a further alert fires, if a different run points to the other
+ *   cause, or if recalld has since read in the manifest that the missing documents were deleted on purpose.
  * - A cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is
  *   being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
@@ -32,7 +32,11 @@ export function replacesLast(
   const isMore = next.alerts.some((name) => !last.alerts.includes(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
   if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
-  return !isSameRun;
+  return !isSameRun || (isGone(last, 'lost') && isGone(next, 'deleted'));
+}
+
+function isGone({ signs }: Said, fate: 'lost' | 'deleted'): boolean {
+  return signs.some(({ name, state }) => name === 'gone_documents' && state === fate);
 }
 
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;

@@ -83,10 +83,10 @@ export interface ObservedLevel {
 }
 
 /**
- * Numbers of distinct judged documents: those that were looked up (`probed`) and, among these, the superseded ones
- * (`stale`) and the lost ones (`lost`).
+ * Numbers of distinct judged documents: those that were looked up (`probed`) and, among these, the superseded or deleted
+ * ones (`stale`), the deleted ones alone (`deleted`) and the lost ones (`lost`).
  */
-export type ObservedLabels = Readonly<Record<'probed' | 'stale' | 'lost', number>>;
+export type ObservedLabels = Readonly<Record<'probed' | 'stale' | 'deleted' | 'lost', number>>;
 
 export type ObservedRelevance =
   /** A judged live score whose whole confidence interval is below its earlier value. */
@@ -145,7 +145,7 @@ export interface RunsSeen {
    * were returned (`results`); null if the golden set forbids none.
    */
   readonly forbidden: { readonly asked: number; readonly results: number } | null;
-  /** Ids of queries with a superseded judged document. */
+  /** Ids of queries with a superseded or deleted judged document. */
   readonly stale: ReadonlySet<string>;
   /** Ids of queries with a lost judged document. */
   readonly lost: ReadonlySet<string>;
@@ -160,8 +160,8 @@ export interface RunsSeen {
     readonly side: ComparedSide;
     readonly version: number;
     readonly isSameVersion: boolean;
-    /** Number of judged documents that were missing at the time of the reference run; null if unknown. */
-    readonly goneBefore: number | null;
+    /** Judged documents at the time of the reference run; null if unknown. */
+    readonly labels: ObservedLabels | null;
     /** Stages of both runs, keyed by query id; null if the retriever returned no stages in one of them. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
     /** Text sizes of the results of both runs; empty if the retriever returns no texts. */

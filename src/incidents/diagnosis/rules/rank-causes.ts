@@ -127,8 +127,8 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
 const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
   // The documents that pass a filter keep their order.
   filter: [['order', 'changed']],
-  // The documents were deleted or replaced on purpose.
-  index_lost_documents: [['gone_documents', 'superseded']],
+  // The documents were replaced, or deleted on purpose.
+  index_lost_documents: [['gone_documents', 'superseded', 'deleted']],
 };
 
 function isDistinguished(cause: Cause, level: 'high' | 'medium', signs: readonly Sign[]): boolean {

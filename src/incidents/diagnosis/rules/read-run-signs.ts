@@ -18,7 +18,7 @@ export function readRunSigns(run: ObservedRun | null): Sign[] {
   const { reference } = run;
   return [
     ...readFailures(run),
-    ...readLabels(run.labels, reference?.goneBefore ?? null),
+    ...readLabels(run.labels, reference?.labels ?? null),
     ...readForbidden(run.forbidden),
     ...readJudged(run.returned),
     ...readVersion(run),
@@ -120,25 +120,38 @@ function readWarming(now: number, slow: ObservedRun['slow'], reference: Observed
 const MANY_GONE = 0.2;
 const SOME_GONE = 0.005;
 
-function readLabels(labels: ObservedLabels | null, goneBefore: number | null): Sign[] {
+function readLabels(labels: ObservedLabels | null, earlier: ObservedLabels | null): Sign[] {
   if (labels === null || labels.probed === 0) return [];
-  const { probed, stale, lost } = labels;
+  const { probed, stale, deleted, lost } = labels;
   const gone = stale + lost;
+  const goneBefore = earlier && earlier.stale + earlier.lost;
   const before = goneBefore === null ? '' : ` (previously ${goneBefore})`;
-  const fateWords = stale > lost ? 'no longer in the store under their ids' : 'missing from the store';
+  const fateWords = stale > lost + 2 * deleted ? 'no longer in the store under their ids' : 'missing from the store';
   const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are ${fateWords}${before}.`;
   // Documents that were already missing at the time of the reference run do not count.
   const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
   const values = { before: goneBefore && goneBefore / probed, now: gone / probed, unit: 'share' } as const;
   if (news <= SOME_GONE) return [sign('labels', 'alive', sentence, values)];
-  const fate =
-    lost > stale
-      ? `${plural(lost, 'missing judged document has', 'missing judged documents have')} no replacement in the store.`
-      : `${plural(stale, 'missing judged document')}: the text has a new id in the store, or the document was deleted on purpose.`;
-  return [
-    sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values),
-    sign('gone_documents', lost > stale ? 'lost' : 'superseded', fate),
-  ];
+  return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values), readFate(labels, earlier)];
+}
+
+/** Reads what happened to most documents that went missing since the reference run. */
+function readFate(labels: ObservedLabels, earlier: ObservedLabels | null): Sign {
+  const since = (count: (of: ObservedLabels) => number): number =>
+    Math.max(0, count(labels) - (earlier === null ? 0 : count(earlier)));
+  const superseded = since(({ stale, deleted }) => stale - deleted);
+  const deleted = since((of) => of.deleted);
+  const lost = since((of) => of.lost);
+  const documents = plural(superseded + deleted + lost, 'missing judged document');
+  const isLost = lost > superseded + deleted;
+  if (isLost) {
+    const have = lost === 1 ? 'has' : 'have';
+    return sign('gone_documents', 'lost', `${lost} of ${documents} ${have} no replacement in the store.`);
+  }
+  if (deleted <= superseded)
+    return sign('gone_documents', 'superseded', `The text of ${superseded} of ${documents} has a new id in the store.`);
+  const were = deleted === 1 ? 'was' : 'were';
+  return sign('gone_documents', 'deleted', `${deleted} of ${documents} ${were} deleted in the manifest.`);
 }
 
 function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {

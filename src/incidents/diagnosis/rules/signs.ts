@@ -94,7 +94,7 @@ export const signStates = {
   opinions: ['agree', 'higher'],
   labels: ['alive', 'some_gone', 'many_gone'],
   /** What happened to most missing judged documents. */
-  gone_documents: ['superseded', 'lost'],
+  gone_documents: ['superseded', 'deleted', 'lost'],
   /** Whether any returned document is judged. */
   judged: ['some', 'none'],
   forbidden: ['none', 'some'],

@@ -5,7 +5,7 @@ import type { TimeSpan } from '../../../../src/core/time.ts';
 import type { StoredDensityState } from '../../../../src/density/watch-table.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import { observeDensity } from '../../../../src/incidents/diagnosis/observe.ts';
-import { findReferenceRun, latestEnded } from '../../../../src/incidents/diagnosis/reference-run.ts';
+import { findReferenceRun, latestEnded, observeRun } from '../../../../src/incidents/diagnosis/reference-run.ts';
 import { aFailedAnswer, anAlert, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
@@ -148,4 +148,25 @@ describe('the reference run', () => {
   it('is absent if there is neither', async () => {
     expect(await goodBefore(await ran(1, 'critical'))).toBeNull();
   });
+});
+
+it('counts a document as deleted even if recalld read its deletion in the manifest only after the run', async () => {
+  const label = (documentId: string) => ({ queryId: documentId, documentId, grade: 1, fate: 'lost' }) as const;
+  const labels = {
+    kind: 'probed',
+    probed: 9,
+    stale: 0,
+    deleted: 0,
+    lost: 2,
+    labels: [label('withdrawn'), label('gone')],
+    touched: new Set<string>(),
+    dead: new Set<string>(),
+  } as const;
+  const run = await putRun(stores(), { id: 'run-withdrawn' }, { answers: [], end: anEnd({ labels }) });
+  await database.pool.query(
+    `insert into index_documents (pipeline, id, place, deleted, since) values ($1, 'withdrawn', 1, true, now())`,
+    [run.pipeline],
+  );
+  const { labels: seen } = await observeRun(context(), run, { reference: null, bad: [], earlier: [] }, null, null);
+  expect(seen).toEqual({ probed: 9, stale: 1, deleted: 1, lost: 1 });
 });

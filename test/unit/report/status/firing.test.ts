@@ -94,8 +94,10 @@ describe('the link to what shows an incident', () => {
   it('leads to the queries that dropped, failed, or have outdated judgments', () => {
     expect(ofAlert(score)).toContain('view=regressed');
     expect(ofAlert({ measured: { measure: 'retriever_error_ratio', segment: 'all' } })).toContain('view=failed');
-    const signs = [{ name: 'gone_documents', state: 'superseded', sentence: '', from: null, n: null }] as const;
-    expect(ofAlert(score, { cause: 'corpus_changed', signs })).toContain('view=stale');
+    for (const state of ['superseded', 'deleted'] as const) {
+      const signs = [{ name: 'gone_documents', state, sentence: '', from: null, n: null }] as const;
+      expect(ofAlert(score, { cause: 'golden_labels', signs })).toContain('view=stale');
+    }
   });
 
   it('leads to topics, live queries and answers where no golden query shows the incident', () => {

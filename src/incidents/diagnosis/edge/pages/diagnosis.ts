@@ -26,7 +26,7 @@ import { type Cause, causeTexts, probabilityText, tellApart } from '../../rules/
 import { type Diagnosis, type Incident, worstAlert } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
 import type { Sign } from '../../rules/signs.ts';
-import { isSuperseded, onRun, shownSigns } from './shown-signs.ts';
+import { hasStaleLabels, onRun, shownSigns } from './shown-signs.ts';
 
 type Ranked = Incident['ranked'][number];
 
@@ -151,7 +151,7 @@ export function shownBy(incident: Incident): Link | null {
       ? link('Queries that show the problem', incidentPath(id), {}, 'live-queries')
       : null;
   const view =
-    outdatedJudgments.has(cause) && isSuperseded(incident)
+    outdatedJudgments.has(cause) && hasStaleLabels(incident)
       ? 'stale'
       : (viewsOfMeasures.get(worst?.measured?.measure) ?? 'regressed');
   return runId === null || view === 'none' ? null : onRun(view, 'Queries that show the problem')(incident);

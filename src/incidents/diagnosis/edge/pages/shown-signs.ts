@@ -26,12 +26,15 @@ const measures = onPage('', 'measures', 'Latest measures');
 const runs = onPage('golden', 'runs', 'Golden runs');
 const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
 
-/** A lost document lowers the scores of its queries; a superseded document makes the judgments of its queries stale. */
+/**
+ * A lost document lowers the scores of its queries; a superseded or deleted document makes the judgments of its queries
+ * stale.
+ */
 const goneDocuments: Place = (diagnosis) =>
-  isSuperseded(diagnosis) ? onRun('stale', 'Queries with stale labels')(diagnosis) : regressed(diagnosis);
+  hasStaleLabels(diagnosis) ? onRun('stale', 'Queries with stale labels')(diagnosis) : regressed(diagnosis);
 
-export function isSuperseded({ signs }: Diagnosis): boolean {
-  return signs.some(({ name, state }) => name === 'gone_documents' && state === 'superseded');
+export function hasStaleLabels({ signs }: Diagnosis): boolean {
+  return signs.some(({ name, state }) => name === 'gone_documents' && state !== 'lost');
 }
 
 export const shownSigns: Readonly<Record<SignName, readonly [title: string, place: Place]>> = {

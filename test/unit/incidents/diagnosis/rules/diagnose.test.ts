@@ -66,12 +66,12 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
       latency95Ms: 30,
       slow: { queries: 0, early: 0 },
       returned: { documents: 1000, judged: 90 },
-      labels: { probed: 100, stale: 0, lost: 0 },
+      labels: { probed: 100, stale: 0, deleted: 0, lost: 0 },
       forbidden: null,
       level: null,
       reference: {
         latency95Ms: 30,
-        goneBefore: 0,
+        labels: { probed: 100, stale: 0, deleted: 0, lost: 0 },
         version: 1,
         isSameVersion: true,
         answers: { ...unchanged, ...answers },
@@ -160,7 +160,7 @@ describe('a diagnosis', () => {
       'ids_renamed',
       {
         answers: { ...fallen, vanished: 200, appeared: 200, kept: 0, renamed: 1 },
-        run: { labels: { probed: 100, stale: 100, lost: 0 } },
+        run: { labels: { probed: 100, stale: 100, deleted: 0, lost: 0 } },
       },
     ],
     [
@@ -280,7 +280,7 @@ describe('a diagnosis', () => {
       'index_lost_documents',
       {
         relevance: aFall('confirmed'),
-        run: { labels: { probed: 100, stale: 33, lost: 0 } },
+        run: { labels: { probed: 100, stale: 33, deleted: 0, lost: 0 } },
         answers: { vanished: 66, kept: 0.7 },
         store: { before: 1000, now: 670 },
       },
@@ -373,7 +373,7 @@ describe('a diagnosis', () => {
       {
         firing: ['episode_calls', 'episode_repeats', 'labels'],
         live: { ...nothingLive, episodeCalls: aValue(2.4, 1.8), episodeRepeats: aValue(0.4, 0.2) },
-        run: { labels: { probed: 100, stale: 0, lost: 33 } },
+        run: { labels: { probed: 100, stale: 0, deleted: 0, lost: 33 } },
         answers: { ...fallen, vanished: 66, kept: 0.7 },
         store: { before: 1000, now: 670 },
       },
@@ -388,7 +388,7 @@ describe('a diagnosis', () => {
     [
       'index_lost_documents',
       {
-        run: { labels: { probed: 100, stale: 33, lost: 0 } },
+        run: { labels: { probed: 100, stale: 33, deleted: 0, lost: 0 } },
         answers: { vanished: 66, kept: 0.7 },
         store: { before: 1000, now: 670 },
       },
@@ -396,7 +396,7 @@ describe('a diagnosis', () => {
     [
       'corpus_changed',
       {
-        run: { labels: { probed: 100, stale: 90, lost: 0 } },
+        run: { labels: { probed: 100, stale: 90, deleted: 0, lost: 0 } },
         answers: { vanished: 180, appeared: 300, kept: 0.1 },
         store: { before: 1000, now: 1900 },
       },
@@ -469,7 +469,7 @@ describe('a diagnosis', () => {
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
-    ['golden_labels', { run: { labels: { probed: 100, stale: 3, lost: 0 } } }],
+    ['golden_labels', { run: { labels: { probed: 100, stale: 3, deleted: 0, lost: 0 } } }],
     ['forbidden_documents', { firing: ['forbidden'], run: { forbidden: { asked: 12, results: 1 } } }],
     ['recalld', { ownWork: { kind: 'overdue', goldenSet: 'faq', intervals: 5 } }],
     ['unknown', { answers: { ...fallen, kept: 0.8, keptOfThere: 0.8, disorder: 0.3 } }],
@@ -569,7 +569,7 @@ describe('a diagnosis', () => {
   /** A store that has lost this percentage of its documents so far, at a rate of 1 % per minute. */
   const losing = (percentage: number): Parts => ({
     firing: ['labels'],
-    run: { labels: { probed: 100, stale: 0, lost: percentage } },
+    run: { labels: { probed: 100, stale: 0, deleted: 0, lost: percentage } },
     answers: { vanished: 2 * percentage, kept: 1 - percentage / 100 },
     store: { before: 1000, now: 1000 - 10 * percentage },
     annRecall: null,
@@ -580,6 +580,59 @@ describe('a diagnosis', () => {
 
   it.each([1, 2, 3, 5, 8, 13, 30])('names a slow loss when %i %% of the documents are gone', (percentage) => {
     expect(diagnose(observing(losing(percentage)))).toMatchObject({ cause: 'index_lost_documents' });
+  });
+
+  /** Owners deleted a third of the documents: the store is smaller, and the other queries keep their scores. */
+  const withdrawn: Parts = {
+    firing: ['score', 'labels'],
+    run: { labels: { probed: 100, stale: 33, deleted: 30, lost: 0 } },
+    answers: { vanished: 66, kept: 0.7, rarer: { documents: 66, gone: 66 } },
+    store: { before: 1000, now: 670 },
+    reference: {
+      loss: {
+        measure: 'ndcg@10',
+        before: 0.9,
+        now: 0.6,
+        parts: { failed: 0, timed_out: 0, empty: 0, stale: 0.3, unshared: 0, answers: 0, present: 0 },
+        segment: null,
+        segments: null,
+        kind: null,
+      },
+    },
+  };
+
+  it('names outdated judgments, not missing documents, if the manifest lists the missing documents as deleted', () => {
+    const found = diagnose(observing(withdrawn));
+    expect(found).toMatchObject({ cause: 'golden_labels' });
+    expect(found.confidence).not.toBe('low');
+    expect(found.ranked.find(({ cause }) => cause === 'index_lost_documents')?.probability).toBeLessThan(0.05);
+    expect(found.signs.find(({ name }) => name === 'gone_documents')).toMatchObject({
+      state: 'deleted',
+      sentence: '30 of 33 missing judged documents were deleted in the manifest.',
+    });
+    expect(found.weighed).not.toContain('store_size');
+  });
+
+  it('names missing documents if they went missing after the deletions that the reference run already had', () => {
+    const earlier = { probed: 100, stale: 33, deleted: 33, lost: 0 };
+    const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2, present: 0 };
+    const found = diagnose(
+      observing({
+        ...withdrawn,
+        run: { labels: { ...earlier, lost: 20 } },
+        answers: { ...fallen, vanished: 40, kept: 0.8 },
+        store: { before: 1000, now: 800 },
+        reference: {
+          labels: earlier,
+          loss: { measure: 'ndcg@10', before: 0.9, now: 0.7, parts, segment: null, segments: null, kind: null },
+        },
+      }),
+    );
+    expect(found).toMatchObject({ cause: 'index_lost_documents' });
+    expect(found.signs.find(({ name }) => name === 'gone_documents')).toMatchObject({
+      state: 'lost',
+      sentence: '20 of 20 missing judged documents have no replacement in the store.',
+    });
   });
 
   it.each([
@@ -596,7 +649,7 @@ describe('a diagnosis', () => {
   });
 
   const lostDocuments: Parts = {
-    run: { labels: { probed: 100, stale: 0, lost: 33 } },
+    run: { labels: { probed: 100, stale: 0, deleted: 0, lost: 33 } },
     answers: { ...fallen, vanished: 66, kept: 0.7 },
     store: { before: 1000, now: 670 },
   };

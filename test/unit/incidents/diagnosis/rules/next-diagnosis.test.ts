@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describesRepair, replacesLast } from '../../../../../src/incidents/diagnosis/rules/next-diagnosis.ts';
+import { sign } from '../../../../../src/incidents/diagnosis/rules/signs.ts';
 import { aDiagnosis } from '../../../../support/builders.ts';
 
 const outage = aDiagnosis({ alerts: ['floor', 'drift'] });
@@ -18,6 +19,14 @@ describe('the next recorded diagnosis', () => {
     expect(replacesLast(slow, { ...outage, alerts: [...outage.alerts, 'stale labels'] }, 'steady')).toBe(true);
     expect(replacesLast(slow, { ...nobodyKnows, runId: 'run-2' }, 'steady')).toBe(false);
     expect(replacesLast(slow, { ...nobodyKnows, alerts: [...slow.alerts, 'a measure changed'] }, 'steady')).toBe(false);
+  });
+
+  it('changes the cause of the same run if the manifest now lists the missing documents as deleted', () => {
+    const gone = (state: 'lost' | 'deleted') => [sign('gone_documents', state, '')];
+    const lost = { ...slow, cause: 'index_lost_documents', signs: gone('lost') } as const;
+    expect(replacesLast(lost, { ...lost, cause: 'golden_labels', signs: gone('deleted') }, 'steady')).toBe(true);
+    expect(replacesLast(lost, { ...lost, cause: 'golden_labels' }, 'steady')).toBe(false);
+    expect(replacesLast(lost, { ...lost, cause: 'unknown', signs: gone('deleted') }, 'steady')).toBe(false);
   });
 
   it('keeps a cause that was trusted before, even if later signs leave little of it', () => {

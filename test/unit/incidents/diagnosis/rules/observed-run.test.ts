@@ -26,7 +26,7 @@ const seen = (now: ComparedSide, parts: Partial<Parameters<typeof observedRun>[0
       side: side(),
       version: 1,
       isSameVersion: true,
-      goneBefore: null,
+      labels: null,
       stages: null,
       contexts: { before: [], now: [] },
     },

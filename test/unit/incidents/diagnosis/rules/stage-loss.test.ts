@@ -49,7 +49,7 @@ function stageSign(now: ReturnType<typeof aRun>) {
       side: good.side,
       version: 1,
       isSameVersion: true,
-      goneBefore: null,
+      labels: null,
       stages: { before: good.stages, now: now.stages },
       contexts: { before: [], now: [] },
     },
