@@ -59,6 +59,8 @@ export interface Condition {
    * `rows`.
    */
   readonly manifest?: (lines: readonly ManifestLine[], now: Date) => readonly ManifestLine[];
+  /** Ids of documents that their owners withdrew on purpose; these documents no longer count as relevant. */
+  readonly withdrawn?: ReadonlySet<string>;
   /** Returns the embedder of the service, given the healthy one; recalld uses the same embedder. */
   readonly embed?: (embed: VectorOf) => VectorOf;
   readonly search?: (search: Search) => Search;
@@ -143,6 +145,7 @@ export function together(conditions: readonly Condition[]): Condition {
     ...(conditions.some((one) => one.rows !== undefined) ? { rows } : {}),
     goesOn: conditions.some(({ goesOn }) => goesOn === true),
     manifest,
+    withdrawn: new Set(conditions.flatMap(({ withdrawn = [] }) => [...withdrawn])),
     embed: chain(conditions.map(({ embed }) => embed)),
     search: chain(conditions.map(({ search }) => search)),
     call: chain(conditions.map(({ call }) => call)),

@@ -15,7 +15,10 @@ export interface Service extends Front {
   /** Advances the time. If the rows of the current condition change over time, updates the store and its index. */
   passUntil(now: Date): Promise<void>;
   drawLive: () => LiveAsk;
-  /** nDCG@10 of the service's current results for the golden set, according to the true judgments. */
+  /**
+   * nDCG@10 of the service's current results for the golden set, according to the true judgments. Omits withdrawn
+   * documents, and queries without any other relevant document.
+   */
   trueNdcg(): number;
 }
 
@@ -109,7 +112,12 @@ export function createService(
     manifest: () => condition.manifest?.(manifestOf(material.rows), since) ?? manifestOf(material.rows),
     drawLive: () => draw(),
     trueNdcg() {
-      const scores = material.golden.map((query) => {
+      const { withdrawn } = condition;
+      const golden = material.golden.flatMap((query) => {
+        const relevant = query.relevant.filter((id) => withdrawn?.has(id) !== true);
+        return relevant.length === 0 ? [] : [{ ...query, relevant }];
+      });
+      const scores = golden.map((query) => {
         const asked = { text: query.text, k: 10, segments: segmentsOf(material, query), origin: 'golden' } as const;
         const reply = call(asked);
         return reply.kind === 'hits'
