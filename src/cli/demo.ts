@@ -12,7 +12,7 @@ export function demoCommand(command: Command, signal: AbortSignal): CommandUnkno
   return command
     .option('--port <n>', 'port of the daemon; 0 for any free port', parsePort, 8321)
     .addOption(
-      new Option('--fault <fault>', 'simulate one fault, no fault, or a sequence of most faults')
+      new Option('--fault <fault>', 'fault to simulate: one fault, none, or story (most faults in sequence)')
         .choices(['none', ...scenarios.map(({ name }) => name), 'story'])
         .default('story'),
     )

@@ -46,7 +46,10 @@ export const alertsSchema = z
       .refine((labels) => new Set(labels).size === labels.length, { error: 'contains a label twice' })
       .superRefine((labels, context) => {
         for (const label of labels.filter((one) => ownLabels.has(one)))
-          context.addIssue({ code: 'custom', message: `${label} is a label of recalld's own metrics` });
+          context.addIssue({
+            code: 'custom',
+            message: `${label} is a label of recalld's own metrics; list only target labels`,
+          });
       })
       .default(['job'])
       .describe(

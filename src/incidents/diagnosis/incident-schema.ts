@@ -78,7 +78,9 @@ const findingsShape = {
         parts: z
           .record(z.string(), z.number())
           .nullable()
-          .describe('Queries that contribute to the effect; null if they are unknown.'),
+          .describe(
+            'Size of each part of the effect, such as `timed_out`; the sizes add up to `size`. Null if the parts are unknown.',
+          ),
       }),
     )
     .describe('Effects of the firing alerts, except effects that cannot be compared with earlier values.'),

@@ -84,7 +84,7 @@ function traffic(): Builder<Panel>[] {
     heatmap({
       title: 'Score of the top document',
       description:
-        'Number of live queries by top document score, if the retriever returns scores from -1 to 1. A separate group of low scores suggests a topic that the store does not cover.',
+        'Number of live queries by the score of their top document, if the retriever returns scores from -1 to 1. A separate group of low scores suggests a topic that the store does not cover.',
       unit: 'none',
       width: 24,
       expr: bucketsOf('recalld_query_top1_similarity'),

@@ -103,7 +103,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Margin above the threshold',
       description:
-        'Latest score minus the highest threshold of its checks. If the margin is negative, a check is at least in the warning state. The check is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
+        'Latest score minus the highest threshold of its checks. If the margin is negative, a check is at least in the warning state. The verdict is critical if the severity of the check is critical and the upper bound of the 95 % CI is also below its threshold.',
       unit: 'none',
       decimals: 3,
       width: 24,

@@ -105,7 +105,7 @@ function byCopies({ text, above, k }: StandsAbove): Outranked | null {
     return {
       by: 'near_duplicates',
       evidence: `A document with the same text is ranked higher: ${namesOf(ofIt)}.`,
-      action: 'Remove the copies from the index, or give them the same judgment.',
+      action: 'Remove the copies from the index, or give them the same judgment as this document.',
     };
   const surplus = new Set(pairs.filter(({ second }) => second < above.length).map(({ second }) => second)).size;
   if (surplus === 0 || above.length - surplus >= k) return null;

@@ -59,7 +59,7 @@ export function trafficPage(data: TrafficPageData): PageContent {
         total === 0 &&
           empty(
             'No live queries in this period.',
-            'Send them to `POST /v1/queries`, with the client `recalld/client`, or with an OpenTelemetry exporter; or choose a longer period.',
+            'Send live queries to `POST /v1/queries`, with the client `recalld/client` or an OpenTelemetry exporter, or choose a longer period.',
           ),
         group(
           'charts',
