@@ -160,7 +160,7 @@ function readPipeline(value: unknown, problems: string[]): string | undefined {
   try {
     return readIdentifier(value, 'pipeline');
   } catch {
-    problems.push('pipeline is not the name of a pipeline and is ignored.');
+    problems.push('pipeline must be the name of a pipeline; the given value is ignored.');
     return undefined;
   }
 }
@@ -168,6 +168,6 @@ function readPipeline(value: unknown, problems: string[]): string | undefined {
 function readListener(value: unknown, problems: string[]): ((drop: Drop) => unknown) | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'function') return value as (drop: Drop) => unknown;
-  problems.push('onDrop is not a function and is ignored.');
+  problems.push('onDrop must be a function; the given value is ignored.');
   return undefined;
 }
