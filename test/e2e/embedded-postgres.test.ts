@@ -57,7 +57,7 @@ it('the daemon survives a crash of its PostgreSQL, refuses requests meanwhile, a
   process.kill(postmaster(), 'SIGKILL');
   const waiting = await waitFor(async () => {
     const said = await readiness();
-    return said.text.includes('will be restarted at') ? said : null;
+    return said.text.includes('will restart PostgreSQL at') ? said : null;
   });
   expect(waiting.status).toBe(503);
   expect(waiting.text).toContain('"database"');
