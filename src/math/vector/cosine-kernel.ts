@@ -1,6 +1,7 @@
 /**
- * Computes cosines in float32, by WebAssembly with SIMD. Because the error of these cosines has a strict bound, callers
- * can use them to exclude most pairs and compute only the remaining pairs in float64.
+ * Computes approximate cosines from rows rounded to 16-bit integers, by WebAssembly with SIMD. Because the error of
+ * these cosines has a strict bound, callers can use them to exclude most pairs and compute only the remaining pairs in
+ * float64. One instruction multiplies eight 16-bit integers, but only four float32 numbers.
  */
 
 /** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
@@ -22,13 +23,18 @@ type Dots = (
 ) => void;
 
 const FLOAT_SIZE = 4;
+const INTEGER_SIZE = 2;
+/** The integer that represents 1. All coordinates of a unit vector fit into 16 bits, and its dot products into 32. */
+const ONE = 32_767;
+/** Makes every coordinate positive, and adds half. */
+const SHIFT = ONE + 0.5;
 const PAGE_SIZE = 65_536;
 
 /** Vectors whose cosines are computed. */
 export interface DirectionRows {
   readonly columns: number;
   /** Row-major. */
-  readonly data: Float32Array | Float64Array;
+  readonly data: Float32Array;
 }
 
 interface Kernel {
@@ -43,30 +49,33 @@ let kernel: Kernel | undefined;
  * Returns space for two blocks of rows. Each thread has only one such space, so the next call invalidates it.
  *
  * @param leftRows maximum number of rows in the left block
- * @param rightRows maximum number of rows in the right block
+ * @param rightRows maximum number of rows in the right block, which should fit into the second-level cache
  */
 export function cosineBlocks(columns: number, leftRows: number, rightRows: number) {
   kernel ??= startKernel();
   const { memory, dots } = kernel;
   const width = roundUp(Math.max(1, columns), LANES);
-  const rowSize = width * FLOAT_SIZE;
-  const stride = roundUp(rightRows, RIGHT_TILE);
-  const rightStart = roundUp(leftRows, LEFT_TILE) * rowSize;
-  const outStart = rightStart + stride * rowSize;
-  const missing = outStart + roundUp(leftRows, LEFT_TILE) * stride * FLOAT_SIZE - memory.buffer.byteLength;
+  const rowSize = width * INTEGER_SIZE;
+  const stride = roundUp(leftRows, LEFT_TILE);
+  const rightStart = stride * rowSize;
+  const outStart = rightStart + roundUp(rightRows, RIGHT_TILE) * rowSize;
+  const missing = outStart + roundUp(rightRows, RIGHT_TILE) * stride * FLOAT_SIZE - memory.buffer.byteLength;
   if (missing > 0) memory.grow(Math.ceil(missing / PAGE_SIZE));
-  const floats = new Float32Array(memory.buffer);
+  const integers = new Int16Array(memory.buffer);
+  const cosines = new Float32Array(memory.buffer, outStart, roundUp(rightRows, RIGHT_TILE) * stride);
+  let leftEnd = 0;
   let rightEnd = rightStart;
 
   const copy = (target: number, tile: number, rows: DirectionRows, from: number, to: number, scales: Float64Array) => {
-    const start = target / FLOAT_SIZE;
+    const start = target / INTEGER_SIZE;
     for (let row = from; row < to; row++) {
-      copyScaled(rows.data, row * columns, columns, scales[row] ?? 0, floats, start + (row - from) * width);
-      floats.fill(0, start + (row - from) * width + columns, start + (row - from + 1) * width);
+      const first = start + (row - from) * width;
+      copyScaled(rows.data, row * columns, columns, (scales[row] ?? 0) * ONE, integers, first);
+      integers.fill(0, first + columns, first + width);
     }
     const end = start + roundUp(to - from, tile) * width;
-    floats.fill(0, start + (to - from) * width, end);
-    return end * FLOAT_SIZE;
+    integers.fill(0, start + (to - from) * width, end);
+    return end * INTEGER_SIZE;
   };
   return {
     /** Maximum error of a computed cosine. */
@@ -79,52 +88,48 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
      * @param scales 1 / length of each row; if 0, all cosines of the row are 0
      */
     setLeft(rows: DirectionRows, from: number, to: number, scales: Float64Array): void {
-      copy(0, LEFT_TILE, rows, from, to, scales);
+      leftEnd = copy(0, LEFT_TILE, rows, from, to, scales);
     },
     setRight(rows: DirectionRows, from: number, to: number, scales: Float64Array): void {
       rightEnd = copy(rightStart, RIGHT_TILE, rows, from, to, scales);
     },
     /**
-     * The cosines of rows [from, to) in the left block with all rows in the right block: row-major, with `stride`
-     * numbers per row. In each row, the numbers beyond the last right row are undefined. The cosines are valid until
-     * the next call.
-     *
-     * @param from a multiple of 4
+     * The cosines of all rows in the right block with all rows in the left block: one row of `stride` numbers for each
+     * right row. In each row, the numbers beyond the last left row are undefined. The cosines are valid until the next
+     * call.
      */
-    cosines(from: number, to: number): Float32Array {
-      const leftEnd = roundUp(to, LEFT_TILE) * rowSize;
-      if (to > from && rightEnd > rightStart) {
-        dots(from * rowSize, leftEnd, rightStart, rightEnd, rowSize, outStart, stride * FLOAT_SIZE);
+    cosines(): Float32Array {
+      if (leftEnd > 0 && rightEnd > rightStart) {
+        dots(0, leftEnd, rightStart, rightEnd, rowSize, outStart, stride * FLOAT_SIZE);
       }
-      return floats.subarray(outStart / FLOAT_SIZE, outStart / FLOAT_SIZE + (to - from) * stride);
+      return cosines;
     },
   };
 }
 
 /**
- * The maximum difference between a float32 cosine and the true cosine, according to the analysis of inner products in
- * Higham 2002, section 3.1. Every product passes through m roundings, so its relative error is at most m u / (1 - m u),
- * where u = 2^-24. The absolute values of the products sum to at most 1 for two unit vectors. The number m counts the
- * rounding of both factors, of the product, of the sums in one of four lanes, and of the sum over the lanes. One more
- * rounding accounts for everything that is computed in float64. The constant covers numbers too small for float32's
- * full precision.
+ * The maximum difference between a computed cosine and the true cosine. Rounding changes a coordinate by at most
+ * 1 / 65,534, and therefore moves a unit vector by at most r = sqrt(columns) / 65,534. If both unit vectors move by at
+ * most r, their dot product changes by at most 2 r + r^2 (Cauchy-Schwarz inequality). Sums of integers are exact. The
+ * constant accounts for the conversion of the sum to float32, for float32 centroids, and for float64 rounding.
  */
 export function cosineTolerance(columns: number): number {
-  const roundings = (Math.ceil(columns / LANES) + 6) * 2 ** -24;
-  return roundings / (1 - roundings) + 1e-12;
+  const moved = Math.sqrt(columns) / (2 * ONE);
+  return moved * (2 + moved) + 2 ** -21;
 }
 
 function copyScaled(
-  source: Float32Array | Float64Array,
+  source: Float32Array,
   from: number,
   count: number,
   scale: number,
-  target: Float32Array,
+  target: Int16Array,
   start: number,
 ): void {
   // Multiplying a non-finite number by 0 would yield NaN.
   if (scale === 0) target.fill(0, start, start + count);
-  else for (let c = 0; c < count; c++) target[start + c] = (source[from + c] as number) * scale;
+  // Truncating a positive number rounds it down, in a quarter of the time that Math.round takes.
+  else for (let c = 0; c < count; c++) target[start + c] = (((source[from + c] as number) * scale + SHIFT) | 0) - ONE;
 }
 
 function startKernel(): Kernel {
@@ -173,18 +178,24 @@ export const i32 = {
 } as const;
 
 const f32 = {
-  add: 0x92,
+  const: (value: number): Code => [0x43, ...new Uint8Array(Float32Array.of(value).buffer)],
+  mul: 0x94,
+  convertI32: 0xb2,
   /** Instruction that stores a float32 `offset` bytes after an address that is a multiple of 4. */
   store: (offset: number): Code => [0x38, 2, unsigned(offset)],
 } as const;
 
-const f32x4 = {
+const v128 = {
   zero: [simd(0x0c), Array.from({ length: 16 }, () => 0)] as Code,
-  /** Instruction that loads four float32 numbers from an address that is a multiple of 16. */
+  /** Instruction that loads eight 16-bit integers from an address that is a multiple of 16. */
   load: [simd(0x00), 4, 0] as Code,
-  lane: (index: number): Code => [simd(0x1f), index],
-  add: simd(0xe4),
-  mul: simd(0xe6),
+} as const;
+
+const i32x4 = {
+  lane: (index: number): Code => [simd(0x1b), index],
+  add: simd(0xae),
+  /** Multiplies eight 16-bit integers by eight others, and adds the products in pairs. */
+  dotI16x8: simd(0xba),
 } as const;
 
 const local = {
@@ -256,14 +267,14 @@ function flatten(code: Code): number[] {
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;
 /** Numbers per vector. */
-const LANES = 4;
+const LANES = 8;
 const VECTOR_SIZE = 16;
 
 /**
  * The module exports `dots`, a function with seven addresses and sizes in bytes: `left, leftEnd, right, rightEnd,
- * rowSize, out, outRowSize`. For each row of numbers from `left` to `leftEnd`, the function writes the dot products
- * with all rows from `right` to `rightEnd`. The addresses and `rowSize` are multiples of 16, and the row counts are
- * multiples of the tile size.
+ * rowSize, out, outRowSize`. For each row of integers from `right` to `rightEnd`, the function writes the dot products
+ * with all rows from `left` to `leftEnd`, divided by `ONE` squared. The addresses and `rowSize` are multiples of 16,
+ * and the row counts are multiples of the tile size.
  */
 export function dotProductModule(): Uint8Array<ArrayBuffer> {
   let locals = 0;
@@ -280,34 +291,34 @@ export function dotProductModule(): Uint8Array<ArrayBuffer> {
   const sums = range(LEFT_TILE).map(() => range(RIGHT_TILE).map(take));
 
   const multiplyColumns: Code = [
-    rights.map((address, j) => [local.get(address), f32x4.load, local.set(rightVectors[j] as number)]),
+    rights.map((address, j) => [local.get(address), v128.load, local.set(rightVectors[j] as number)]),
     lefts.map((address, i) => [
       local.get(address),
-      f32x4.load,
+      v128.load,
       local.set(leftVector),
       rightVectors.map((vector, j) => {
         const sum = sums[i]?.[j] as number;
-        return [local.get(sum), local.get(leftVector), local.get(vector), f32x4.mul, f32x4.add, local.set(sum)];
+        return [local.get(sum), local.get(leftVector), local.get(vector), i32x4.dotI16x8, i32x4.add, local.set(sum)];
       }),
     ]),
     [...lefts, ...rights].map((address) => advance(address, i32.const(VECTOR_SIZE))),
   ];
   const storeSums: Code = sums.map((row, i) =>
     row.map((sum, j) => [
-      rowsFrom(tileOut, outRowSize, i32.const(i)),
-      range(LANES).map((lane) => [local.get(sum), f32x4.lane(lane), lane === 0 ? [] : f32.add]),
-      f32.store(j * FLOAT_SIZE),
+      rowsFrom(tileOut, outRowSize, i32.const(j)),
+      range(VECTOR_SIZE / FLOAT_SIZE).map((lane) => [local.get(sum), i32x4.lane(lane), lane === 0 ? [] : i32.add]),
+      [f32.convertI32, f32.const(1 / ONE ** 2), f32.mul, f32.store(i * FLOAT_SIZE)],
     ]),
   );
   const multiplyTile: Code = [
     lefts.map((address, i) => [rowsFrom(left, rowSize, i32.const(i)), local.set(address)]),
     rights.map((address, j) => [rowsFrom(tileRight, rowSize, i32.const(j)), local.set(address)]),
-    sums.flat().map((sum) => [f32x4.zero, local.set(sum)]),
+    sums.flat().map((sum) => [v128.zero, local.set(sum)]),
     rowsFrom(left, rowSize, i32.const(1)),
     local.set(end),
     doWhile(multiplyColumns, [local.get(lefts[0] as number), local.get(end), i32.ltU]),
     storeSums,
-    advance(tileOut, i32.const(RIGHT_TILE * FLOAT_SIZE)),
+    [rowsFrom(tileOut, outRowSize, i32.const(RIGHT_TILE)), local.set(tileOut)],
     rowsFrom(tileRight, rowSize, i32.const(RIGHT_TILE)),
     local.set(tileRight),
   ];
@@ -315,7 +326,7 @@ export function dotProductModule(): Uint8Array<ArrayBuffer> {
     [
       [local.get(right), local.set(tileRight), local.get(out), local.set(tileOut)],
       doWhile(multiplyTile, [local.get(tileRight), local.get(rightEnd), i32.ltU]),
-      [rowsFrom(out, outRowSize, i32.const(LEFT_TILE)), local.set(out)],
+      advance(out, i32.const(LEFT_TILE * FLOAT_SIZE)),
       [rowsFrom(left, rowSize, i32.const(LEFT_TILE)), local.set(left)],
     ],
     [local.get(left), local.get(leftEnd), i32.ltU],

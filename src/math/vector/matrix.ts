@@ -128,8 +128,8 @@ export function groupEqualRows(matrix: Matrix) {
 /** FNV-1a (Fowler, Noll and Vo) over 32-bit words. */
 function hashOf(words: Uint32Array): number {
   let hash = 0x811c9dc5;
-  for (const word of words) {
-    hash = Math.imul(hash ^ word, 0x01000193);
+  for (let i = 0; i < words.length; i++) {
+    hash = Math.imul(hash ^ (words[i] as number), 0x01000193);
     hash ^= hash >>> 15;
   }
   return hash;

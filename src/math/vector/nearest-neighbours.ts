@@ -39,58 +39,69 @@ export interface Neighbours {
   readonly similarities: Float64Array;
 }
 
-/** Number of queries that are compared with the store in one pass over it. */
-const QUERY_PANEL = 2048;
-/**
- * Number of queries in a block. A block of queries and a block of store rows fit into the second-level cache together
- * with their cosines.
- */
-const QUERY_BLOCK = 32;
-const STORE_BLOCK = 96;
+/** Number of store rows that are compared with the queries in one pass over them. */
+const STORE_PANEL = 2048;
+/** Number of queries in a block, which fits into the second-level cache together with a few store rows. */
+const QUERY_BLOCK = 96;
 
 /** Cosines that agree to 13 decimals count as equal, because further digits are rounding errors. */
 const TIE_SCALE = 1e13;
+
+/** Rows [first, end) of a store. */
+export interface RowRange {
+  readonly first: number;
+  readonly end: number;
+}
 
 /**
  * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any norm and float64 sums.
  * A row that is zero or not finite has cosine 0 with every row.
  *
- * All pairs are first compared in float32. The pairs that may be among the best are then compared in float64, so the
- * result equals that of a comparison entirely in float64. Takes 2 * queries * store * columns floating-point
- * operations. In addition to the result, the search allocates memory for 2,048 queries in float32 and for a few blocks.
+ * All pairs are first compared in 16-bit integers. The pairs that may be among the best are then compared in float64,
+ * so the result equals that of a comparison entirely in float64. Takes 2 * queries * store * columns operations. In
+ * addition to the result, the search allocates memory for 2,048 store rows and 96 queries in 16-bit integers, and for
+ * their cosines.
  *
  * @throws RangeError if the vectors differ in dimension
  */
 export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Neighbours {
+  const [found] = nearestInRanges(store, queries, k, [{ first: 0, end: store.rows }]);
+  return found as Neighbours;
+}
+
+/** Searches several ranges of store rows, like `nearestNeighbours`. Compares the rows in their overlap only once. */
+export function nearestInRanges(
+  store: Matrix,
+  queries: Matrix,
+  k: number,
+  ranges: readonly RowRange[],
+): readonly Neighbours[] {
   if (store.rows > 0 && queries.rows > 0 && store.columns !== queries.columns) {
     throw new RangeError(
       `The store has ${store.columns} dimensions and the queries have ${queries.columns}; both must come from the same embedding model.`,
     );
   }
-  const found = Math.min(k, store.rows);
-  const indices = new Uint32Array(queries.rows * found);
-  const similarities = new Float64Array(queries.rows * found).fill(Number.NEGATIVE_INFINITY);
-  const result = { k: found, indices, similarities };
-  if (found === 0) return result;
+  const results = ranges.map((range) => {
+    const found = Math.min(k, range.end - range.first);
+    const similarities = new Float64Array(queries.rows * found).fill(Number.NEGATIVE_INFINITY);
+    return { range, k: found, indices: new Uint32Array(queries.rows * found), similarities };
+  });
   const search = { store, queries, storeScales: inverseLengths(store), queryScales: inverseLengths(queries) };
-  const blocks = cosineBlocks(queries.columns, Math.min(QUERY_PANEL, queries.rows), STORE_BLOCK);
-  for (let panel = 0; panel < queries.rows; panel += QUERY_PANEL) {
-    const panelEnd = Math.min(panel + QUERY_PANEL, queries.rows);
-    blocks.setLeft(queries, panel, panelEnd, search.queryScales);
-    for (let first = 0; first < store.rows; first += STORE_BLOCK) {
-      const end = Math.min(first + STORE_BLOCK, store.rows);
-      blocks.setRight(store, first, end, search.storeScales);
-      for (let from = panel; from < panelEnd; from += QUERY_BLOCK) {
-        const to = Math.min(from + QUERY_BLOCK, panelEnd);
-        const cosines = blocks.cosines(from - panel, to - panel);
-        for (let query = from; query < to; query++) {
-          const queryCosines = cosines.subarray((query - from) * blocks.stride);
-          keepBest(search, query, queryCosines, first, end, blocks.tolerance, result);
-        }
+  const blocks = cosineBlocks(queries.columns, Math.min(STORE_PANEL, store.rows), Math.min(QUERY_BLOCK, queries.rows));
+  for (let first = 0; k > 0 && first < store.rows; first += STORE_PANEL) {
+    const end = Math.min(first + STORE_PANEL, store.rows);
+    blocks.setLeft(store, first, end, search.storeScales);
+    for (let from = 0; from < queries.rows; from += QUERY_BLOCK) {
+      const to = Math.min(from + QUERY_BLOCK, queries.rows);
+      blocks.setRight(queries, from, to, search.queryScales);
+      const cosines = blocks.cosines();
+      for (let query = from; query < to; query++) {
+        const queryCosines = cosines.subarray((query - from) * blocks.stride);
+        keepBest(search, query, queryCosines, { first, end }, blocks.tolerance, results);
       }
     }
   }
-  return result;
+  return results;
 }
 
 /** Mean similarity of each query's neighbors; if the store is empty, every query has the score -1. */
@@ -111,6 +122,11 @@ interface Search {
   readonly queryScales: Float64Array;
 }
 
+/** The best rows of a range of the store. */
+interface RangeResult extends Neighbours {
+  readonly range: RowRange;
+}
+
 /**
  * Merges the store rows [first, end) into the sorted best rows for one query. `cosines` begins with the approximate
  * cosines of these store rows.
@@ -119,30 +135,60 @@ function keepBest(
   search: Search,
   query: number,
   cosines: Float32Array,
-  first: number,
-  end: number,
+  { first, end }: RowRange,
   tolerance: number,
-  { k, indices, similarities }: Neighbours,
+  results: readonly RangeResult[],
 ): void {
-  const best = query * k;
-  const last = best + k - 1;
-  let worst = similarities[last] as number;
+  const limits = results.map(({ range, k, similarities }) => {
+    const from = Math.max(first, range.first);
+    const to = Math.min(end, range.end);
+    if (from >= to) return Number.POSITIVE_INFINITY;
+    // At least k rows are this similar, so a row that is certainly less similar is not among the best.
+    const kth = kthLargest(cosines.subarray(from - first, to - first), k) - tolerance;
+    return Math.max(kth, similarities[query * k + k - 1] as number) - tolerance;
+  });
+  const limit = Math.min(...limits);
   for (let row = first; row < end; row++) {
-    if ((cosines[row - first] as number) < worst - tolerance) continue;
-    const cosine = cosineOf(search, query, row);
-    const key = tieKey(cosine);
-    // Rows are visited in store order, so if two rows are equally similar, the earlier row is kept.
-    if (key <= tieKey(worst)) continue;
-    let place = last;
-    while (place > best && tieKey(similarities[place - 1] as number) < key) {
-      similarities[place] = similarities[place - 1] as number;
-      indices[place] = indices[place - 1] as number;
-      place--;
+    const approximate = cosines[row - first] as number;
+    if (approximate < limit) continue;
+    let cosine: number | undefined;
+    for (const [i, result] of results.entries()) {
+      const { range } = result;
+      if (approximate < (limits[i] as number) || row < range.first || row >= range.end) continue;
+      cosine ??= cosineOf(search, query, row);
+      insert(result, query, row, cosine);
     }
-    similarities[place] = cosine;
-    indices[place] = row;
-    worst = similarities[last] as number;
   }
+}
+
+/** Adds a row to the best rows for one query if it is more similar than the last of them. */
+function insert({ k, indices, similarities }: Neighbours, query: number, row: number, cosine: number): void {
+  const best = query * k;
+  const key = tieKey(cosine);
+  let place = best + k - 1;
+  // Rows are visited in store order, so if two rows are equally similar, the earlier row is kept.
+  if (key <= tieKey(similarities[place] as number)) return;
+  for (; place > best && tieKey(similarities[place - 1] as number) < key; place--) {
+    similarities[place] = similarities[place - 1] as number;
+    indices[place] = indices[place - 1] as number;
+  }
+  similarities[place] = cosine;
+  indices[place] = row;
+}
+
+/** The k-th largest value; -Infinity if there are fewer. */
+function kthLargest(values: Float32Array, k: number): number {
+  const largest = new Float32Array(k).fill(Number.NEGATIVE_INFINITY);
+  let least = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (value <= least) continue;
+    let place = k - 1;
+    for (; place > 0 && (largest[place - 1] as number) < value; place--) largest[place] = largest[place - 1] as number;
+    largest[place] = value;
+    least = largest[k - 1] as number;
+  }
+  return least;
 }
 
 function cosineOf({ store, queries, storeScales, queryScales }: Search, query: number, row: number): number {

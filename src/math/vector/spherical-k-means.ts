@@ -151,8 +151,8 @@ export function nearestDirections(rows: Matrix, centroids: Float64Array, lengths
 }
 
 /**
- * Assigns rows to their nearest centroids. Compares in float32 first, and then in float64 with the centroids that may
- * still be nearest, so that the result equals that of a comparison entirely in float64.
+ * Assigns rows to their nearest centroids. Compares in 16-bit integers first, and then in float64 with the centroids
+ * that may still be nearest, so that the result equals that of a comparison entirely in float64.
  */
 function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
   const { columns, data } = rows;
@@ -163,12 +163,12 @@ function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
   const labels = new Int32Array(rows.rows);
   const closeness = new Float64Array(rows.rows);
   const scales = inverseOf(lengths);
-  const blocks = cosineBlocks(columns, BLOCK, k);
-  blocks.setRight({ columns, data: centroids }, 0, k, inverseOf(sizes));
+  const blocks = cosineBlocks(columns, k, BLOCK);
+  blocks.setLeft({ columns, data: Float32Array.from(centroids) }, 0, k, inverseOf(sizes));
   for (let from = 0; from < rows.rows; from += BLOCK) {
     const to = Math.min(from + BLOCK, rows.rows);
-    blocks.setLeft(rows, from, to, scales);
-    const cosines = blocks.cosines(0, to - from);
+    blocks.setRight(rows, from, to, scales);
+    const cosines = blocks.cosines();
     for (let row = from; row < to; row++) {
       const length = lengths[row] as number;
       if (!(length < Number.POSITIVE_INFINITY) || length === 0) continue;

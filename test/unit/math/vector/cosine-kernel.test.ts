@@ -18,7 +18,7 @@ function trueCosine(a: Matrix, i: number, b: Matrix, j: number): number {
   return product / Math.hypot(...x) / Math.hypot(...y);
 }
 
-describe('cosines in float32', () => {
+describe('cosines from 16-bit integers', () => {
   it('are within the error bound, for any number of rows and columns and any length', () => {
     const counts = fc.integer({ min: 1, max: 11 });
     const sizes = fc.constantFrom(1e-30, 1e-3, 1, 1e15);
@@ -29,10 +29,10 @@ describe('cosines in float32', () => {
         const blocks = cosineBlocks(columns, n, m);
         blocks.setLeft(left, 0, n, inverseLengths(left));
         blocks.setRight(right, 0, m, inverseLengths(right));
-        const cosines = blocks.cosines(0, n);
+        const cosines = blocks.cosines();
         for (let i = 0; i < n; i++) {
           for (let j = 0; j < m; j++) {
-            const difference = Math.abs((cosines[i * blocks.stride + j] ?? 0) - trueCosine(left, i, right, j));
+            const difference = Math.abs((cosines[j * blocks.stride + i] ?? 0) - trueCosine(left, i, right, j));
             expect(difference).toBeLessThanOrEqual(blocks.tolerance);
           }
         }
@@ -46,8 +46,8 @@ describe('cosines in float32', () => {
     const blocks = cosineBlocks(columns, 1, 1);
     blocks.setLeft(rows, 0, 1, inverseLengths(rows));
     blocks.setRight(rows, 0, 1, inverseLengths(rows));
-    expect(Math.abs((blocks.cosines(0, 1)[0] ?? 0) - 1)).toBeLessThan(cosineTolerance(columns));
-    expect(cosineTolerance(columns)).toBeLessThan(1e-4);
+    expect(Math.abs((blocks.cosines()[0] ?? 0) - 1)).toBeLessThan(cosineTolerance(columns));
+    expect(cosineTolerance(columns)).toBeLessThan(2e-3);
   });
 
   it('are 0 for a row without direction', () => {
@@ -60,18 +60,9 @@ describe('cosines in float32', () => {
     const blocks = cosineBlocks(2, 4, 4);
     blocks.setLeft(rows, 0, 4, inverseLengths(rows));
     blocks.setRight(rows, 0, 4, inverseLengths(rows));
-    const cosines = [...blocks.cosines(0, 4)];
+    const cosines = [...blocks.cosines()];
     expect(cosines.slice(0, 15)).toEqual(Array.from({ length: 15 }, () => 0));
-    expect(cosines[15]).toBeCloseTo(1, 6);
-  });
-
-  it('of a part of the left block equal those of the whole block', () => {
-    const [left, right] = [randomRows(12, 20, 1, 1), randomRows(5, 20, 2, 1)];
-    const blocks = cosineBlocks(20, 12, 5);
-    blocks.setLeft(left, 0, 12, inverseLengths(left));
-    blocks.setRight(right, 0, 5, inverseLengths(right));
-    const whole = [...blocks.cosines(0, 12)];
-    expect([...blocks.cosines(8, 11)]).toEqual(whole.slice(8 * blocks.stride, 11 * blocks.stride));
+    expect(Math.abs((cosines[15] ?? 0) - 1)).toBeLessThan(blocks.tolerance);
   });
 
   it('of larger blocks are correct after smaller blocks in the same memory', () => {
@@ -80,8 +71,8 @@ describe('cosines in float32', () => {
       const blocks = cosineBlocks(256, rows, rows);
       blocks.setLeft(matrix, 0, rows, inverseLengths(matrix));
       blocks.setRight(matrix, 0, rows, inverseLengths(matrix));
-      const cosines = blocks.cosines(0, rows);
-      for (let i = 0; i < rows; i++) expect(cosines[i * blocks.stride + i]).toBeCloseTo(1, 6);
+      const cosines = blocks.cosines();
+      for (let i = 0; i < rows; i++) expect(cosines[i * blocks.stride + i]).toBeCloseTo(1, 3);
     }
   });
 });

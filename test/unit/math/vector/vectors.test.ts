@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { distinctRows, dotProducts, matrixOf } from '../../../../src/math/vector/matrix.ts';
 import {
   meanSimilarities,
+  nearestInRanges,
   nearestNeighbours,
   neighbourRecall,
 } from '../../../../src/math/vector/nearest-neighbours.ts';
@@ -127,6 +128,25 @@ describe('nearestNeighbours', () => {
     );
     expect([...found.indices]).toEqual([2, 0, 1, 3, 0, 1, 2, 3]);
     expect([...found.similarities]).toEqual([1, 0, 0, -1, 0, 0, 0, 0]);
+  });
+
+  it('finds the same in overlapping ranges as in separate stores, across panels of the store', () => {
+    const store = matrixOf(randomRows(4200, 5, 9));
+    const queries = matrixOf(randomRows(100, 5, 10));
+    const rows = fc.integer({ min: 0, max: store.rows });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(rows, rows), { minLength: 1, maxLength: 3 }), fc.nat(9), (pairs, k) => {
+        const ranges = pairs.map(([a, b]) => ({ first: Math.min(a, b), end: Math.max(a, b) }));
+        const separate = ranges.map(({ first, end }) => {
+          const data = store.data.subarray(first * 5, end * 5);
+          const found = nearestNeighbours({ rows: end - first, columns: 5, data }, queries, k);
+          return { k: found.k, indices: found.indices.map((row) => row + first), similarities: found.similarities };
+        });
+        const found = nearestInRanges(store, queries, k, ranges);
+        expect(found.map(({ k, indices, similarities }) => ({ k, indices, similarities }))).toEqual(separate);
+      }),
+      { numRuns: 20 },
+    );
   });
 
   it('finds nothing if nothing is requested', () => {
