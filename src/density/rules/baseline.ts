@@ -6,7 +6,7 @@ import { mean } from '../../math/stats/descriptive.ts';
 import { drawn } from '../../math/stats/random.ts';
 import { groupEqualRows, type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
 import { baselineSpread, findRegions, type Regions } from './baseline-spread.ts';
-import { excessOf, expectedInHalf, halvesOf, type ReferenceQueries } from './matched-density.ts';
+import { excessOf, expectedInBaseline, type ReferenceQueries } from './matched-density.ts';
 import { regionsOfQueries } from './measure-window.ts';
 import { windowAt } from './pooled-density.ts';
 import {
@@ -243,7 +243,7 @@ function crossFitExcess(
   reference: ReferenceQueries,
 ): Float64Array {
   const excess = surprises.map((surprise) => excessOf(surprise, BASELINE_MEAN_X));
-  const [even, odd] = halvesOf(reference);
+  const [even, odd] = reference.counts;
   for (const other of [even, odd]) {
     const own = [...queries.keys()].filter(
       (index) => queries[index]?.row !== null && isInOddBlock(queries[index] as MeasuredQuery) === (other === even),
@@ -252,7 +252,7 @@ function crossFitExcess(
       vectors,
       own.map((index) => queries[index]?.row ?? 0),
     );
-    const expected = expectedInHalf(rows, other);
+    const expected = expectedInBaseline(rows, reference, [other]);
     for (const [i, index] of own.entries()) excess[index] = excessOf(surprises[index] ?? 0, expected[i] ?? 0);
   }
   return excess;

@@ -2,7 +2,7 @@
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import { groupEqualRows, type Matrix, selectRows } from '../../math/vector/matrix.ts';
-import { type Neighbours, nearestNeighbours } from '../../math/vector/nearest-neighbours.ts';
+import { type Neighbours, nearestInRanges } from '../../math/vector/nearest-neighbours.ts';
 import { BASELINE_MEAN_X } from './query-score.ts';
 import { sessionWeights } from './sessions.ts';
 
@@ -62,43 +62,38 @@ export interface ReferenceQueries {
   readonly counts: readonly [Uint32Array, Uint32Array];
 }
 
-/** Rows of one half of the baseline. */
-interface ReferenceHalf {
-  readonly vectors: Matrix;
-  readonly surprises: Float64Array;
-  readonly counts: Uint32Array;
-}
-
-export function halvesOf({ vectors, surprises, counts }: ReferenceQueries): readonly [ReferenceHalf, ReferenceHalf] {
-  const half = (own: Uint32Array): ReferenceHalf => {
-    const rows = [...own.keys()].filter((row) => (own[row] ?? 0) > 0);
-    return {
-      vectors: selectRows(vectors, rows),
-      surprises: Float64Array.from(rows, (row) => surprises[row] ?? 0),
-      counts: Uint32Array.from(rows, (row) => own[row] ?? 0),
-    };
-  };
-  return [half(counts[0]), half(counts[1])];
-}
-
 /**
- * Expected surprise of each row, given one half of the baseline. Searches equal rows only once. Takes 2 * distinct rows
- * * reference rows * columns floating-point operations. Returns the mean surprise of the baseline if the half is empty.
+ * Expected surprise of each row: the mean over the halves of the baseline, in each of which the row has its own five
+ * nearest queries. Halves without queries do not count; without any queries, the expected surprise is the mean surprise
+ * of the baseline. Compares equal rows only once, also those that both halves contain. Takes 2 * distinct rows *
+ * reference rows * columns operations.
+ *
+ * @param halves counts of one or two halves; by default, both halves of the reference
  */
-export function expectedInHalf(rows: Matrix, half: ReferenceHalf): Float64Array {
-  if (half.vectors.rows === 0) return new Float64Array(rows.rows).fill(BASELINE_MEAN_X);
+export function expectedInBaseline(
+  rows: Matrix,
+  reference: ReferenceQueries,
+  halves: readonly Uint32Array[] = reference.counts,
+): Float64Array {
+  const searched = halves.filter((counts) => counts.some((count) => count > 0));
+  const [first = new Uint32Array(), last = first] = searched;
+  // Sorts rows of the first half only, then shared rows, then rows of the last half only, so each half is a range.
+  const side = (row: number): number => Number(first[row] === 0) - Number(last[row] === 0);
+  const store = [...first.keys()]
+    .filter((row) => searched.some((counts) => counts[row] !== 0))
+    .toSorted((a, b) => side(a) - side(b));
+  if (store.length === 0) return new Float64Array(rows.rows).fill(BASELINE_MEAN_X);
   const { distinct, groupOf } = groupEqualRows(rows);
-  const found = nearestNeighbours(half.vectors, selectRows(rows, distinct), MATCHED_QUERIES);
-  const expected = expectedSurprises(found, distinct.length, half.surprises, half.counts);
-  return Float64Array.from(groupOf, (group) => expected[group] ?? 0);
-}
-
-/** Expected surprise of each row: the mean over the halves of the baseline. */
-export function expectedInBaseline(rows: Matrix, reference: ReferenceQueries): Float64Array {
-  const halves = halvesOf(reference).filter((half) => half.vectors.rows > 0);
-  if (rows.rows === 0 || halves.length === 0) return new Float64Array(rows.rows).fill(BASELINE_MEAN_X);
-  const expected = halves.map((half) => expectedInHalf(rows, half));
-  return Float64Array.from({ length: rows.rows }, (_, row) => mean(expected.map((values) => values[row] ?? 0)));
+  const vectors = selectRows(reference.vectors, store);
+  const surprises = Float64Array.from(store, (row) => reference.surprises[row] ?? 0);
+  const counts = searched.map((half) => Uint32Array.from(store, (row) => half[row] ?? 0));
+  const ranges = counts.map((half) => ({
+    first: half.findIndex((count) => count > 0),
+    end: half.findLastIndex((count) => count > 0) + 1,
+  }));
+  const found = nearestInRanges(vectors, selectRows(rows, distinct), MATCHED_QUERIES, ranges);
+  const expected = found.map((half, i) => expectedSurprises(half, distinct.length, surprises, counts[i]));
+  return Float64Array.from(groupOf, (group) => mean(expected.map((values) => values[group] ?? 0)));
 }
 
 /** Lowest excess. The narrower the range of excesses is, the larger the bets of the sequential test can be. */

@@ -1,6 +1,6 @@
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
-import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
+import { type Matrix, rowLengths } from '../../math/vector/matrix.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { expectedInBaseline, matchedSurprise, type ReferenceQueries } from './matched-density.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
@@ -36,10 +36,8 @@ export function measureWindow(
   },
 ) {
   const ranked = rankQueries(queries, vectors, baseline);
-  const rows = [...new Set(ranked.queries.flatMap(({ row }) => row ?? []))];
-  const expected = expectedInBaseline(selectRows(vectors, rows), baseline.reference);
-  const places = new Map(rows.map((row, i) => [row, expected[i]]));
-  return measureRanked(ranked, (row) => places.get(row) ?? BASELINE_MEAN_X, baseline.meanExcess);
+  const expected = expectedInBaseline(vectors, baseline.reference);
+  return measureRanked(ranked, (row) => expected[row] ?? BASELINE_MEAN_X, baseline.meanExcess);
 }
 
 /**

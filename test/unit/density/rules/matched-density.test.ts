@@ -9,7 +9,8 @@ import {
   referenceHalves,
 } from '../../../../src/density/rules/matched-density.ts';
 import { MAX_SURPRISE } from '../../../../src/density/rules/query-score.ts';
-import { matrixOf } from '../../../../src/math/vector/matrix.ts';
+import { mean } from '../../../../src/math/stats/descriptive.ts';
+import { matrixOf, selectRows } from '../../../../src/math/vector/matrix.ts';
 import { nearestNeighbours } from '../../../../src/math/vector/nearest-neighbours.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
@@ -129,6 +130,33 @@ describe('the matched surprise of a query', () => {
           expect(x).toBeLessThanOrEqual(Math.max(...known.surprises) + 1e-9);
         }
         expect(expected).toEqual(angles.map((a) => expectedInBaseline(rowsOf([a]), known)[0]));
+      }),
+    );
+  });
+
+  it('equals the mean of two separate searches, whichever rows the halves share', () => {
+    const shares = tuple(nat(2), nat(2));
+    assert(
+      property(array(shares, { minLength: 1, maxLength: 40 }), nat(), (rows, seed) => {
+        const uniform = uniforms(seed);
+        const random = (count: number) =>
+          matrixOf(Array.from({ length: count }, () => Array.from({ length: 6 }, () => uniform() - 0.5)));
+        const [live, known] = [random(9), random(rows.length)];
+        const surprises = drawn(rows.length, uniform);
+        const counts = [0, 1].map((half) => Uint32Array.from(rows, (row) => row[half as 0 | 1]));
+        const separate = counts.flatMap((own) => {
+          const members = [...own.keys()].filter((row) => own[row] !== 0);
+          if (members.length === 0) return [];
+          const found = nearestNeighbours(selectRows(known, members), live, 5);
+          const [x, n] = [members.map((row) => surprises[row] ?? 0), members.map((row) => own[row] ?? 0)];
+          return [expectedSurprises(found, live.rows, Float64Array.from(x), Uint32Array.from(n))];
+        });
+        const reference = { vectors: known, surprises, counts: counts as [Uint32Array, Uint32Array] };
+        expect([...expectedInBaseline(live, reference)]).toEqual(
+          Array.from({ length: live.rows }, (_, row) =>
+            separate.length === 0 ? 0.99 : mean(separate.map((values) => values[row] ?? 0)),
+          ),
+        );
       }),
     );
   });
