@@ -63,23 +63,23 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
   if (missing > 0) memory.grow(Math.ceil(missing / PAGE_SIZE));
   const integers = new Int16Array(memory.buffer);
   const cosines = new Float32Array(memory.buffer, outStart, roundUp(rightRows, RIGHT_TILE) * stride);
-  let leftEnd = 0;
-  let rightEnd = rightStart;
+  let left = { end: 0, moved: 0 };
+  let right = { end: rightStart, moved: 0 };
 
   const copy = (target: number, tile: number, rows: DirectionRows, from: number, to: number, scales: Float64Array) => {
     const start = target / INTEGER_SIZE;
+    let moved = 0;
     for (let row = from; row < to; row++) {
       const first = start + (row - from) * width;
-      copyScaled(rows.data, row * columns, columns, (scales[row] ?? 0) * ONE, integers, first);
+      const scale = (scales[row] ?? 0) * ONE;
+      moved = Math.max(moved, copyRounded(rows.data, row * columns, columns, scale, integers, first));
       integers.fill(0, first + columns, first + width);
     }
     const end = start + roundUp(to - from, tile) * width;
     integers.fill(0, start + (to - from) * width, end);
-    return end * INTEGER_SIZE;
+    return { end: end * INTEGER_SIZE, moved: moved / ONE };
   };
   return {
-    /** Maximum error of a computed cosine. */
-    tolerance: cosineTolerance(columns),
     /** Offset from one row of cosines to the next. */
     stride,
     /**
@@ -88,10 +88,10 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
      * @param scales 1 / length of each row; if 0, all cosines of the row are 0
      */
     setLeft(rows: DirectionRows, from: number, to: number, scales: Float64Array): void {
-      leftEnd = copy(0, LEFT_TILE, rows, from, to, scales);
+      left = copy(0, LEFT_TILE, rows, from, to, scales);
     },
     setRight(rows: DirectionRows, from: number, to: number, scales: Float64Array): void {
-      rightEnd = copy(rightStart, RIGHT_TILE, rows, from, to, scales);
+      right = copy(rightStart, RIGHT_TILE, rows, from, to, scales);
     },
     /**
      * The cosines of all rows in the right block with all rows in the left block: one row of `stride` numbers for each
@@ -99,37 +99,41 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
      * call.
      */
     cosines(): Float32Array {
-      if (leftEnd > 0 && rightEnd > rightStart) {
-        dots(0, leftEnd, rightStart, rightEnd, rowSize, outStart, stride * FLOAT_SIZE);
+      if (left.end > 0 && right.end > rightStart) {
+        dots(0, left.end, rightStart, right.end, rowSize, outStart, stride * FLOAT_SIZE);
       }
       return cosines;
+    },
+    /**
+     * Maximum difference between these cosines and the true cosines. If rounding moves two unit vectors by r and s,
+     * their dot product changes by at most r + s + r s (Cauchy-Schwarz inequality). Sums of integers are exact. The
+     * constant accounts for the conversion of sums to float32, for float32 centroids, and for float64 rounding.
+     */
+    tolerance(): number {
+      return left.moved + right.moved + left.moved * right.moved + 2 ** -21;
     },
   };
 }
 
-/**
- * The maximum difference between a computed cosine and the true cosine. Rounding changes a coordinate by at most
- * 1 / 65,534, and therefore moves a unit vector by at most r = sqrt(columns) / 65,534. If both unit vectors move by at
- * most r, their dot product changes by at most 2 r + r^2 (Cauchy-Schwarz inequality). Sums of integers are exact. The
- * constant accounts for the conversion of the sum to float32, for float32 centroids, and for float64 rounding.
- */
-export function cosineTolerance(columns: number): number {
-  const moved = Math.sqrt(columns) / (2 * ONE);
-  return moved * (2 + moved) + 2 ** -21;
-}
-
-function copyScaled(
+/** Returns the distance by which rounding moved the row, in the unit of the integers. */
+function copyRounded(
   source: Float32Array,
   from: number,
   count: number,
   scale: number,
   target: Int16Array,
   start: number,
-): void {
-  // Multiplying a non-finite number by 0 would yield NaN.
-  if (scale === 0) target.fill(0, start, start + count);
-  // Truncating a positive number rounds it down, in a quarter of the time that Math.round takes.
-  else for (let c = 0; c < count; c++) target[start + c] = (((source[from + c] as number) * scale + SHIFT) | 0) - ONE;
+): number {
+  let squares = 0;
+  for (let c = 0; c < count; c++) {
+    // Multiplying a non-finite number by 0 would yield NaN.
+    const value = scale === 0 ? 0 : (source[from + c] as number) * scale;
+    // Truncating a positive number rounds it down, in a quarter of the time that Math.round takes.
+    const rounded = ((value + SHIFT) | 0) - ONE;
+    squares += (value - rounded) ** 2;
+    target[start + c] = rounded;
+  }
+  return Math.sqrt(squares);
 }
 
 function startKernel(): Kernel {

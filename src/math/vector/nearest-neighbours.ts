@@ -95,9 +95,10 @@ export function nearestInRanges(
       const to = Math.min(from + QUERY_BLOCK, queries.rows);
       blocks.setRight(queries, from, to, search.queryScales);
       const cosines = blocks.cosines();
+      const tolerance = blocks.tolerance();
       for (let query = from; query < to; query++) {
         const queryCosines = cosines.subarray((query - from) * blocks.stride);
-        keepBest(search, query, queryCosines, { first, end }, blocks.tolerance, results);
+        keepBest(search, query, queryCosines, { first, end }, tolerance, results);
       }
     }
   }

@@ -169,18 +169,19 @@ function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
     const to = Math.min(from + BLOCK, rows.rows);
     blocks.setRight(rows, from, to, scales);
     const cosines = blocks.cosines();
+    const tolerance = blocks.tolerance();
     for (let row = from; row < to; row++) {
       const length = lengths[row] as number;
       if (!(length < Number.POSITIVE_INFINITY) || length === 0) continue;
       const first = (row - from) * blocks.stride;
       let atLeast = Number.NEGATIVE_INFINITY;
       for (let j = 0; j < k; j++) {
-        atLeast = Math.max(atLeast, (sizes[j] as number) * ((cosines[first + j] as number) - blocks.tolerance));
+        atLeast = Math.max(atLeast, (sizes[j] as number) * ((cosines[first + j] as number) - tolerance));
       }
       let label = 0;
       let best = Number.NEGATIVE_INFINITY;
       for (let j = 0; j < k; j++) {
-        if ((sizes[j] as number) * ((cosines[first + j] as number) + blocks.tolerance) < atLeast) continue;
+        if ((sizes[j] as number) * ((cosines[first + j] as number) + tolerance) < atLeast) continue;
         const exact = rowProduct(data, row, centroids, j, columns);
         if (!(exact > best)) continue;
         best = exact;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cosineBlocks, cosineTolerance } from '../../../../src/math/vector/cosine-kernel.ts';
+import { cosineBlocks } from '../../../../src/math/vector/cosine-kernel.ts';
 import { inverseLengths, type Matrix, matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
@@ -33,7 +33,7 @@ describe('cosines from 16-bit integers', () => {
         for (let i = 0; i < n; i++) {
           for (let j = 0; j < m; j++) {
             const difference = Math.abs((cosines[j * blocks.stride + i] ?? 0) - trueCosine(left, i, right, j));
-            expect(difference).toBeLessThanOrEqual(blocks.tolerance);
+            expect(difference).toBeLessThanOrEqual(blocks.tolerance());
           }
         }
       }),
@@ -46,8 +46,8 @@ describe('cosines from 16-bit integers', () => {
     const blocks = cosineBlocks(columns, 1, 1);
     blocks.setLeft(rows, 0, 1, inverseLengths(rows));
     blocks.setRight(rows, 0, 1, inverseLengths(rows));
-    expect(Math.abs((blocks.cosines()[0] ?? 0) - 1)).toBeLessThan(cosineTolerance(columns));
-    expect(cosineTolerance(columns)).toBeLessThan(2e-3);
+    expect(Math.abs((blocks.cosines()[0] ?? 0) - 1)).toBeLessThan(blocks.tolerance());
+    expect(blocks.tolerance()).toBeLessThan(2e-3);
   });
 
   it('are 0 for a row without direction', () => {
@@ -62,7 +62,7 @@ describe('cosines from 16-bit integers', () => {
     blocks.setRight(rows, 0, 4, inverseLengths(rows));
     const cosines = [...blocks.cosines()];
     expect(cosines.slice(0, 15)).toEqual(Array.from({ length: 15 }, () => 0));
-    expect(Math.abs((cosines[15] ?? 0) - 1)).toBeLessThan(blocks.tolerance);
+    expect(Math.abs((cosines[15] ?? 0) - 1)).toBeLessThan(blocks.tolerance());
   });
 
   it('of larger blocks are correct after smaller blocks in the same memory', () => {
