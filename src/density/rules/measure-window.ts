@@ -22,7 +22,7 @@ export type WindowMeasurement = ReturnType<typeof measureRanked>;
 
 /**
  * Measures one window. The order of the queries does not affect the result, not even its last digit. Takes about 2 *
- * queries * (regions + reference queries) * columns floating-point operations.
+ * queries * (regions + reference queries) * columns operations.
  *
  * @param vectors matrix whose rows the queries refer to
  * @throws RangeError if the vectors do not have the dimensions of the baseline
