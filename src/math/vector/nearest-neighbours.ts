@@ -86,9 +86,10 @@ export function nearestInRanges(
     const similarities = new Float64Array(queries.rows * found).fill(Number.NEGATIVE_INFINITY);
     return { range, k: found, indices: new Uint32Array(queries.rows * found), similarities };
   });
+  if (k === 0) return results;
   const search = { store, queries, storeScales: inverseLengths(store), queryScales: inverseLengths(queries) };
   const blocks = cosineBlocks(queries.columns, Math.min(STORE_PANEL, store.rows), Math.min(QUERY_BLOCK, queries.rows));
-  for (let first = 0; k > 0 && first < store.rows; first += STORE_PANEL) {
+  for (let first = 0; first < store.rows; first += STORE_PANEL) {
     const end = Math.min(first + STORE_PANEL, store.rows);
     blocks.setLeft(store, first, end, search.storeScales);
     for (let from = 0; from < queries.rows; from += QUERY_BLOCK) {
