@@ -100,6 +100,7 @@ export function goldenRun(
     },
     previous: fault.retriever === undefined && fault.failing === undefined ? null : previous,
     older: [],
+    live: [],
   });
   const loss = run.reference?.loss ?? null;
   const { error, timeout } = run.outcomes;

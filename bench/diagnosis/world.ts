@@ -95,6 +95,7 @@ function lookAt(
     },
     previous: runs.previous,
     older: runs.older,
+    live: [],
   });
   const isOtherModel = broken.embed !== undefined && fault.cause === 'embedding_model';
   const canary = shape.hasEmbedder ? canaryOf(isOtherModel && shape.isEmbedderShared) : null;

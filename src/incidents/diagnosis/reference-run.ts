@@ -7,13 +7,14 @@ import { isRegression, type RegressionCheck } from '../../checks/rules/regressio
 import { isBreach } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import type { TimeSpan } from '../../core/time.ts';
+import { DAY_MS, type TimeSpan } from '../../core/time.ts';
 import type { StaleLabel } from '../../golden/rules/labels.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun } from '../../golden/rules/run.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults } from '../../golden/runs/stored-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { allOf } from './all-of.ts';
+import type { LiveList } from './rules/foreign-lists.ts';
 import type { Alert } from './rules/incident.ts';
 import {
   type ObservedLabels,
@@ -162,6 +163,7 @@ export async function observeRun(
           },
     previous: await sideOf(bad[0] ?? null),
     older: [],
+    live: [],
   };
   const found = observedRun(seen);
   if ((found.reference?.answers.kept ?? 1) >= UNCHANGED_SHARE) return found;
@@ -171,7 +173,15 @@ export async function observeRun(
   const older = await Promise.all(
     compared.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(context, one) })),
   );
-  return observedRun({ ...seen, older });
+  const live = reference === null ? [] : await liveLists(context, run.pipeline, reference.startedAt);
+  return observedRun({ ...seen, older, live });
+}
+
+const LIVE_LISTS = 2000;
+
+/** Results of the newest live queries of the two days before a time. */
+function liveLists({ db }: Context, pipeline: string, until: Date): Promise<readonly LiveList[]> {
+  return db.live.samples.newest({ pipeline, since: new Date(until.getTime() - 2 * DAY_MS), until, limit: LIVE_LISTS });
 }
 
 /**

@@ -14,8 +14,9 @@ import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { mean, moments } from '../../../math/stats/descriptive.ts';
 import { studentTInterval } from '../../../math/stats/intervals.ts';
 import type { LossPart } from './effects.ts';
-import { commonNewcomer, foreignLists, type Lists } from './foreign-lists.ts';
+import { commonNewcomer, foreignLists, type Lists, type LiveList } from './foreign-lists.ts';
 import { hurtKind, hurtSegment, hurtSegments } from './hurt-groups.ts';
+import { type KeptResult, scoreChanges } from './score-changes.ts';
 
 export type ChangedAnswers = ReturnType<typeof changedAnswers>;
 
@@ -26,19 +27,21 @@ export type ChangedAnswers = ReturnType<typeof changedAnswers>;
  * @param stale ids of queries with a stale label; the scores of these queries drop although the
  *   retriever works
  * @param key measure of the score
+ * @param live results of live queries from before the fault
  */
 export function changedAnswers(
   before: ComparedSide,
   after: ComparedSide,
   stale: ReadonlySet<string>,
   key: RunMetricKey = widestNdcg(before, after),
+  live: readonly LiveList[] = [],
 ) {
   const [old, now] = [answeredOf(before.answers), answeredOf(after.answers)];
   const both = sharedQueries(before.queries, after.queries).filter(({ id }) => old.has(id) && now.has(id));
   const { k } = widestNdcg(before, after);
   const idsOf = (answers: ReadonlyMap<string, QueryAnswer>, { id }: GoldenQuery): string[] =>
     (answers.get(id)?.documents ?? []).slice(0, k).map((document) => document.id);
-  const lists = both.map((query) => ({ old: idsOf(old, query), now: idsOf(now, query) }));
+  const lists = both.map((query) => ({ text: query.text, old: idsOf(old, query), now: idsOf(now, query) }));
   // An empty list does not show which documents are missing.
   const full = lists.filter((list) => list.old.length > 0 && list.now.length > 0);
   const poolBefore = new Set(full.flatMap((list) => list.old));
@@ -57,6 +60,12 @@ export function changedAnswers(
      * Mean share of a query's earlier documents that are still returned for it, over queries with results in both runs.
      */
     kept: meanOf(full.map(keptOf)),
+    /** Retrieval scores of the documents that both runs returned for a query. */
+    retrievalScores: scoreChanges(
+      both.flatMap((query) => keptResults(query.id, old.get(query.id), now.get(query.id))),
+      k,
+    ),
+    replaced: replacedLists(full),
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
     /**
@@ -101,7 +110,7 @@ export function changedAnswers(
     emptyBefore: lists.filter((list) => list.old.length === 0).length,
     /** Number of queries with empty results in the later run. */
     empty: lists.filter((list) => list.now.length === 0).length,
-    foreign: foreignLists(lists),
+    foreign: foreignLists(lists, live),
     newcomer: commonNewcomer(full),
     /** Share of results that repeat an earlier result in the same list. */
     repeated: {
@@ -140,6 +149,26 @@ function repeatedShare(lists: readonly (readonly string[])[]): number {
 function keptOf({ old, now }: Lists): number {
   const found = new Set(now);
   return old.filter((id) => found.has(id)).length / old.length;
+}
+
+/** Returns the documents that have a score in both answers. */
+function keptResults(query: string, before: QueryAnswer | undefined, after: QueryAnswer | undefined): KeptResult[] {
+  const scores = new Map(before?.documents.map(({ id, score }) => [id, score]));
+  return (after?.documents ?? []).flatMap(({ id, score }) => {
+    const earlier = scores.get(id) ?? null;
+    return earlier === null || score === null ? [] : [{ query, document: id, before: earlier, now: score }];
+  });
+}
+
+/** A list changed if it kept at most this share of its documents. */
+const CHANGED = 0.9;
+/** A list was replaced if it kept at most this share of its documents. */
+const WHOLLY = 0.2;
+
+/** Counts the lists that lost documents, and among them the lists that lost nearly all documents. */
+function replacedLists(lists: readonly Lists[]) {
+  const kept = lists.map(keptOf);
+  return { changed: kept.filter((one) => one <= CHANGED).length, wholly: kept.filter((one) => one <= WHOLLY).length };
 }
 
 function isCut({ old, now }: Lists): boolean {

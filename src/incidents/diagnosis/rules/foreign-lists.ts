@@ -1,4 +1,11 @@
 /** Detects result lists that belong to another query, as returned by a cache with a wrong key. */
+import { normalisedText } from '../../../golden/rules/similar-texts.ts';
+
+/** The results that a user got for a live query, best first. */
+export interface LiveList {
+  readonly text: string;
+  readonly documentIds: readonly string[];
+}
 
 /** Documents of one query in the earlier and the later run, best first, down to the depth that both runs requested. */
 export interface Lists {
@@ -9,11 +16,21 @@ export interface Lists {
 /** Minimum length of a compared list; shorter lists may match by chance. */
 const MIN_DOCUMENTS = 3;
 
-/** Compares lists in order. Truncates each earlier list to the length of the current list. */
-export function foreignLists(lists: readonly Lists[]) {
+/** Lists of one golden query, with its text. */
+export interface GoldenLists extends Lists {
+  readonly text: string;
+}
+
+/**
+ * Compares lists in order. Truncates the longer one of two lists to the length of the other.
+ *
+ * @param live results of live queries from before the fault
+ */
+export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveList[]) {
   const compared = lists.filter(({ old, now }) => now.length >= MIN_DOCUMENTS && old.length >= MIN_DOCUMENTS);
   const lengths = [...new Set(compared.map(({ now }) => now.length))];
   const before = countLists(compared.flatMap(({ old }) => lengths.map((length) => keyOf(old.slice(0, length)))));
+  const belongsToLive = liveOwners(live);
   let [foreign, usual] = [0, 0];
   for (const list of compared) {
     const own = keyOf(list.old.slice(0, list.now.length));
@@ -21,14 +38,14 @@ export function foreignLists(lists: readonly Lists[]) {
     const cut = Math.min(list.now.length, list.old.length);
     const ofItself = lengths.filter((length) => Math.min(length, list.old.length) === cut).length;
     if ((before.get(own) ?? 0) > ofItself) usual += 1;
-    if (key !== own && before.has(key)) foreign += 1;
+    if (key !== own && (before.has(key) || belongsToLive(list))) foreign += 1;
   }
   return {
     /** Number of result lists that are long enough to compare. */
     compared: compared.length,
     /**
      * Number of lists that differ from the query's earlier list, but equal another query's earlier list. Excludes lists
-     * that no query had before. If several queries share such a list, it comes from a search that ignores the query,
+     * that neither a golden nor a live query had before. If several queries share such a list, it comes from a search that ignores the query,
      * not from a cache.
      */
     foreign,
@@ -38,6 +55,24 @@ export function foreignLists(lists: readonly Lists[]) {
      */
     usual,
   };
+}
+
+/**
+ * Returns a function that tells whether a list is new for its query and was the list of a live query with another text.
+ */
+function liveOwners(live: readonly LiveList[]): (list: GoldenLists) => boolean {
+  const owners = new Map<string, Set<string>>();
+  for (const { text, documentIds } of live) {
+    const key = keyOf(documentIds);
+    owners.set(key, (owners.get(key) ?? new Set()).add(normalisedText(text)));
+  }
+  const lengths = [...new Set(live.map(({ documentIds }) => documentIds.length))].filter((one) => one >= MIN_DOCUMENTS);
+  return ({ text, old, now }) =>
+    lengths.some((length) => {
+      const key = keyOf(now.slice(0, length));
+      const texts = now.length < length || key === keyOf(old.slice(0, length)) ? undefined : owners.get(key);
+      return texts !== undefined && !texts.has(normalisedText(text));
+    });
 }
 
 function keyOf(ids: readonly string[]): string {

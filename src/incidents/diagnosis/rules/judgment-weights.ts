@@ -34,5 +34,6 @@ export const judgmentWeights = {
     deployment: { golden: 1.5 },
     store_agreement: { as_before: 0.5, fell_near: -2, fell_far: -3, rose: -2 },
     missed_vectors: { foreign: -3 },
+    retrieval_scores: { of_documents: -2, of_queries: -2, most: -2 },
   },
 } as const satisfies Readonly<Partial<Record<NamedCause, SignWeights>>>;

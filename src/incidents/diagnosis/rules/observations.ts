@@ -19,6 +19,7 @@ import { mean } from '../../../math/stats/descriptive.ts';
 import { type OlderRun, olderAnswers, repeatedAnswers } from './answers-alike.ts';
 import { changedAnswers, type StagedSide, scoreLoss, stageLoss, widestNdcg } from './changed-answers.ts';
 import type { EffectKind } from './effects.ts';
+import type { LiveList } from './foreign-lists.ts';
 import type { EstimatedValue, ObservedLive, ObservedReplay, ObservedShare, ObservedValue } from './observed-live.ts';
 import type { OwnDelays } from './own-delays.ts';
 import type { Samples } from './samples.ts';
@@ -171,6 +172,8 @@ export interface RunsSeen {
   readonly previous: ComparedSide | null;
   /** Good runs before the reference run. */
   readonly older: readonly OlderRun[];
+  /** Results of live queries from before the reference run. */
+  readonly live: readonly LiveList[];
 }
 
 export type ObservedRun = ReturnType<typeof observedRun>;
@@ -197,7 +200,7 @@ export function observedRun(seen: RunsSeen) {
 }
 
 function comparedRuns(
-  { now, stale, lost, key, previous, older }: RunsSeen,
+  { now, stale, lost, key, previous, older, live }: RunsSeen,
   { side, stages, contexts, ...known }: NonNullable<RunsSeen['reference']>,
 ) {
   const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
@@ -205,7 +208,7 @@ function comparedRuns(
   return {
     ...known,
     latency95Ms: latency95(side.answers),
-    answers: changedAnswers(side, now, stale, measure),
+    answers: changedAnswers(side, now, stale, measure, live),
     /** Loss in the failing measure; null if there are no queries. */
     loss: scoreLoss(side, now, { stale, lost }, measure),
     stages: stages && stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),

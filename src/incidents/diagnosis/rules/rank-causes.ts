@@ -117,6 +117,18 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['results', 'scrambled'],
     ],
   },
+  // Other changes of the query, such as a cut-off, also scramble the results, but leave recalld's own vectors unchanged.
+  embedding_model: {
+    medium: [
+      ['canary', 'changed'],
+      ['embedder'],
+      ['index_models', 'mixed'],
+      ['missed_vectors', 'foreign'],
+      ['deployment', 'embedder'],
+    ],
+  },
+  // A search at random may also return the results of another query, but other ones in the next run.
+  foreign_answers: { high: [['again', 'repeats']] },
   // Any fault that changes queries or ranks makes the retriever return documents other than the nearest. The cause
   // `index_parameters` therefore requires that recalld's own search of the index misses neighbors, or that the settings
   // of the index changed.

@@ -18,6 +18,8 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
     ...readScore(answers),
     ...readLength(answers),
     ...readResults(answers),
+    ...readReplaced(answers),
+    ...readRetrievalScores(answers),
     ...readSurvivingDocuments(answers),
     ...readRarer(answers),
     ...readOrder(answers, usual),
@@ -77,6 +79,40 @@ function readResults({ kept, answered }: ChangedAnswers): Sign[] {
   const state = kept >= INTACT ? 'intact' : kept < SCRAMBLED ? 'scrambled' : 'disturbed';
   const sentence = `On average, ${percentage(kept)} of a query's earlier documents are still returned (${answered} queries).`;
   return [sign('results', state, sentence)];
+}
+
+const MIN_CHANGED = 5;
+const MOST_REPLACED = 0.7;
+const FEW_REPLACED = 0.2;
+
+/** A fault in a query or in its answer replaces a whole result list; a fault in documents or ranks replaces a part. */
+function readReplaced({ replaced: { changed, wholly } }: ChangedAnswers): Sign[] {
+  if (changed < MIN_CHANGED) return [];
+  const sentence = `${wholly} of the ${changed} result lists that changed lost nearly all of their earlier documents.`;
+  if (wholly >= MOST_REPLACED * changed) return [sign('changed_lists', 'whole', sentence)];
+  return wholly <= FEW_REPLACED * changed ? [sign('changed_lists', 'in_part', sentence)] : [];
+}
+
+const FEW_RESCORED = 0.05;
+const MOST_RESCORED = 0.9;
+const HALF_RESCORED = 0.5;
+/** Minimum agreement beyond chance of the documents or of the queries, and minimum distance between the two. */
+const TOGETHER = 0.6;
+const APART = 0.2;
+
+/** If a retriever finds fewer documents but ranks them as before, the scores of the others do not change. */
+function readRetrievalScores({ retrievalScores }: ChangedAnswers): Sign[] {
+  if (retrievalScores === null) return [];
+  const { results, changed, byQuery, byDocument } = retrievalScores;
+  const found = `The retriever's score changed for ${percentage(changed)} of ${results} documents that are still returned for a query`;
+  if (changed <= FEW_RESCORED) return [sign('retrieval_scores', 'as_before', `${found}.`)];
+  if (changed >= MOST_RESCORED) return [sign('retrieval_scores', 'most', `${found}.`)];
+  const [query, document] = [byQuery ?? 0, byDocument ?? 0];
+  if (document >= TOGETHER && document >= query + APART)
+    return [sign('retrieval_scores', 'of_documents', `${found}: for certain documents, whatever the query is.`)];
+  if (query >= TOGETHER && query >= document + APART)
+    return [sign('retrieval_scores', 'of_queries', `${found}: for certain queries, whatever the document is.`)];
+  return changed >= HALF_RESCORED ? [sign('retrieval_scores', 'most', `${found}.`)] : [];
 }
 
 const STAY = 0.93;

@@ -66,6 +66,13 @@ export const signStates = {
   score: ['steady', 'unsure', 'fell'],
   /** Share of a query's earlier documents that are still returned for this query. */
   results: ['intact', 'disturbed', 'scrambled'],
+  /** Whether result lists that changed keep some of their earlier documents. */
+  changed_lists: ['in_part', 'whole'],
+  /**
+   * Scores that the retriever returned for documents that are still in the results of a query: unchanged, changed for
+   * certain documents, for certain queries, or for most results.
+   */
+  retrieval_scores: ['as_before', 'of_documents', 'of_queries', 'most'],
   /**
    * Whether earlier documents are still returned for the same queries. Ignores documents that are no longer returned
    * for any query.
@@ -150,6 +157,7 @@ const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   // The following signs only describe a change that another sign shows.
   failure_kind: signStates.failure_kind,
   warming: signStates.warming,
+  changed_lists: signStates.changed_lists,
   surviving_documents: signStates.surviving_documents,
   rarer_documents: signStates.rarer_documents,
   renamed: signStates.renamed,

@@ -109,6 +109,8 @@ export const trafficAndTextWeights = {
     stage: { candidates: 0.7, filter: -2, later: -2.5 },
     store_agreement: { as_before: 0.3, fell_near: -1.5, fell_far: -2.5 },
     missed_vectors: { own: 0.3, foreign: -2 },
+    changed_lists: { in_part: 0.3, whole: -1 },
+    retrieval_scores: { as_before: -1.5, of_documents: 1, of_queries: -1.5, most: 0.3 },
   },
   duplicate_results: {
     ...answered,
@@ -146,11 +148,14 @@ export const trafficAndTextWeights = {
     missed_vectors: { foreign: -2.5 },
     common_document: { rose: -1 },
     live_replay: { as_before: -0.5, live_differs: -2, all_differ: 0.7 },
+    retrieval_scores: { of_documents: -2.5, of_queries: 1.5, most: -1.5 },
   },
   foreign_answers: {
     ...answered,
     ...documentsAsBefore,
     foreign_lists: { none: -4.5, some: 5 },
+    // A cache returns the same wrong list again.
+    again: { differs: -2 },
     latency: { fell: 0.7 },
     empty_answers: { some: -1, most: -5 },
     answer_length: { cut: -1.5, thinned: -2 },
@@ -171,6 +176,8 @@ export const trafficAndTextWeights = {
     missed_vectors: { own: 0.3, foreign: -3 },
     common_document: { rose: -1 },
     index_retrieval: { not_found: 0.5 },
+    changed_lists: { in_part: -2.5, whole: 1.5 },
+    retrieval_scores: { as_before: 0.3, of_documents: -2.5, of_queries: 0.5, most: -0.7 },
   },
   generator: {
     ...answersAsBefore,

@@ -57,6 +57,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     common_document: { rose: -1 },
     // recalld searches for the texts of documents through the retriever.
     index_retrieval: { not_found: 1.5 },
+    changed_lists: { in_part: 0.3, whole: -2 },
+    retrieval_scores: { as_before: 0.7, of_documents: -3.5, of_queries: -3, most: -3.5 },
   },
   index_parameters: {
     ...answered,
@@ -86,6 +88,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     missed_vectors: { own: 0.3, foreign: -3 },
     returned_documents: { absent: -3 },
     segment: { several: -1.5 },
+    changed_lists: { in_part: 0.5, whole: -2.5 },
+    retrieval_scores: { as_before: 1, of_documents: -3, of_queries: -0.7, most: -0.3 },
   },
   index_lost_documents: {
     ...answered,
@@ -115,6 +119,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     missed_vectors: { foreign: -1.5 },
     returned_documents: { absent: -2.5 },
     common_document: { rose: -1 },
+    changed_lists: { in_part: 0.3, whole: -2 },
+    retrieval_scores: { as_before: 0.5, of_documents: -2, of_queries: -2.5, most: -2.5 },
   },
   index_behind: {
     ...answersAsBefore,
@@ -146,6 +152,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_agreement: { as_before: 0.3, fell_near: -2, fell_far: -2.5, rose: -1 },
     missed_vectors: { foreign: -1 },
     returned_documents: { absent: -1.5 },
+    retrieval_scores: { of_documents: 0.5, of_queries: -1.5, most: -0.5 },
   },
   ids_renamed: {
     ...answered,
@@ -169,6 +176,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     // Returned ids that do not exist in the store count as documents that are not among the nearest.
     store_agreement: { as_before: 0.3, rose: -2 },
     returned_documents: { absent: 2.5 },
+    retrieval_scores: { as_before: 0.5, of_documents: -2, of_queries: -2, most: -2 },
   },
   old_index: {
     ...answered,
@@ -195,6 +203,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     // If many documents are missing, the others appear in the results of more queries.
     common_document: { rose: -1 },
     index_retrieval: { not_found: 1.5 },
+    changed_lists: { in_part: 0.3, whole: -1.5 },
+    retrieval_scores: { as_before: 0.3, of_documents: 0.7, of_queries: -0.3, most: -0.7 },
   },
   split_index: {
     ...answered,
@@ -213,6 +223,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     returned_documents: { absent: 1.5 },
     common_document: { rose: -2 },
     index_retrieval: { not_found: 1 },
+    changed_lists: { in_part: 0.3, whole: -0.7 },
+    retrieval_scores: { as_before: 0.5, of_documents: -0.5, of_queries: -1, most: -1 },
   },
   one_segment: {
     foreign_lists: { some: -2.5 },
@@ -227,6 +239,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     missed_vectors: { foreign: -1.5 },
     returned_documents: { absent: -1 },
     common_document: { rose: -1 },
+    retrieval_scores: { of_documents: -2, most: -1.5 },
   },
   random_answers: {
     ...answered,
@@ -249,8 +262,10 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_agreement: { as_before: -4, fell_near: -1.5, fell_far: 2.5, rose: -3 },
     missed_vectors: { foreign: -3 },
     common_document: { as_before: -0.3, rose: 3 },
-    segment: { several: -1.5 },
+    segment: { one: -2.5, several: -1.5 },
     index_retrieval: { not_found: 1 },
+    changed_lists: { in_part: -2, whole: 1.5 },
+    retrieval_scores: { as_before: -0.5, of_documents: -4, most: 0.5 },
   },
   cut_off_answers: {
     ...answered,
@@ -268,6 +283,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_agreement: { as_before: 0.3, fell_near: -1.5, fell_far: -2.5 },
     missed_vectors: { foreign: -2 },
     segment: { several: -1.5 },
+    retrieval_scores: { as_before: 0.5, of_documents: -2, of_queries: -1.5, most: -2 },
   },
   ranking: {
     ...answered,
@@ -292,6 +308,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     // A faulty ranking may place one document too high for all queries.
     common_document: { rose: 0.5 },
     rarer_documents: { gone: -1, fewer: 1.5 },
+    changed_lists: { in_part: 0.3, whole: -1.5 },
+    retrieval_scores: { as_before: -0.7, of_documents: 5, of_queries: 1, most: 0.5 },
   },
   deployment: {
     foreign_lists: { some: -2.5 },
@@ -343,6 +361,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     common_document: { rose: 1 },
     rarer_documents: { gone: -0.5 },
     segment: { several: -1.5 },
+    changed_lists: { in_part: -0.5, whole: 1 },
+    retrieval_scores: { as_before: -1.5, of_documents: -2.5, of_queries: -0.5, most: 2 },
   },
   recalld: {
     failures: { some: -1, most: -1.5 },

@@ -3,13 +3,26 @@ import { createDb } from '../../../../src/app/database.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
 import type { TimeSpan } from '../../../../src/core/time.ts';
 import type { StoredDensityState } from '../../../../src/density/watch-table.ts';
+import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import { observeDensity } from '../../../../src/incidents/diagnosis/observe.ts';
 import { findReferenceRun, latestEnded, observeRun } from '../../../../src/incidents/diagnosis/reference-run.ts';
-import { aFailedAnswer, anAlert, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import {
+  aFailedAnswer,
+  aGoldenQuery,
+  aNewGoldenSet,
+  anAlert,
+  anAnswer,
+  aSchedule,
+  aWatchedPipeline,
+  documents,
+  NOON,
+} from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, floor, putRun } from '../../../support/golden-runs.ts';
+import { liveSamples } from '../../../support/live-rows.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
 const noEvents = { events: async () => [] };
@@ -148,6 +161,41 @@ describe('the reference run', () => {
   it('is absent if there is neither', async () => {
     expect(await goodBefore(await ran(1, 'critical'))).toBeNull();
   });
+});
+
+it('counts results that belonged to a live query with another text before the fault', async () => {
+  const set = 'lists';
+  const ids = Array.from({ length: 12 }, (_, at) => `q${at}`);
+  await stores().sets.add(aNewGoldenSet({ name: set, queries: ids.map((id) => aGoldenQuery({ id, text: id })) }), NOON);
+  const listOf = (name: string) => documents(`${name}-a`, `${name}-b`, `${name}-c`);
+  const runAt = (hour: number, answers: readonly QueryAnswer[]) =>
+    putRun(stores(), { goldenSet: set, startedAt: hours(hour) }, { answers, end: anEnd({ finishedAt: hours(hour) }) });
+  const reference = await runAt(
+    2,
+    ids.map((queryId) => anAnswer({ queryId, documents: listOf(queryId) })),
+  );
+  const run = await runAt(
+    3,
+    ids.map((queryId) => anAnswer({ queryId, documents: listOf(`live-${queryId}`) })),
+  );
+  const live = createDb(database.pool).live;
+  const traffic = createLiveTraffic(database.pool, 'a');
+  await traffic.createPartitions(hours(0));
+  const asked = liveSamples(12, (at) => ({
+    id: `l${at}`,
+    text: `another query ${at}`,
+    results: listOf(`live-q${at}`),
+  }));
+  const samples = asked.map((sample) => ({ ...sample, receivedAt: hours(1) }));
+  await traffic.record({ samples, counts: [], levels: [] });
+  const seen = await observeRun(
+    contextOf({ db: { golden: stores(), live } }),
+    run,
+    { reference, bad: [], earlier: [] },
+    null,
+    null,
+  );
+  expect(seen.reference?.answers.foreign).toEqual({ compared: 12, foreign: 12, usual: 0 });
 });
 
 it('counts a document as deleted even if recalld read its deletion in the manifest only after the run', async () => {

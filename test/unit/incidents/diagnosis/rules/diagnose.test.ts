@@ -17,6 +17,8 @@ const unchanged: ChangedAnswers = {
   answered: 100,
   score: { measure: 'ndcg@10', n: 100, difference: 0, ciLow: 0, ciHigh: 0, verdict: 'no_change' },
   kept: 1,
+  retrievalScores: null,
+  replaced: { changed: 0, wholly: 0 },
   keptOfThere: 1,
   disorder: 0,
   firstMoved: 0,

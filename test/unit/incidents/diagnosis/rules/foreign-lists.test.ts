@@ -3,37 +3,74 @@ import { commonNewcomer, foreignLists } from '../../../../../src/incidents/diagn
 
 const listOf = (query: number): string[] => Array.from({ length: 10 }, (_, place) => `d${query}-${place}`);
 const queries = Array.from({ length: 20 }, (_, query) => query);
-const same = { old: ['a', 'b', 'c'], now: ['a', 'b', 'c'] };
+const same = { text: 'q', old: ['a', 'b', 'c'], now: ['a', 'b', 'c'] };
 
 it('counts queries that get the list that another query got before', () => {
-  const lists = queries.map((query) => ({ old: listOf(query), now: listOf(query < 6 ? query + 6 : query) }));
-  expect(foreignLists(lists)).toEqual({ compared: 20, foreign: 6, usual: 0 });
+  const lists = queries.map((query) => ({
+    text: `q${query}`,
+    old: listOf(query),
+    now: listOf(query < 6 ? query + 6 : query),
+  }));
+  expect(foreignLists(lists, [])).toEqual({ compared: 20, foreign: 6, usual: 0 });
 });
 
 it('excludes a new list that several queries share: no query had it before', () => {
-  const lists = queries.map((query) => ({ old: listOf(query), now: query < 5 ? listOf(99) : listOf(query) }));
-  expect(foreignLists(lists)).toMatchObject({ foreign: 0 });
+  const lists = queries.map((query) => ({
+    text: `q${query}`,
+    old: listOf(query),
+    now: query < 5 ? listOf(99) : listOf(query),
+  }));
+  expect(foreignLists(lists, [])).toMatchObject({ foreign: 0 });
 });
 
 it('compares truncated lists with the beginnings of the earlier lists', () => {
-  const cut = queries.map((query) => ({ old: listOf(query), now: listOf(query).slice(0, 3) }));
-  expect(foreignLists(cut)).toMatchObject({ compared: 20, foreign: 0, usual: 0 });
-  const foreign = queries.map((query) => ({ old: listOf(query), now: listOf((query + 1) % 20).slice(0, 3) }));
-  expect(foreignLists(foreign)).toMatchObject({ foreign: 20 });
+  const cut = queries.map((query) => ({ text: `q${query}`, old: listOf(query), now: listOf(query).slice(0, 3) }));
+  expect(foreignLists(cut, [])).toMatchObject({ compared: 20, foreign: 0, usual: 0 });
+  const foreign = queries.map((query) => ({
+    text: `q${query}`,
+    old: listOf(query),
+    now: listOf((query + 1) % 20).slice(0, 3),
+  }));
+  expect(foreignLists(foreign, [])).toMatchObject({ foreign: 20 });
 });
 
 it('counts queries with the same earlier list separately, and does not treat them as a fault', () => {
-  expect(foreignLists([same, same])).toMatchObject({ compared: 2, foreign: 0, usual: 2 });
+  expect(foreignLists([same, same], [])).toMatchObject({ compared: 2, foreign: 0, usual: 2 });
+});
+
+it('counts lists that a live query with another text had, but not if it has the same text', () => {
+  const lists = queries.map((query) => ({
+    text: `Query ${query}?`,
+    old: listOf(query),
+    now: query < 6 ? listOf(100 + query) : listOf(query),
+  }));
+  const live = (textOf: (query: number) => string) =>
+    queries.map((query) => ({ text: textOf(query), documentIds: listOf(100 + query).slice(0, 5) }));
+  expect(
+    foreignLists(
+      lists,
+      live((query) => `Another query ${query}`),
+    ).foreign,
+  ).toBe(6);
+  expect(
+    foreignLists(
+      lists,
+      live((query) => `query ${query}`),
+    ).foreign,
+  ).toBe(0);
 });
 
 it('treats another order as another list, and ignores lists of two documents', () => {
-  const reversed = queries.map((query) => ({ old: listOf(query), now: listOf(query).toReversed() }));
-  expect(foreignLists(reversed)).toMatchObject({ foreign: 0 });
+  const reversed = queries.map((query) => ({ text: `q${query}`, old: listOf(query), now: listOf(query).toReversed() }));
+  expect(foreignLists(reversed, [])).toMatchObject({ foreign: 0 });
   expect(
-    foreignLists([
-      { old: ['a', 'b'], now: ['c', 'd'] },
-      { old: ['c', 'd'], now: ['c', 'd'] },
-    ]),
+    foreignLists(
+      [
+        { text: 'q1', old: ['a', 'b'], now: ['c', 'd'] },
+        { text: 'q2', old: ['c', 'd'], now: ['c', 'd'] },
+      ],
+      [],
+    ),
   ).toMatchObject({ compared: 0, foreign: 0, usual: 0 });
 });
 

@@ -32,6 +32,7 @@ const seen = (now: ComparedSide, parts: Partial<Parameters<typeof observedRun>[0
     },
     previous: null,
     older: [],
+    live: [],
     ...parts,
   });
 

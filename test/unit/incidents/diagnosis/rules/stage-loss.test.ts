@@ -55,6 +55,7 @@ function stageSign(now: ReturnType<typeof aRun>) {
     },
     previous: null,
     older: [],
+    live: [],
   });
   return { signs: readRunSigns(run), told: readRunSigns(run).find(({ name }) => name === 'stage') };
 }
