@@ -60,7 +60,8 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
 /**
  * Removes signs whose measurements are not evidence. Latencies that were measured while recalld was short of processor
  * time do not count against the retriever, unless the service also reports longer latencies. If queries return empty
- * results, a document that is not found by its own text is no evidence of a wrong vector. If owners deleted documents
+ * results, a document that is not found by its own text is no evidence of a wrong vector. If the retriever scores
+ * documents differently, few reversed pairs are no evidence that it ranks as before. If owners deleted documents
  * on purpose, a smaller store, results without these documents, and users who no longer find them are expected, and are
  * no evidence of a fault.
  */
@@ -69,11 +70,13 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
     signs.some((sign) => sign.name === name && states.includes(sign.state));
   const isStarved = has('own_work', 'starved') && !has('live_latency', 'rose');
   const isEmpty = has('empty_answers', 'some', 'most');
+  const isRescored = has('retrieval_scores', 'of_documents', 'of_queries', 'most');
   const isDeleted = has('gone_documents', 'deleted');
   return signs.filter(
     ({ name, state }) =>
       !(isStarved && (name === 'latency' || name === 'warming')) &&
       !(isEmpty && name === 'index_retrieval' && state === 'not_found') &&
+      !(isRescored && name === 'order' && state === 'as_before') &&
       !(isDeleted && expectedAfterDeletion.has(`${name}=${state}`)),
   );
 }

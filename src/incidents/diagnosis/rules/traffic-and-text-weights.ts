@@ -155,7 +155,7 @@ export const trafficAndTextWeights = {
     ...documentsAsBefore,
     foreign_lists: { none: -4.5, some: 5 },
     // A cache returns the same wrong list again.
-    again: { differs: -2 },
+    again: { differs: -3 },
     latency: { fell: 0.7 },
     empty_answers: { some: -1, most: -5 },
     answer_length: { cut: -1.5, thinned: -2 },

@@ -424,6 +424,32 @@ describe('a diagnosis', () => {
         answers: { ...fallen, kept: 0.7, disorder: 0.3 },
       },
     ],
+    // A boost changes the scores of certain documents, and seldom the order of the others.
+    [
+      'ranking',
+      {
+        answers: {
+          ...fallen,
+          kept: 0.8,
+          retrievalScores: { results: 300, changed: 0.3, byQuery: 0.05, byDocument: 0.95 },
+        },
+      },
+    ],
+    // If the embedding model had changed, the scores of the remaining documents would have changed too.
+    [
+      'index_parameters',
+      {
+        storeAgreement: { before: 1, now: 0.5, spread: 0, deep: { before: 1, now: 0.6 } },
+        index: [{ kind: 'unretrievable', value: 0.3, ciLow: 0.22, n: 120, known: 36, neverArrived: 0 }],
+        answers: {
+          ...fallen,
+          kept: 0.6,
+          keptOfThere: 0.65,
+          replaced: { changed: 90, wholly: 3 },
+          retrievalScores: { results: 300, changed: 0, byQuery: null, byDocument: null },
+        },
+      },
+    ],
     [
       'embedding_model',
       { missedVectors: { before: 0, value: 0.8, ciLow: 0.5, ciHigh: 0.95, n: 16 }, answers: { ...fallen, kept: 0.7 } },
