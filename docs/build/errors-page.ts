@@ -1,6 +1,6 @@
 /** docs/reference/errors.md: every error that a user or an operator can see. */
 import { exitCodeOfKind } from '../../src/cli/exit.ts';
-import { type ErrorCode, errorTable, RecalldError } from '../../src/core/errors.ts';
+import { type ErrorCode, errorTable, RecalldError, rejectionTable } from '../../src/core/errors.ts';
 import { problemOf } from '../../src/platform/http/wire.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
@@ -25,6 +25,12 @@ export function errorsPage(): Page {
       'A command prints one sentence that names the field, file or service and the fix, and exits with the exit code of the error. The HTTP API returns a problem document (RFC 9457) with the same sentence as `detail` and the code of the error as `code`. recalld retries a failed job only if a retry may help.',
       'Exit code 0 is success, 1 means that a check failed, and 70 is a bug in recalld.',
       table(['Code', 'Meaning', 'HTTP status', 'Exit code', 'Retried'], rows),
+      '## Rejected items',
+      'One invalid query, feedback item or span does not cause recalld to reject the others. The response lists the rejected items with a code and a sentence that names the field and the fix. `recalld_ingest_rejected_total` counts them by code.',
+      table(
+        ['Code', 'Meaning'],
+        Object.entries(rejectionTable).map(([name, meaning]) => [code(name), meaning]),
+      ),
     ],
   );
 }
