@@ -18,7 +18,6 @@ import {
   closingReasonOf,
   hasLeftConfig,
   ISOLATION_ALERT,
-  OUTAGE_ALERT,
   recoveriesOf,
   withoutData,
 } from './firing-alerts.ts';
@@ -106,9 +105,7 @@ export async function updateIncident(
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
   // Probes cannot explain an isolation violation, whose notification must not wait for a slow store.
   const isProbed = alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
-  // If the retriever is down, a replay would only delay the page.
-  const isDown = alerts.some(({ rule }) => rule === OUTAGE_ALERT);
-  const isReplayed = isProbed && !isDown && (open === null || isReplayDue(facts.measurements, clock.now()));
+  const isReplayed = isReplayDue(alerts, open === null ? [] : facts.measurements, clock.now());
   const openedAt = open?.openedAt ?? clock.now();
   const problems = await Promise.all([
     isProbed && open === null ? probes.parts(pipeline, signal) : [],

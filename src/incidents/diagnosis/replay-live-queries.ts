@@ -13,6 +13,8 @@ import type { AnsweredSample } from '../../live/sql/live-samples.ts';
 import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
+import { ISOLATION_ALERT, OUTAGE_ALERT } from './firing-alerts.ts';
+import type { Alert } from './rules/incident.ts';
 
 export const LIVE_REPLAY = 'live_replay_overlap';
 
@@ -29,8 +31,18 @@ export const REPLAY_EVERY_MS = 30 * MINUTE_MS;
 const MAX_FAILURES = 3;
 const PATIENCE_MS = 15_000;
 
-/** Returns true if live queries were last replayed, successfully or not, half an hour ago or earlier. */
-export function isReplayDue(latest: readonly LatestMeasurement[], now: Date): boolean {
+/**
+ * Returns true if live queries should be replayed for an open incident: if the last replay, successful or not, was half
+ * an hour ago or earlier, and if a replay can help. Isolation violations have no other cause to find, and while the
+ * retriever is down, a replay would only delay the page.
+ */
+export function isReplayDue(
+  alerts: readonly Pick<Alert, 'rule'>[],
+  latest: readonly LatestMeasurement[],
+  now: Date,
+): boolean {
+  const rules = alerts.map(({ rule }) => rule);
+  if (rules.includes(OUTAGE_ALERT) || rules.every((rule) => rule === ISOLATION_ALERT)) return false;
   const found = latest.find(({ measure }) => measure === LIVE_REPLAY);
   const last = found?.gap ?? found?.newest;
   return last == null || now.getTime() - last.measuredAt.getTime() >= REPLAY_EVERY_MS;

@@ -7,7 +7,7 @@ import {
   replayLiveQueries,
 } from '../../../../src/incidents/diagnosis/replay-live-queries.ts';
 import type { LiveSample } from '../../../../src/live/sql/record-arrivals.ts';
-import { aWatchedPipeline, documents, NOON } from '../../../support/builders.ts';
+import { anAlert, aWatchedPipeline, documents, NOON } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { hurriedClock } from '../../../support/hurried-clock.ts';
@@ -18,6 +18,8 @@ import { MemoryLogger } from '../../../support/memory-telemetry.ts';
 const database = useDatabase();
 const never = new AbortController().signal;
 let pipelines = 0;
+
+const drop = anAlert({ rule: 'RecalldCheckCritical' });
 
 const listOf = (word: string, query: number) => [`${word}-${query}`, `${word}-${query}-next`];
 
@@ -120,13 +122,21 @@ describe('live queries that are replayed during an incident', () => {
     const failed = await replayed({ retriever: failing });
     expect(failed).toMatchObject({ found: null, gap: { reason: 'retriever_failed' } });
     expect(calls).toBeLessThan(8);
-    expect(isReplayDue(failed.latest, hours(0.4))).toBe(false);
+    expect(isReplayDue([drop], failed.latest, hours(0.4))).toBe(false);
   });
 
   it('are replayed again half an hour later', async () => {
     const { latest } = await replayed();
-    expect(isReplayDue(latest, hours(0.4))).toBe(false);
-    expect(isReplayDue(latest, hours(0.5))).toBe(true);
-    expect(isReplayDue([], NOON)).toBe(true);
+    expect(isReplayDue([drop], latest, hours(0.4))).toBe(false);
+    expect(isReplayDue([drop], latest, hours(0.5))).toBe(true);
+    expect(isReplayDue([drop], [], NOON)).toBe(true);
+  });
+
+  it('are not replayed while the retriever is down, or if only isolation rules are violated', () => {
+    const outage = anAlert({ rule: 'RecalldRetrieverNotAnswering' });
+    const isolation = anAlert({ rule: 'RecalldIsolationViolated' });
+    expect(isReplayDue([drop, outage], [], NOON)).toBe(false);
+    expect(isReplayDue([isolation], [], NOON)).toBe(false);
+    expect(isReplayDue([isolation, drop], [], NOON)).toBe(true);
   });
 });
