@@ -1,9 +1,9 @@
 /**
- * Measures the peak resident set of `recalld export` for many live queries from one day, with ten results each.
+ * Measures the peak resident set size of `recalld export` for many live queries from one day, with ten results each.
  *
  *     npx tsx bench/export-memory.ts [--rows 5000000] [--format parquet|csv|jsonl]
  *
- * Needs the build in dist/. PostgreSQL is a separate process and does not count. Exits with 1 if the peak exceeds the
+ * Needs the build in dist/. PostgreSQL is a separate process and is not included. Exits with 1 if the peak exceeds the
  * documented limit.
  */
 import { spawn } from 'node:child_process';
@@ -56,7 +56,7 @@ await withDaemon('server: {port: 0}\n', async (daemon) => {
   process.exitCode = isKept ? 0 : 1;
 });
 
-/** Returns the highest resident set so far, in megabytes; 0 after the process has ended. */
+/** Returns the peak resident set size so far, in megabytes; 0 after the process has ended. */
 function peakOf(pid: number): number {
   try {
     const [, kilobytes = '0'] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -4,8 +4,8 @@
  *
  *     npx tsx bench/live-fleet.ts [--pipelines N] [--samples N]
  *
- * Uses an embedded PostgreSQL in a temporary folder, with a daemon's connection pool. The samples of a pipeline are
- * spread over its window of a day. Each sample has ten results and two tags; a tenth of the samples have a click and a
+ * Uses an embedded PostgreSQL in a temporary folder, with a daemon's connection pool. The samples of each pipeline are
+ * spread over its one-day window. Each sample has ten results and two tags; a tenth of the samples have a click and a
  * rating. The first round learns the expected clicks from the previous day (`live.baseline: 1d`), as happens once a
  * day; the second round is like all other rounds of a day.
  */

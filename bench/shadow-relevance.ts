@@ -88,8 +88,8 @@ function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: Ra
 }
 
 /**
- * Simulates a day. A query has the difference that its session drew, or a separate difference, each with probability
- * 1/2. Small segments and suspect queries are sampled more often.
+ * Simulates a day. With probability 1/2, a query has the score difference that was drawn for its session, and otherwise
+ * one of its own. Small segments and suspect queries are sampled more often.
  */
 function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random: RandomNumbers): SummedDay {
   const pairs: LivePair[] = [];

@@ -45,7 +45,10 @@ export interface TimedEpisode extends SampledEpisode {
   readonly calls: readonly Call[];
 }
 
-/** Generates the hours of a stream, in order. A fork continues from the same state with other random numbers. */
+/**
+ * Generates the episodes of a stream; each call of `next` generates the next hour. A fork continues from the same state
+ * with other random numbers.
+ */
 export interface Traffic {
   next(fault: AgentFault): TimedEpisode[];
   fork(random: RandomNumbers): Traffic;
@@ -166,7 +169,7 @@ export interface Watch {
 
 /**
  * Detects changes as the daemon does. A confidence interval can be entirely outside the normal range only if the value
- * is outside too, so intervals are computed only if a value is outside, and for the history.
+ * is outside too. Therefore, intervals are computed only for values outside that range, and for the history.
  */
 export function createWatch(windowMs: number, known: readonly StoredValue[] = []): Watch {
   const stepMs = Math.max(LOOK_MS, windowMs / 12);

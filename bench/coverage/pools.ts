@@ -6,7 +6,10 @@ import { type PooledQuery, poolGap } from '../../src/judging/rules/judged-measur
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 
-/** Distribution of the gaps in a kind of session: 0 with probability `none`, otherwise uniform up to `most`. */
+/**
+ * Distribution of the pool gap of a query in one kind of session: 0 with probability `none`, otherwise uniform up to
+ * `most`.
+ */
 interface Gaps {
   readonly none: number;
   readonly most: number;

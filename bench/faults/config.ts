@@ -13,7 +13,7 @@ const MAX_LATENCY = 0.3;
 export const TIMEOUT_MS = 3000;
 /** Timeout that is never reached, because the store and the embedder run in this process and are never slow. */
 const STORE_TIMEOUT_MS = 60_000;
-/** Distance of a threshold below the healthy score. */
+/** Difference between the healthy score and the threshold of the check. */
 const FLOOR_BELOW = 0.12;
 
 interface ConfigSettings {

@@ -50,7 +50,7 @@ export interface Change {
   readonly takes: number;
 }
 
-/** The changes of a day, and the true quantile of the time until a change arrives. */
+/** Generates the changes of a day, and computes the true quantile of the time until a change arrives. */
 export function changesOfDay(
   world: ArrivalWorld,
   quantile: number,
@@ -71,8 +71,8 @@ function seen({ at, takes }: Change, weight: number, now: number): Arrival {
 }
 
 /**
- * The changes of a day that recalld tracks, as it observes them, and the true quantile of the time until a change
- * arrives. In a world with a burst, this is the quantile over the day's changes; otherwise, over the population.
+ * Generates the changes of a day that recalld tracks, as it observes them, and computes the true quantile of the time
+ * until a change arrives: in a world with a burst, over the changes of that day; otherwise, over the population.
  */
 export function followedDay(
   world: ArrivalWorld,

@@ -39,8 +39,8 @@ const OVERLAP = 16;
 const CHANGED = 10;
 
 /**
- * Returns true if recalld finds chunks of two versions in a document with two to eight overlapping windows, each under
- * the same heading. For a wrong document, a window of its previous version is still in the store.
+ * Returns true if recalld finds chunks of two versions in a document, which consists of two to eight overlapping
+ * windows under one heading. For a wrong document, a window of its previous version is still in the store.
  */
 function windowed(isWrong: boolean, random: RandomNumbers): boolean {
   const count = 2 + random.below(7);

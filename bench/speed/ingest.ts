@@ -96,7 +96,7 @@ export const ingest: MeasureRow = (quick) =>
     }
   });
 
-/** CPU time of a process so far; 0 except on Linux. */
+/** Returns the CPU time that a process has used so far; always 0 on systems other than Linux. */
 export function processorMs(pid: number): number {
   if (process.platform !== 'linux') return 0;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -52,7 +52,10 @@ function measureSamples(
   ];
 }
 
-/** Exports the time of the last measurement even if the value is too old: an alert on its age needs this time. */
+/**
+ * Exports the time of the last measurement even if its value is too old, because the alert on old measurements needs
+ * it.
+ */
 function samplesReadSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
   if (newest === null) return [];
   const measuredAt = newest.measuredAt.getTime() / 1000;

@@ -147,8 +147,8 @@ async function measuresCoverage({ countOf, withDatabase }: WatchedFleet): Promis
   const since = new Date();
   const sql = 'select count(*)::integer as count from query_coverage where scored_at > $1';
   await waitFor(async () => {
-    // recalld measures the coverage of a query only some minutes after the query arrived, so the arrival is moved back.
-    // The arrival stays on the same day, because recalld looks for the query only on that day.
+    // recalld measures the coverage of a query only some minutes after the query arrived, so the arrival time is moved
+    // back, but not to an earlier day, because recalld looks for the query only on the day of its arrival.
     await withDatabase((client) =>
       client.query(
         `update live_queries set received_at = greatest(received_at - interval '10 minutes', received_on at time zone 'utc')

@@ -1,6 +1,6 @@
 /**
- * A daemon on a machine with a wrong clock reports it, starts no scheduled work, and continues when the clock is
- * correct.
+ * A daemon on a machine with a wrong clock reports the wrong clock, starts no scheduled work, and continues once the
+ * clock is correct.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -147,7 +147,7 @@ export function useQueues(backend: () => TestBackend): UsedQueues {
   };
 }
 
-/** Like `kill -9`, or a machine that loses power. */
+/** Ends the process as `kill -9` or a power failure would. */
 export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

@@ -17,7 +17,7 @@ export class SlowestFiles implements Reporter {
   }
 }
 
-/** Duration of loading the file, its hooks and its tests. */
+/** Returns how long it took to load the file and to run its hooks and tests. */
 function secondsOf(file: TestModule): number {
   const { collectDuration, setupDuration, duration } = file.diagnostic();
   return (collectDuration + setupDuration + duration) / 1000;

@@ -53,8 +53,8 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
  *
  * Pinecone cannot return random vectors. A sample reads the ids of the whole namespace (100 per call, up to 1,000,000
  * in total), chooses among them with a seeded reservoir, and then fetches up to 100 vectors per call. A sample costs 1
- * read unit per page of ids and 1 per 10 vectors. Pod-based indexes cannot list ids. There is no exact search. Counts
- * and lists lag behind writes by seconds.
+ * read unit per page of ids and 1 per 10 vectors. Pod-based indexes cannot list ids. Pinecone offers no exact search.
+ * Counts and lists lag behind writes by seconds.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

@@ -48,7 +48,7 @@ export interface MovedQueries {
   readonly difference: number;
   /** Lower bound of the 95 % confidence interval of the change (Newcombe). */
   readonly ciLow: number;
-  /** Upper bound of the interval. */
+  /** Upper bound of that interval. */
   readonly ciHigh: number;
   /** Two-sided p-value of the difference (McNemar, exact). */
   readonly p: number;
@@ -187,7 +187,7 @@ export interface NewRun extends RunReason {
   readonly goldenSetVersion: number;
   readonly settings: RunSettings;
   readonly startedAt: Date;
-  /** A run that is still running after this time is marked failed. */
+  /** A run that is still running after this time is marked as failed. */
   readonly deadlineAt: Date;
 }
 

@@ -98,8 +98,8 @@ async function measureNoise(
 }
 
 /**
- * Returns up to nine completed runs just before this run, newest first. Stops at the first run with other queries,
- * settings, store or model, or with deleted results.
+ * Returns up to nine completed runs just before this run, newest first. Stops at the first run whose queries, settings,
+ * store or model differ, or whose results were deleted.
  */
 async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun[]> {
   const { pipeline, goldenSet } = run;

@@ -73,7 +73,7 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
  * recorded.
  */
 const LOOK_BACK_MS = DAY_MS;
-/** Maximum number of runs in progress that are read. A series never has more runs in progress. */
+/** Maximum number of runs in progress that are read. A series never has more runs in progress than this. */
 const MAX_RUNNING = 20;
 /** Number of full runs whose scores determine the choice of sentinel queries. */
 const HISTORY_RUNS = 5;

@@ -299,20 +299,20 @@ const MIN_BASELINE_DAYS = 14;
 const MAX_BASELINE_DAYS = 42;
 /** Minimum drop; a smaller drop is not reported, even if it is certain. */
 const MIN_DROP = 0.02;
-/** Number of days after which a drop is rejected if human judgments exclude a drop of the detected size. */
+/** Number of days after which a drop is rejected if human judgments rule out a drop of the detected size. */
 const MAX_UNDECIDED_DAYS = 10;
 /** Minimum number of human-graded sessions on each side of the drop. */
 const MIN_DROP_SESSIONS = 8;
 /** Minimum number of sessions since the drop; with fewer, the interval is too narrow to justify a rejection. */
 const MIN_SESSIONS_TO_REJECT = 40;
-/** A drop is rejected if human judgments exclude that the true drop is at least this share of the detected drop. */
+/** A drop is rejected if human judgments rule out a true drop of at least this share of the detected drop. */
 const MIN_CONFIRMED_SHARE = 0.5;
 
 /**
  * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant drop.
  * Each day has equal weight. The standard deviation of a day is the larger of the sampling error and the spread between
- * baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of freedom
- * one below the number of baseline days. The bounds cover all tests of a year together (union bound) and limit the
+ * baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t; the degrees of freedom are
+ * the number of baseline days minus 1. The bounds cover all tests of a year together (union bound) and limit the
  * expected number of false detections to 0.5 per year.
  *
  * @param days ascending, all from one judge

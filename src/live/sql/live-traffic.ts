@@ -142,7 +142,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     closeMinutes: onPool(closeMinutes),
     createPartitions: onPool(createPartitions),
     prune: onPool(pruneLive),
-    /** Erases data that arrived today or yesterday (UTC) but belongs to a subject that was erased before. */
+    /** Erases data that arrived today or yesterday (UTC) but belongs to a subject whose data was erased earlier. */
     eraseLate: (pipelines: readonly string[], now: Date) =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     areErased: explainedOnPool(areErased),

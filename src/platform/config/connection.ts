@@ -6,7 +6,6 @@ export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 
   error: 'must be 1 to 100 letters, digits, dots, dashes or underscores',
 });
 
-/** A text that is not empty. */
 export const textSchema = z.string().min(1);
 
 export const headersSchema = z

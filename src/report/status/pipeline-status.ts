@@ -112,7 +112,9 @@ export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   return state === 'ok' ? null : (open.find((one) => one.pipeline === pipeline) ?? null);
 }
 
-/** Describes a pipeline whose status has no reasons, and includes the first sentence about missing data. */
+/**
+ * Describes a pipeline whose status lists no reasons; if data is missing, quotes the first sentence about missing data.
+ */
 export function healthySentence([first, ...others]: readonly string[]): string {
   if (first === undefined) return 'All checks pass; all data is fresh.';
   const rest = others.length === 0 ? '' : ` And ${others.length} more.`;

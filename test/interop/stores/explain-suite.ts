@@ -37,7 +37,7 @@ const documents = Array.from({ length: 200 }, (_, place): VectorDocument => {
   return { id: `doc-${place}`, vector: around(1), content: textOf(place), fields };
 });
 const documentAt = (place: number) => documents[place] as VectorDocument;
-/** Texts of documents, and golden queries: one about each document. */
+/** Vectors keyed by text: the texts of all documents, and one golden query about each document. */
 const vectors = new Map([
   ...documents.map(({ content, vector }) => [content, vector] as const),
   ...documents.map(({ id, vector }) => [`about ${id}`, around(0.02, vector)] as const),

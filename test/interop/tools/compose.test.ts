@@ -1,4 +1,4 @@
-/** docker-compose.yml, as Docker Compose reads it; `config` needs no Docker engine. */
+/** Checks docker-compose.yml as Docker Compose reads it; `docker compose config` needs no Docker engine. */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { expect, it } from 'vitest';

@@ -9,7 +9,7 @@ import { anAnswer, aRerunNoise, aRunSettings, documents, goldenQueries } from '.
 
 const never = new AbortController().signal;
 const settings = aRunSettings({ cutoffs: [1, 10], segmentKeys: ['course'], maxSegments: 5 });
-/** More queries than are scored in one turn, in seven segments, some of which are small. */
+/** More queries than are scored in one turn of the event loop, in seven segments, some of which are small. */
 const queries = goldenQueries(620).map((query, i) => ({
   ...query,
   tags: { course: `c${i % 50 < 2 ? i % 50 : 2 + (i % 5)}` },

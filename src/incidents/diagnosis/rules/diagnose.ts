@@ -61,9 +61,9 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
  * Removes signs whose measurements are not evidence. Latencies that were measured while recalld was short of processor
  * time do not count against the retriever, unless the service also reports longer latencies. If queries return empty
  * results, a document that is not found by its own text is no evidence of a wrong vector. If the retriever scores
- * documents differently, few reversed pairs are no evidence that it ranks as before. If owners deleted documents
- * on purpose, a smaller store, results without these documents, and users who no longer find them are expected, and are
- * no evidence of a fault.
+ * documents differently, a small number of reversed pairs does not show that it still ranks documents as before. If
+ * owners deleted documents on purpose, a smaller store, results without these documents, and users who no longer find
+ * them are expected, and are no evidence of a fault.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
@@ -274,7 +274,7 @@ function significant(part: number): number {
   return part < MIN_TO_TELL ? 0 : part;
 }
 
-/** Returns the drop in the score. Parts that improved do not offset parts that dropped. */
+/** Returns the drop in the score: the sum of the parts that dropped. Parts that rose do not offset them. */
 function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   const loss = run?.reference?.loss ?? null;
   const isAlwaysLow = signs.some(({ name, state }) => name === 'level' && state === 'always_low');

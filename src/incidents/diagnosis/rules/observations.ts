@@ -60,7 +60,10 @@ export interface Observations {
   readonly arrivals: ArrivalLag | null;
   /** Deployments since the last good evaluation, whether annotated or detected, newest first. */
   readonly deployments: readonly Deployment[];
-  /** Isolation rules that were violated in the last hour, and number of such result lists; null if there are none. */
+  /**
+   * Isolation rules that were violated in the last hour, and the number of violating result lists; null if no rule was
+   * violated.
+   */
   readonly isolation: { readonly rules: readonly string[]; readonly answers: number } | null;
   readonly density: ObservedDensity | null;
   /** Open topics that are not acknowledged, largest first; null if density is not monitored. */
@@ -105,7 +108,7 @@ export interface ObservedAgreement {
   readonly now: number;
   /** Largest minus smallest value on the day before the incident. */
   readonly spread: number;
-  /** Same values if the returned documents are looked up among many more nearest documents in the store. */
+  /** The same two values, measured against several times as many nearest chunks in the store. */
   readonly deep: { readonly before: number; readonly now: number };
 }
 

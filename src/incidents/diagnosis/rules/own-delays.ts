@@ -3,9 +3,9 @@ import { percentage } from '../../../core/format.ts';
 
 /** Shares of a run during which recalld was delayed; 0 if unknown. */
 export interface OwnDelays {
-  /** Share of the run with a blocked event loop. */
+  /** Share of the run's duration in which the event loop was blocked. */
   readonly lateShare: number;
-  /** Share of the run with at least twice as many runnable processes as processors. */
+  /** Share of the run's duration in which there were at least twice as many runnable processes as processors. */
   readonly queuedShare: number;
 }
 

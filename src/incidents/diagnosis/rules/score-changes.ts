@@ -31,12 +31,12 @@ export function scoreChanges(kept: readonly KeptResult[], depth: number) {
   return {
     results: kept.length,
     changed: isChanged.filter(Boolean).length / kept.length,
-    /** Whether scores of the same query changed together; see `agreement`. */
+    /** How strongly the scores of the same query changed together; see `agreement`. */
     byQuery: agreement(
       kept.map(({ query }) => query),
       isChanged,
     ),
-    /** Whether scores of the same document changed together; see `agreement`. */
+    /** How strongly the scores of the same document changed together; see `agreement`. */
     byDocument: agreement(
       kept.map(({ document }) => document),
       isChanged,
@@ -48,8 +48,8 @@ const MIN_PAIRS = 30;
 
 /**
  * Agreement within groups beyond chance (Scott's pi, 1955): with p the share of members that changed, and a the share
- * of pairs of members of the same group that agree, it is (a - e) / (1 - e) with e = p^2 + (1 - p)^2. It is 1 if each
- * group changed as a whole or not at all, and about 0 if groups have no effect.
+ * of pairs of members of the same group that agree, the agreement is (a - e) / (1 - e) with e = p^2 + (1 - p)^2. The
+ * agreement is 1 if each group changed as a whole or not at all, and about 0 if groups have no effect.
  *
  * @returns null if too few members share a group, or if all members agree
  */

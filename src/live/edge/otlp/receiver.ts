@@ -35,8 +35,9 @@ interface OtlpAnswer {
 }
 
 /**
- * Maximum size of a body. It suffices for a full batch of 512 spans if every tenth span has a vector of 3072 numbers,
- * or if each span has a document list of 30 kB. Parsing a hostile body of this size takes about 300 MB of memory.
+ * Maximum size of a body. This size suffices for a full batch of 512 spans if every tenth span has a vector of 3072
+ * numbers, or if each span has a document list of 30 kB. Parsing a hostile body of this size takes about 300 MB of
+ * memory.
  */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 

@@ -138,7 +138,7 @@ export function cookieName(request: FastifyRequest, name = 'session'): string {
 /**
  * Accepts `X-Forwarded-Proto: https` from every client. A forged header only marks the client's own cookie as Secure,
  * and browsers do not send such a cookie over plain HTTP. If recalld ignored the header of a proxy that is missing from
- * `server.trusted_proxies`, the cookies of all users would lack Secure.
+ * `server.trusted_proxies`, the cookies of all users behind that proxy would lack the `Secure` attribute.
  */
 function isOverTls({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers['x-forwarded-proto'] === 'https';

@@ -49,7 +49,7 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     healthy: [
-      // The lag may be above the limit only by chance, because the interval includes the limit.
+      // The lag may exceed the limit by chance alone, because the interval includes the limit.
       signal('recalld_index_lag_seconds_ci_low', all, always(3000)),
       signal('recalld_index_lag_seconds', all, always(9000)),
       signal('recalld_index_late_after_seconds', docs, always(3600)),

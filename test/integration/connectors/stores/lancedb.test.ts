@@ -1,4 +1,4 @@
-/** LanceDB itself, in this process, with temporary folders. */
+/** Runs LanceDB itself in this process, with temporary folders. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Rounds over a store that is broken in each detectable way. */
+/** Rounds of the index check on a store with each kind of fault that the check can detect. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { useDatabase } from '../../../support/database.ts';
 import { chunkOf, IndexWorld, type Line, START, textOf, vectorOf } from '../../../support/index-world.ts';

@@ -169,7 +169,8 @@ describe('readRunInBatches', () => {
   });
 
   it('reads files of many blocks whose characters and lines cross the block boundaries', async () => {
-    // After every 15,000 rows, ids start with a character of another size, so that only some blocks are ASCII.
+    // After every 15,000 rows, ids start with a character of a different byte length, so that only some blocks are
+    // ASCII.
     const alphabet = ['d', 'é', '～', '😀'];
     const rows = Array.from({ length: 60_000 }, (_, i) => ({
       query: `q${Math.floor(i / 7) % 5000}`,
