@@ -32,7 +32,9 @@ export interface LimitResult {
 const SEED = 20_261_215;
 const KAPPA = 0.8;
 const SESSIONS = 60_000;
-/** Weight of the overall mean, as a number of queries, when the mean of a grade pattern is shrunk toward it. */
+/**
+ * Weight of the overall mean, as a number of queries: the mean of each grade pattern is shrunk toward the overall mean.
+ */
 const PRIOR = 5;
 
 export function measureLimit(quick: boolean): LimitResult {

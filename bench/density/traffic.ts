@@ -58,7 +58,7 @@ const NEWS_PER_DAY = 0.1;
 const NEWS_FACTOR = 4;
 /** Probability per hour that a bot repeats one query. */
 const BOTS_PER_HOUR = 0.02;
-/** Number of the bot's queries, as a share of the hour's expected traffic. */
+/** Ratio of the bot's queries to the expected number of queries in the hour. */
 const BOT_SHARE = 0.1;
 
 /**

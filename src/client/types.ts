@@ -207,8 +207,8 @@ export interface FlushResult {
 /** No method throws and no promise rejects, even if an argument is invalid or recalld fails. */
 export interface Client {
   /**
-   * Copies the query and returns immediately. Returns the query id, which feedback on the query needs, even if the
-   * query is sampled out or dropped.
+   * Copies the query and returns immediately. Returns the query id, even if the query is sampled out or dropped.
+   * Feedback on the query needs this id.
    */
   track(query: TrackedQuery): string;
   /** Copies the feedback and returns immediately. */

@@ -135,9 +135,9 @@ async function searchRetained(
 }
 
 /**
- * Period whose queries are replayed. The period is the baseline period if the queries of the baseline are still stored.
- * Otherwise, if no incident is open, the period consists of as many of the latest days as a baseline requires. Null if
- * no queries were found.
+ * Returns the period whose queries are replayed. The period is the baseline period if the queries of the baseline are
+ * still stored. Otherwise, if no incident is open, the period consists of as many of the latest days as a baseline
+ * requires. Returns null if no queries were found.
  */
 async function replayPeriod(
   { db }: Context,

@@ -23,7 +23,7 @@ import type { LostChunks } from './rules/watch-sentences.ts';
  */
 export const KEPT_CHUNKS = 5;
 
-/** Number of chunks requested in the first search: more than are stored, because some may be duplicates. */
+/** Number of chunks requested in the first search: more than `KEPT_CHUNKS`, because some may be duplicates. */
 const FIRST_SEARCH = 4 * KEPT_CHUNKS;
 const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
@@ -80,7 +80,7 @@ export function openSearch(store: VectorStore, signal: AbortSignal): Search {
   return async (vector, k) => searches.get(k)?.(vector) ?? store.nearest({ ...REQUEST, vector, k }, signal);
 }
 
-/** Sample size for the mean direction, independent of the size of the store. */
+/** Number of stored vectors that are sampled to compute the mean direction, whatever the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLE_SEED = 1;
 

@@ -26,7 +26,7 @@ const pairs = [
 
 /**
  * Returns the pairs of windows whose alerts can fire for an objective. If all queries are bad, the burn rate is at its
- * maximum, 1 / (1 - target), so an alert with this or a higher burn rate could never fire.
+ * maximum, 1 / (1 - target), so an alert that requires this burn rate or a higher one could never fire.
  *
  * @param target share of good queries, in (0, 1)
  * @param windowDays number of days that the budget covers

@@ -1,6 +1,6 @@
 /**
- * Bundles the program into a few files, because loading its 1,600 files and its packages takes most of a daemon's
- * start.
+ * Bundles the program into a few files, because loading its 1,600 files and its packages takes up most of a daemon's
+ * startup time.
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -16,7 +16,7 @@ import { type FaultServer, startFaultServer } from './fault-server.ts';
 
 const metrics = { cosine: 'cosine', euclidean: 'l2', dotproduct: 'dot' } as const;
 
-/** Many indexes on one host, distinguished by the first part of the path. */
+/** Serves many indexes on one host; the first part of the path selects the index. */
 export function startFakePinecone(): Promise<FaultServer> {
   const indexes = new Map<string, FakeIndex & { readonly metricName: string }>();
   return startFaultServer(

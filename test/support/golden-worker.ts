@@ -1,6 +1,7 @@
 /**
- * A worker for golden runs, over a real database and a real queue: in the test's process, or in a separate process that
- * a test can kill. Started with one argument, GoldenWorkerSettings as JSON, it prints `ready` on stdout and continues.
+ * A worker for golden runs, with a real database and a real queue. It runs in the test's process, or in a separate
+ * process that a test can kill. Started with one argument, GoldenWorkerSettings as JSON, it prints `ready` on stdout
+ * and continues.
  */
 
 import { pathToFileURL } from 'node:url';

@@ -7,7 +7,7 @@ export interface LargeHistory {
   readonly goldenQueries: number;
   /** Number of completed runs of 50 other sets, one run per hour for each set. */
   readonly oldRuns: number;
-  /** Number of live queries of today, all stored; every tenth has a thumb. */
+  /** Number of today's live queries, all of them stored; every tenth has a thumbs-up or thumbs-down. */
   readonly liveQueries: number;
 }
 

@@ -1,4 +1,4 @@
-/** A vector store in memory that searches exactly, for tests of code that uses stores. */
+/** An in-memory vector store with exact search, for tests of code that uses stores. */
 
 import type {
   ListedIds,

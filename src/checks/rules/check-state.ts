@@ -84,12 +84,13 @@ export interface ShownVerdict {
 /**
  * Applies hysteresis and confirmation to one new measurement.
  *
- * - A verdict becomes worse or better only after `confirm` consecutive measurements show the change. Measurements that
- *   show changes of different size in the same direction count together, and the smaller change applies.
+ * - A verdict becomes worse or better only after `confirm` consecutive measurements show the change. If these
+ * measurements show changes of different sizes in the same direction, all of them count, and the smallest of these
+ *   changes applies.
  * - A verdict stays critical until the value is on the good side of the threshold, even if the confidence bound no
  *   longer proves the breach.
- * - A breach ends when the value is better than the threshold by a margin; a value between the threshold and the margin
- *   is a warning.
+ * - A breach ends when the value is better than the threshold by a margin; a value that is better than the threshold by
+ *   less than the margin is a warning.
  * - The first measurement of a check sets the verdict, unless it shows a breach, which needs confirmation.
  */
 export function steadyVerdict(
@@ -289,7 +290,7 @@ export interface Evaluation {
  *
  * A breach belongs to an outage while each of its measurements beyond the threshold overlaps a retriever outage: the
  * outage has its own alert, and the check must not add a second alert. The first measurement that is beyond the
- * threshold and entirely after the outage makes the breach independent.
+ * threshold and entirely after the outage makes the breach independent of the outage.
  */
 export function updateBreach(previous: Breach | null, evaluation: Evaluation): Breach {
   const { before, breachedSince, outageUntil } = previous ?? NO_BREACH;

@@ -53,7 +53,7 @@ export function titleOf({ event, severity, closedBecause, summary }: Message): s
   return `${event === 'closed' ? end : event === 'updated' ? `${start}, cause found` : start}: ${summary}`;
 }
 
-/** The pages that a message links to. */
+/** Returns the pages that a message links to. */
 export function linksOf({
   link,
   runbook,

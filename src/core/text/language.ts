@@ -12,8 +12,8 @@ const MAX_CHARACTERS = 2000;
 const ALMOST_AS_WELL = 0.9;
 
 /**
- * Maximum number of cached languages. The cache is useful because every run and every diagnosis detects the languages
- * of the same golden queries, at about 0.3 ms per query.
+ * Maximum number of texts in the language cache. The cache is useful because every run and every diagnosis detects the
+ * languages of the same golden queries, at about 0.3 ms per query.
  */
 const MAX_KNOWN = 5000;
 /** The cache is keyed by a digest of the text, so that no text stays in memory. */

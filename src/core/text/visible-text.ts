@@ -25,7 +25,7 @@ export function visibleText(text: string): string {
   });
 }
 
-/** Like `visibleText`, for JSON: parsing returns the original value. */
+/** Like `visibleText`, but for JSON: parsing the result returns the original value. */
 export function visibleJson(json: string): string {
   return json.replace(obeyed, (found) => (found === '\r' ? found : jsonEscapes(found)));
 }

@@ -104,7 +104,7 @@ export interface AlertStep {
 }
 
 const SILENCE_MS = DAY_MS;
-/** Longest period that a density covers; a step needs the windows of this period. */
+/** Longest period over which a density is computed; each evaluation of the alert reads the windows of this period. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
 /** Minimum duration of the recovery for an early resolution. */

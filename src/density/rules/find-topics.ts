@@ -80,7 +80,10 @@ function partsOf(members: Matrix, seed: number) {
     });
 }
 
-/** Share of the queries in the largest group of parts that are linked by mean cosines of at least `least`. */
+/**
+ * Returns the share of the queries in the largest group of linked parts. Two parts are linked if their mean cosine is
+ * at least `least`.
+ */
 function largestLinked(parts: readonly Part[], least: number): number {
   const groups = parts.map((_, part) => part);
   for (const [a, one] of parts.entries()) {

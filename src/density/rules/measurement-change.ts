@@ -117,7 +117,7 @@ const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'scoreField',
 ]);
 
-/** Returns the names of the fields that differ. Changed content is not a difference. */
+/** Returns the names of the fields that differ. A change in the content of the store does not count as a difference. */
 export function fingerprintDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

@@ -44,7 +44,7 @@ export type FinishedSet = ReturnType<GoldenSetBuilder['finish']>;
 
 export type ImportSummary = FinishedSet['summary'];
 
-/** Number of queries and judgments that are processed per step. */
+/** Number of queries and judgments, counted together, after which `finishInSteps` yields to its caller. */
 const STEP = 2000;
 
 /** Maximum number of example ids: enough to show how the query ids in judgments and in queries differ. */

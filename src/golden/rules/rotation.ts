@@ -81,9 +81,9 @@ export function describeLevels(levels: Levels, key: string): string {
  *
  * A score threshold shifts by the difference between the mean scores of the two versions, so that its distance from the
  * scores stays the same. A threshold for the upper bound of the interval shifts by the lower of two differences:
- * between the mean scores, and between the upper bounds. The two can differ, because a larger set has a narrower
- * interval. With several overlapping runs, the lowest difference counts, so that the new threshold is not stricter than
- * the old one for any of these runs.
+ * between the mean scores, and between the upper bounds. These differences may be unequal, because a larger set has a
+ * narrower interval. With several overlapping runs, the lowest difference counts, so that the new threshold is not
+ * stricter than the old one for any of these runs.
  *
  * A regression check shifts if the new version compares worse with the baseline than the old version does. The shift is
  * the new version's difference from the baseline minus the old version's difference, where a drop of the old version

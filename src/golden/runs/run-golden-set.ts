@@ -218,7 +218,7 @@ async function answerOpenQueries(
   );
 }
 
-/** Reason of a full run that a user starts. */
+/** Reason for a full run that a user starts. */
 export const manualRun: RunReason = {
   trigger: 'manual',
   scheduledFor: null,

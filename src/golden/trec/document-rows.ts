@@ -11,8 +11,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 const EXACT_RANK = 9;
 
 /**
- * Usual length of a line in bytes, and maximum number of rows for which the arrays initially have room. The arrays grow
- * if needed.
+ * Usual length of a line in bytes, and maximum initial capacity of the arrays in rows. The arrays grow if needed.
  */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 

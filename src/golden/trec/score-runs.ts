@@ -190,7 +190,7 @@ function ignore({ unjudged, steps }: RunScores, queryId: string): void {
 /** Number of results per batch: few enough that a batch fits into the processor cache. */
 const BATCH_RESULTS = 2000;
 
-/** Stops reading a run that cannot be scored in batches. */
+/** Thrown to stop reading a run that cannot be scored in batches. */
 const splitQuery = new Error('a query is split across two batches');
 
 /** Returns null if the results of a query span two batches. */

@@ -177,7 +177,7 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
       }>(pool, summarySql, [from, until, pipeline, scope?.pipelines ?? null]);
       return rows.map(({ outcomes, ...row }) => ({
         ...row,
-        /** Live queries that returned a document forbidden by the rule. */
+        /** Number of live queries that returned a document forbidden by the rule. */
         violated: outcomes.violated ?? 0,
         allowed: outcomes.allowed ?? 0,
         unchecked: {

@@ -114,7 +114,7 @@ interface ClockDay {
   readonly repeated: Stretch | null;
 }
 
-/** Cache size in days, over all time zones. A schedule uses the same few days repeatedly. */
+/** Cache size in days, over all time zones. A schedule needs the same few days again and again. */
 const MAX_DAYS = 20_000;
 const days = new Map<string, ClockDay>();
 
@@ -204,8 +204,8 @@ function occurrence(cron: Cron, instant: Date, isLast: boolean): Date {
 }
 
 /**
- * Returns the occurrences after `from` and before `until` in chronological order. If there are more than 10,000,
- * returns only the latest 10,000.
+ * Returns the occurrences after `from` and before `until` in chronological order. If there are more than 10,000
+ * occurrences, returns only the latest 10,000.
  */
 export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
   const found: Date[] = [];

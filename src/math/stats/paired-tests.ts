@@ -191,9 +191,9 @@ function normalReach({ alpha, sided, power }: TestPlan): number {
 }
 
 /**
- * Holm's step-down adjustment (1979): the i-th smallest p times (m - i), never below a smaller p's adjusted value, at
- * most 1. Rejecting the hypotheses whose adjusted p is below alpha keeps the probability of any false rejection at most
- * alpha, regardless of how the tests depend on each other.
+ * Holm's step-down adjustment (1979): the i-th smallest of m p-values (i from 1) times (m - i + 1), never below the
+ * adjusted value of a smaller p, and at most 1. Rejecting the hypotheses whose adjusted p is below alpha keeps the
+ * probability of any false rejection at most alpha, regardless of how the tests depend on each other.
  *
  * @param p p-values in [0, 1]
  */

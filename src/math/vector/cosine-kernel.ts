@@ -1,7 +1,7 @@
 /**
- * Computes approximate cosines from rows rounded to 16-bit integers, by WebAssembly with SIMD. Because the error of
- * these cosines has a strict bound, callers can use them to exclude most pairs and compute only the remaining pairs in
- * float64. One instruction multiplies eight 16-bit integers, but only four float32 numbers.
+ * Computes approximate cosines of rows that are rounded to 16-bit integers, using WebAssembly SIMD. Because the error
+ * of these cosines has a strict bound, callers can use them to exclude most pairs and compute only the remaining pairs
+ * in float64. One instruction multiplies eight 16-bit integers, but only four float32 numbers.
  */
 
 /** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
@@ -24,9 +24,12 @@ type Dots = (
 
 const FLOAT_SIZE = 4;
 const INTEGER_SIZE = 2;
-/** The integer that represents 1. All coordinates of a unit vector fit into 16 bits, and its dot products into 32. */
+/**
+ * The integer that represents 1. The coordinates of a unit vector then fit into 16 bits, and the dot product of two
+ * unit vectors fits into 32 bits.
+ */
 const ONE = 32_767;
-/** Makes every coordinate positive, and adds half. */
+/** Offset that makes every coordinate positive, plus one half, so that truncation rounds to the nearest integer. */
 const SHIFT = ONE + 0.5;
 const PAGE_SIZE = 65_536;
 
@@ -46,7 +49,7 @@ interface Kernel {
 let kernel: Kernel | undefined;
 
 /**
- * Returns space for two blocks of rows. Each thread has only one such space, so the next call invalidates it.
+ * Returns memory for two blocks of rows. All calls in a thread use the same memory, so the next call invalidates it.
  *
  * @param leftRows maximum number of rows in the left block
  * @param rightRows maximum number of rows in the right block, which should fit into the second-level cache
@@ -106,8 +109,9 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
     },
     /**
      * Maximum difference between these cosines and the true cosines. If rounding moves two unit vectors by r and s,
-     * their dot product changes by at most r + s + r s (Cauchy-Schwarz inequality). Sums of integers are exact. The
-     * constant accounts for the conversion of sums to float32, for float32 centroids, and for float64 rounding.
+     * their dot product changes by at most r + s + r s (Cauchy-Schwarz inequality). The sums of products are exact,
+     * because they are sums of integers. The constant accounts for the conversion of sums to float32, for float32
+     * centroids, and for float64 rounding.
      */
     tolerance(): number {
       return left.moved + right.moved + left.moved * right.moved + 2 ** -21;
@@ -218,7 +222,9 @@ interface WasmFunction {
   readonly name: string;
   /** Parameters of type i32, which are the first locals. */
   readonly parameters: number;
-  /** Further locals: first the i32 locals, then the vectors. */
+  /**
+   * Number of additional locals of type i32, which follow the parameters; the `vectors` locals of type v128 come last.
+   */
   readonly integers: number;
   readonly vectors: number;
   readonly body: Code;
@@ -250,7 +256,7 @@ function sized(content: Code): Code {
   return [unsigned(bytes.length), bytes];
 }
 
-/** Returns the items, preceded by their number. */
+/** Returns the items, preceded by their count. */
 function vectorOf(items: readonly Code[]): Code {
   return [unsigned(items.length), items];
 }
@@ -264,9 +270,9 @@ function flatten(code: Code): number[] {
 }
 
 /**
- * Numbers of left and right rows in a tile. The dot products of a tile are computed together. The 4 x 2 sums, 3 vectors
- * of numbers and the registers that V8 reserves fit into the 16 vector registers of x86-64. Larger tiles do not fit and
- * take twice the time.
+ * A tile consists of `LEFT_TILE` left rows and `RIGHT_TILE` right rows. The dot products of a tile are computed
+ * together. The 4 x 2 sums, 3 vectors of numbers and the registers that V8 reserves fit into the 16 vector registers of
+ * x86-64. Larger tiles do not fit and take twice the time.
  */
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;

@@ -109,7 +109,7 @@ export interface Clustering {
   readonly k: number;
   /** Row-major, `k` rows. */
   readonly centroids: Float64Array;
-  /** Nearest centroid of each row. */
+  /** Index of the nearest centroid of each row. */
   readonly labels: Int32Array;
   /** Cosine of each row to its centroid. */
   readonly closeness: Float64Array;

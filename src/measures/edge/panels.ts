@@ -8,7 +8,7 @@ import { measureTable } from '../rules/measure-table.ts';
 
 /**
  * The name of a gauge, or a gauge with properties that override the properties of its row in the measure table. A gauge
- * without a row needs a title and a unit of its own.
+ * without a row in the table must define its title and unit here.
  */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 

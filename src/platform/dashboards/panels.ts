@@ -187,7 +187,7 @@ export function stat(
   spec: Measured & {
     readonly steps?: readonly Step[];
     readonly decimals?: number;
-    /** True if the name is shown even if there is only one value. */
+    /** True to show the name of the value even if there is only one value. */
     readonly isNamed?: true;
     readonly mappings?: readonly ValueMapping[];
   },

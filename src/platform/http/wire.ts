@@ -86,7 +86,7 @@ export interface Endpoint {
   readonly pipelines: PipelineAccess;
   readonly body: z.ZodType | null;
   readonly query?: z.ZodObject;
-  /** Schema of the path parameters that do not accept every text. */
+  /** Schema of the path parameters that do not accept arbitrary text. */
   readonly params?: z.ZodObject;
   readonly responses: Readonly<Record<string, { readonly description: string; readonly body: z.ZodType | null }>>;
 }

@@ -23,8 +23,8 @@ export interface QueueSettings extends Partial<Pick<BackendOptions, 'lostAfterMs
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
   /**
-   * The deployment to which the jobs belong. A store with another owner is refused. If `owner` is omitted, the store's
-   * owner is not checked.
+   * The deployment to which the jobs belong. A queue does not open in Redis if it has another owner there. If `owner`
+   * is omitted, the owner in Redis is not checked.
    */
   readonly owner?: QueueOwner;
 }

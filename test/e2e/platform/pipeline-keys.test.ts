@@ -57,7 +57,7 @@ async function get(route: string, path: string, who: 'admin' | 'read' | 'all'): 
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Names, ids and counts of the other pipelines that a text contains. */
+/** Returns the names, ids and counts of other pipelines that occur in a text. */
 function leaks(text: string): string[] {
   const { okapi, quagga } = world.planted;
   const number = (value: number): RegExp => new RegExp(`(?<![\\d.])${value}(?!\\d)|${value.toLocaleString('en')}`);

@@ -74,7 +74,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     schedule.fire(DAILY, now);
   };
   const said = (message: RegExp): number => logger.lines.filter((line) => message.test(line.message)).length;
-  /** A daily tick that cannot be stored on time. */
+  /** Starts a daily tick that cannot be stored on time, and waits until this failure is logged. */
   const tickInVain = async (number: number): Promise<void> => {
     const before = said(/will be retried until the next scheduled time/);
     tickOf(number);

@@ -7,7 +7,7 @@ import type { Indexes } from './filter.ts';
 
 export interface CollectionShape extends StoreShape {
   readonly dimensions: number;
-  /** The server's estimate of the number of points, which is inexact while segments are merged. */
+  /** The server's estimate of the number of points, which is inexact while segments are being merged. */
   readonly count: number;
   /** True if points are assigned to shards by a user-defined key; such shards may differ in size and content. */
   readonly hasCustomShards: boolean;

@@ -45,8 +45,8 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
     compared: compared.length,
     /**
      * Number of lists that differ from the query's earlier list, but equal another query's earlier list. Excludes lists
-     * that neither a golden nor a live query had before. If several queries share such a list, it comes from a search that ignores the query,
-     * not from a cache.
+     * that neither a golden nor a live query had before. If several queries share such a list, the list comes from a
+     * search that ignores the query, not from a cache.
      */
     foreign,
     /**
@@ -58,7 +58,8 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
 }
 
 /**
- * Returns a function that tells whether a list is new for its query and was the list of a live query with another text.
+ * Returns a function that tells whether a list is new for its query, and was already returned for a live query with
+ * another text.
  */
 function liveOwners(live: readonly LiveList[]): (list: GoldenLists) => boolean {
   const owners = new Map<string, Set<string>>();
@@ -92,10 +93,11 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
 const RENAMED = 0.8;
 
 /**
- * Finds the document that is new in the results of the most queries. Returns the number of these queries, and the usual
- * number for comparison. Subtracts the number of queries whose earlier results already contained the document, because
- * a document that is returned for many queries gains more queries when other documents are filtered out. A document is
- * renamed, not new, if it mostly takes the ranks of one other document that is no longer returned for any query.
+ * Finds the document that is new in the results of the most queries. Returns the number of queries for which this
+ * document is new, and the usual number of such queries. Subtracts the number of queries whose earlier results already
+ * contained the document, because a document that is returned for many queries gains more queries when other documents
+ * are filtered out. A document is renamed, not new, if it mostly takes the ranks of one other document that is no
+ * longer returned for any query.
  */
 export function commonNewcomer(lists: readonly Lists[]) {
   const pool = new Set(lists.flatMap(({ now }) => now));

@@ -86,7 +86,8 @@ type Telling = readonly (readonly [SignName, ...states: string[]])[];
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'medium', Telling>>>>> = {
   // Users also dislike answers to queries that no document covers, so the cause `generator` requires a density
-  // measurement. Users dislike poor results too, which golden queries do not show if only live queries are affected.
+  // measurement. Users also dislike answers from poor results, and golden queries do not reveal poor results that only
+  // live queries get.
   generator: {
     high: [['density']],
     medium: [
@@ -117,7 +118,8 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['results', 'scrambled'],
     ],
   },
-  // Other changes of the query, such as a cut-off, also scramble the results, but leave recalld's own vectors unchanged.
+  // Other changes to the query, such as truncation, also scramble the results, but leave recalld's own vectors
+  // unchanged.
   embedding_model: {
     medium: [
       ['canary', 'changed'],
@@ -127,7 +129,7 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['deployment', 'embedder'],
     ],
   },
-  // A search at random may also return the results of another query, but other ones in the next run.
+  // A retriever that picks results at random may also return another query's results, but different ones in each run.
   foreign_answers: { high: [['again', 'repeats']] },
   // Any fault that changes queries or ranks makes the retriever return documents other than the nearest. The cause
   // `index_parameters` therefore requires that recalld's own search of the index misses neighbors, or that the settings

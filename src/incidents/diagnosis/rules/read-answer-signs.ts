@@ -85,7 +85,7 @@ const MIN_CHANGED = 5;
 const MOST_REPLACED = 0.7;
 const FEW_REPLACED = 0.2;
 
-/** A fault in a query or in its answer replaces a whole result list; a fault in documents or ranks replaces a part. */
+/** A fault in a query or its answer replaces a whole result list; a fault in documents or ranks replaces part of it. */
 function readReplaced({ replaced: { changed, wholly } }: ChangedAnswers): Sign[] {
   if (changed < MIN_CHANGED) return [];
   const sentence = `${wholly} of the ${changed} result lists that changed lost nearly all of their earlier documents.`;
@@ -96,11 +96,17 @@ function readReplaced({ replaced: { changed, wholly } }: ChangedAnswers): Sign[]
 const FEW_RESCORED = 0.05;
 const MOST_RESCORED = 0.9;
 const HALF_RESCORED = 0.5;
-/** Minimum agreement beyond chance of the documents or of the queries, and minimum distance between the two. */
+/**
+ * Score changes are attributed to the documents if the agreement of the documents beyond chance is at least `TOGETHER`,
+ * and exceeds the agreement of the queries by at least `APART`. The reverse applies to the queries.
+ */
 const TOGETHER = 0.6;
 const APART = 0.2;
 
-/** If a retriever finds fewer documents but ranks them as before, the scores of the others do not change. */
+/**
+ * If a retriever finds fewer documents but ranks them as before, the scores of the documents that it still finds do not
+ * change.
+ */
 function readRetrievalScores({ retrievalScores }: ChangedAnswers): Sign[] {
   if (retrievalScores === null) return [];
   const { results, changed, byQuery, byDocument } = retrievalScores;

@@ -187,7 +187,7 @@ function readLanguage(observed: ObservedValue): Sign[] {
   return changeOf('language', 'changed', sentence, observed, value <= before - OTHER_LANGUAGE, isCertain);
 }
 
-/** Minimum relative change of the mean query length. */
+/** Minimum relative change in the mean query length. */
 const OTHER_LENGTH = 0.35;
 
 function readQueryLength(observed: ObservedValue): Sign[] {
@@ -214,8 +214,8 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
 /** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
 /**
- * The number of repeated calls per episode must rise by at least this number plus the fraction `OTHER_CALLS` of the
- * earlier number.
+ * Part of the minimum rise in repeated calls per episode: the rise must be at least this number plus `OTHER_CALLS`
+ * times the earlier number.
  */
 const FEW_REPEATS = 0.03;
 /** Minimum rise in the share of rewritten queries that look like answers. */

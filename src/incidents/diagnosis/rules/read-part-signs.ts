@@ -158,8 +158,8 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
 }
 
 /**
- * For each sign, the kinds of findings that it shows. If two kinds share a sign, the kind whose share has the larger
- * lower bound is used.
+ * For each sign, the kinds of findings that it shows. If a sign has two kinds, the finding whose share of documents has
+ * the larger lower bound is used.
  */
 const indexSigns: readonly {
   readonly kinds: readonly FindingKind[];

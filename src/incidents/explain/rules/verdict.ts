@@ -30,18 +30,18 @@ export type ExplanationVerdict = (typeof verdicts)[number];
 export interface SeenQuestion {
   /** Number of documents that users get. */
   readonly k: number;
-  /** Retriever results if k documents are requested. */
+  /** Retriever results for a request of k documents. */
   readonly asked: Ranking;
-  /** Retriever results if many more documents are requested. */
+  /** Retriever results for a request of many more documents. */
   readonly deeper: Ranking;
-  /** Results of all stages but the last if k documents are requested, in the order of the stages. */
+  /** Results of every stage except the last for a request of k documents, in the order of the stages. */
   readonly stages: readonly {
     readonly name: string;
     /** True for one of several parallel stages that are merged later. */
     readonly isSide: boolean;
     readonly documents: readonly RankedDocument[];
   }[];
-  /** Retriever results if k documents are requested without the tags of the query; null if the query has no tags. */
+  /** Retriever results for a request of k documents without the tags of the query; null if the query has no tags. */
   readonly untagged: Ranking | null;
   /** Fields in the configured filter of the retriever. */
   readonly filters: readonly string[];

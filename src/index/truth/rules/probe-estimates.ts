@@ -117,7 +117,7 @@ export interface Arrival {
   readonly hasArrived: boolean;
   /** Seconds from the change to the last check that did not find it; 0 if the first check found it. */
   readonly after: number;
-  /** Seconds from the change to the check that found it; for a waiting change, the same as `after`. */
+  /** Seconds from the change to the check that found it; equal to `after` for a change that has not arrived. */
   readonly by: number;
 }
 

@@ -111,7 +111,7 @@ function jsonText(value: AttributeValue | undefined): string | null {
 
 /**
  * Reads the query from an input. An object without a query field is not a query. A JSON number or string is used
- * literally, because users search for years and for quoted phrases.
+ * literally, because users search for numbers, such as a year, and for quoted phrases.
  *
  * @param isCall true if a list can represent the arguments of a call; the first text in the list is then the query
  */

@@ -46,7 +46,7 @@ export function clusterVariance(members: readonly ClusterMember[], values: reado
   return { variance, degreesOfFreedom };
 }
 
-/** Sum over all pairs of one cluster. */
+/** Returns the contribution of one cluster to the variance: a sum over all pairs of its members. */
 function clusterContribution(cluster: readonly SampledValue[]): number {
   // The members are sorted, so the later member of each pair has the larger probability, and one pass suffices.
   const ascending = cluster.length === 1 ? cluster : cluster.toSorted((a, b) => a.probability - b.probability);

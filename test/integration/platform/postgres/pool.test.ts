@@ -27,7 +27,7 @@ async function terminate(pid: number): Promise<void> {
   await administer('select pg_terminate_backend($1::integer, 5000)', [pid]);
 }
 
-/** Handles a rejection from the start, so that it is never an unhandled rejection. */
+/** Handles a rejection from the start, so that Node.js never reports it as unhandled. */
 async function outcomeOf(query: Promise<unknown>): Promise<string> {
   return query.then(() => 'an answer', String);
 }

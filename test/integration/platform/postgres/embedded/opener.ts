@@ -1,5 +1,5 @@
 /**
- * A process that opens an embedded database like recalld, and reports one JSON object per line on stdout.
+ * A process that opens an embedded database the way recalld does, and prints one JSON object per line on stdout.
  *
  *     node --import tsx opener.ts FOLDER daemon|command stay|leave|forget
  *
