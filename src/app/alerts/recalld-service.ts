@@ -137,7 +137,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: a computed value is not finite',
     description:
-      'Within an hour, {{ $labels.instance }} did not export {{ printf "%.0f" $value }} metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
+      'In the past hour, {{ $labels.instance }} did not export {{ printf "%.0f" $value }} metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -283,7 +283,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['outcome'],
     summary: 'recalld: OpenTelemetry spans cannot be fully used',
     description:
-      'Within an hour, recalld could not fully use {{ printf "%.0f" $value }} OpenTelemetry spans (outcome: {{ $labels.outcome }}). The runbook explains each outcome and its fix.',
+      'In the past hour, recalld could not fully use {{ printf "%.0f" $value }} OpenTelemetry spans (outcome: {{ $labels.outcome }}). The runbook explains each outcome and its fix.',
   },
 ];
 

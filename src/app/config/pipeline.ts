@@ -103,7 +103,7 @@ const goldenSchema = z.strictObject({
         .min(0)
         .max(1000)
         .default(0)
-        .describe('A result list is correct if at most this many of its documents count.'),
+        .describe('A result list is correct if at most this many of its documents count (see `max_score`).'),
     })
     .prefault({})
     .describe(

@@ -6,8 +6,12 @@ const groups = z.array(textSchema.max(500)).max(100).default([]);
 
 const rolesSchema = z
   .strictObject({
-    admin: groups.describe('Groups whose members can view pages and make changes, like a key with the `admin` scope.'),
-    read: groups.describe('Groups whose members can view pages, like a key with the `read` scope.'),
+    admin: groups.describe(
+      'Groups whose members have the same access as a key with the `admin` scope: they can view pages and make changes.',
+    ),
+    read: groups.describe(
+      'Groups whose members have the same access as a key with the `read` scope: they can view pages.',
+    ),
   })
   .refine(({ admin, read }) => admin.length + read.length > 0, {
     error: 'names no group, so no user could sign in; add groups under `admin` or `read`',

@@ -94,7 +94,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_dropped_samples_total', {}, (m) => (m < 20 ? 0 : 2))],
     replicas: [first],
     healthy: alive,
-    says: 'Within an hour, a:8321 did not export 2 metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
+    says: 'In the past hour, a:8321 did not export 2 metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -214,7 +214,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_trace_spans_total', { outcome: 'ignored' }, growing(100)),
       signal('recalld_trace_spans_total', { outcome: 'unreadable_retriever' }, (m) => Math.floor(m / 10)),
     ],
-    says: 'Within an hour, recalld could not fully use 1200 OpenTelemetry spans (outcome: without_pipeline). The runbook explains each outcome and its fix.',
+    says: 'In the past hour, recalld could not fully use 1200 OpenTelemetry spans (outcome: without_pipeline). The runbook explains each outcome and its fix.',
   },
   {
     alert: 'RecalldWatchdog',
