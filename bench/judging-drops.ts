@@ -27,14 +27,14 @@ export interface ChangeCell {
   readonly change: string;
   readonly unrest: string;
   readonly streams: number;
-  /** Share of streams with a reported drop within three days. */
+  /** Share of streams in which a drop was reported within three days. */
   readonly called: ShareWithBounds;
   /** Share of streams in which human judgments confirmed or rejected the drop within ten days. */
   readonly confirmed: ShareWithBounds;
   readonly takenBack: ShareWithBounds;
-  /** Share of streams with a reported change of the judge within three days. */
+  /** Share of streams in which a change of the judge was reported within three days. */
   readonly judge: ShareWithBounds;
-  /** Share of streams with a reported drop at any time. */
+  /** Share of streams in which a drop was reported at any time. */
   readonly everCalled: ShareWithBounds;
 }
 

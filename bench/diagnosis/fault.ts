@@ -22,8 +22,8 @@ export interface Broken {
   /** Chunks in the store. The search uses the same chunks unless `searched` is set. */
   readonly chunks?: readonly Chunk[];
   /**
-   * Chunks that the store contained and the search used in the last run before the fault; set only if still older runs
-   * had different chunks.
+   * Chunks that the store contained and the search used in the last run before the fault; set only if earlier runs had
+   * different chunks.
    */
   readonly chunksUntilNow?: readonly Chunk[];
   /** Returns the chunks that the search uses, if they differ from the chunks in the store. */
@@ -45,7 +45,7 @@ export interface Broken {
   readonly liveFailed?: number;
   /** Share of live queries without results, if golden queries are sent differently and have results. */
   readonly liveEmpty?: number;
-  /** Share of a live query's results that remain. */
+  /** Share of each live query's results that the fault leaves in place. */
   readonly liveResults?: number;
   /** Drop in the share of positive feedback; at least 0, at most 1. */
   readonly lessPositive?: number;

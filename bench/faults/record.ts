@@ -73,6 +73,6 @@ export interface WorldRecord {
   /** Names of the daemon jobs that failed during or after the fault. */
   readonly failedJobs: readonly string[];
   readonly seconds: number;
-  /** Processor time of this process, without PostgreSQL. */
+  /** CPU time of this process in seconds, excluding PostgreSQL. */
   readonly processSeconds: number;
 }

@@ -144,12 +144,15 @@ export function sendMetrics(
 }
 
 /**
- * Maximum growth of the heap above the live objects. By default, V8 lets the heap grow to a multiple of the live
- * objects under load.
+ * Maximum growth of the heap above the size of the live objects. By default, V8 under load lets the heap grow to a
+ * multiple of this size.
  */
 const HEAP_GROWING_PERCENT = 50;
 
-/** Runs until `signal` aborts. @throws RecalldError if the daemon cannot start, and stop_overdue */
+/**
+ * Runs until `signal` aborts. @throws RecalldError if the daemon cannot start; stop_overdue if the daemon does not stop
+ * in time
+ */
 export async function serve(
   configFile: string | undefined,
   roles: readonly Role[],

@@ -189,7 +189,7 @@ export class Delivery {
   readonly #tally: Tally;
   readonly #connection: Connection;
   readonly #settings: DeliverySettings;
-  /** Maximum batch size; reduced when the daemon rejects a batch as too large. */
+  /** Maximum batch size in bytes; reduced when the daemon rejects a batch as too large. */
   #batchBytes = BATCH_BYTES;
   #isGzipTaken = true;
   #isStopped = false;

@@ -30,7 +30,7 @@ export interface SampledQuery {
   /** True if the query has negative feedback or is unlike the content of the store. */
   readonly isSuspect: boolean;
   /**
-   * True for the first retrieval of an episode whose original text is stored. This retrieval represents the episode.
+   * True for the retrieval that represents its episode: the first retrieval whose original text is stored.
    */
   readonly isFirstOfEpisode: boolean;
   /** Ids of at most `depth` documents, best first. */

@@ -126,7 +126,7 @@ function latestOf<Outcome extends MeasurementOutcome>(outcomes: readonly Outcome
   return [...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, outcome]) => outcome);
 }
 
-/** Returns the outcome of each series with the latest window end. @param sorted result of `latestOf` */
+/** Returns, for each series, the outcome with the latest window end. @param sorted result of `latestOf` */
 function newestOf<Outcome extends MeasurementOutcome>(sorted: readonly Outcome[]): Outcome[] {
   return [...new Map(sorted.map((outcome) => [seriesKey(outcome), outcome])).values()];
 }
@@ -222,7 +222,7 @@ export function createMeasurements(pool: Pool) {
 
     /**
      * Drops the partitions of months that ended before `before`. Deletes the latest value and the gap of a series if
-     * their windows ended before then.
+     * their windows ended before that time.
      */
     prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {

@@ -29,7 +29,7 @@ async function aRetriever() {
   return server;
 }
 
-/** A daemon with an imported golden set. */
+/** An installation with an imported golden set. */
 async function aReadyInstallation(config: string, queries = 20): Promise<Installation> {
   const installed = await anInstallation({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(queries) });
   expect(await installed.recalld(IMPORT)).toMatchObject({ code: 0 });
@@ -216,8 +216,8 @@ describe('two daemons on one PostgreSQL server', () => {
               (select count(*)::integer from golden_run_answers) as answers from golden_runs`,
     );
     expect(ticks).toBe(runs);
-    // Only one of the two daemons sent the queries of each run. The last run may have been deferred before it sent all
-    // of its queries.
+    // Although two daemons were running, each query of a run was sent only once. The last run may have been deferred
+    // before all of its queries were sent.
     expect(answers).toBeLessThanOrEqual(runs * 5);
     expect(retriever.requests.length).toBeLessThanOrEqual(runs * 5);
   });

@@ -125,8 +125,8 @@ describeWithBrowser('judged live relevance', () => {
       expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
       expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
 
-      // A second grader must use another key or another user, because requests may not name a grader. Here, the second
-      // grader is a program with a key.
+      // A second grader must use another key or another user, because a request cannot name its grader. Here, the
+      // second grader is a program with a key.
       const forTwo = new Set(
         (await query<{ id: string }>(`select query_id as id from judged_queries where needs_second_human`)).map(
           ({ id }) => id,

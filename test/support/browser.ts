@@ -4,14 +4,14 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe } from 'vitest';
 
-/** The headless shell starts in half the time of a full browser. */
+/** The headless shell starts in half the time that a full browser needs. */
 const program = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
   .map((name) => `/usr/bin/${name}`)
   .find((path) => existsSync(path));
 
 /**
- * For suites that need a browser. Without a browser, these suites are skipped: the runner counts them, and the message
- * below reports it.
+ * For suites that need a browser. Without a browser, these suites are skipped: the runner counts them as skipped, and
+ * the message below gives the reason.
  */
 export const describeWithBrowser = program === undefined ? describe.skip : describe;
 
@@ -61,7 +61,7 @@ export function useBrowser(): VisitingBrowser {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Problems that axe finds on the page as shown, each with its rule and its place. */
+/** Problems that axe finds on the page as shown, each with its rule and the selectors of its elements. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
   return page.evaluate(async () => {

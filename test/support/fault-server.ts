@@ -122,7 +122,7 @@ export function documents(
   };
 }
 
-/** The same documents without their scores. */
+/** Returns the documents without their scores. */
 export function withoutScores(ranked: readonly WireDocument[]): WireDocument[] {
   return ranked.map(({ id }) => ({ id: id ?? null }));
 }
@@ -132,19 +132,19 @@ export function withDuplicates(ranked: readonly WireDocument[]): WireDocument[] 
   return ranked.flatMap((document) => [document, document]);
 }
 
-/** Numbers from 1 as ids, like a service with a serial column. */
+/** Replaces the ids with 1, 2, 3, ..., as in a service that uses a serial column. */
 export function withNumericIds(ranked: readonly WireDocument[]): WireDocument[] {
   return ranked.map((document, index) => ({ ...document, id: index + 1 }));
 }
 
-/** Only the first `count` documents, like a service that finds fewer than requested. */
+/** Returns only the first `count` documents, as if the service had found fewer than requested. */
 export function fewer(ranked: readonly WireDocument[], count: number): WireDocument[] {
   return ranked.slice(0, count);
 }
 
 // Faults
 
-/** 200 with a web page, like a proxy or a login form. */
+/** 200 with a web page, as a proxy or a login page would send. */
 export function html(): Responder {
   return raw('<!doctype html><title>Sign in</title>', { 'content-type': 'text/html; charset=utf-8' });
 }
@@ -234,7 +234,7 @@ export function share(ratio: number, fault: Responder, otherwise: Responder): Re
   };
 }
 
-/** Sends the first request to the first responder and so on; the last responder is then reused. */
+/** Sends each request to the next responder in the list; further requests go to the last responder. */
 export function inTurn(...responders: readonly [Responder, ...Responder[]]): Responder {
   let seen = 0;
   return (request, response) => {

@@ -1,4 +1,4 @@
-/** A golden set on a schedule over a real database. The test sets the time; everything else is the real code. */
+/** A scheduled golden set in a real database. The test sets the time; everything else is the real code. */
 
 import type { Pool } from 'pg';
 import { createDb } from '../../src/app/database.ts';

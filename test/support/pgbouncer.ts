@@ -11,7 +11,7 @@ import { freePort } from './free-port.ts';
 import { missing } from './missing.ts';
 import { waitFor } from './wait-for.ts';
 
-/** For suites that need PgBouncer; without it they are skipped, and the runner counts them. */
+/** For suites that need PgBouncer; without PgBouncer, the runner counts these suites as skipped. */
 export const describeWithPgBouncer = missing('pgbouncer') ? describe.skip : describe;
 
 /** Id of the user `nobody`. PgBouncer runs as this user, because it refuses to run as root. */

@@ -61,7 +61,7 @@ function isBuilt(root: string): boolean {
   return all.every((file) => statSync(file).mtimeMs < builtAt);
 }
 
-/** The bundle's folder, rebuilt if it is older than its sources. */
+/** Returns the folder of the bundle; rebuilds the bundle if it is older than its sources. */
 async function bundled(root: string): Promise<string> {
   const program = path.join(root, 'node_modules/.cache/recalld-program');
   const main = path.join(program, 'main.mjs');

@@ -30,7 +30,7 @@ const fileOf = (name: string): string =>
 /** What `recalld` runs. */
 export const programFile = (): string => fileOf('main');
 
-/** Makes the tests in a file run the program as built, without the bundle. */
+/** Makes the tests in a file run the built program in `dist` instead of the bundle. */
 export function runAsBuilt(): void {
   const before = isBundled;
   beforeAll(() => {
@@ -80,8 +80,8 @@ export interface Finished {
 
 /**
  * Runs a command to completion in this process, because starting a process takes longer than most commands. Commands
- * that run until they are stopped get a separate process; `spawnRecalld` is for tests about the process, its signals
- * and its end.
+ * that run until they are stopped get a separate process; `spawnRecalld` is for tests of the process, its signals
+ * and its exit.
  */
 export async function runRecalld(
   args: readonly string[],
@@ -180,7 +180,7 @@ export function spawnRecalld(
 
 export interface Daemon extends Running {
   readonly url: string;
-  /** Shuts the daemon down cleanly. Returns its exit code and output. */
+  /** Shuts the daemon down cleanly. Returns the exit code and output of the daemon. */
   stop(): Promise<Finished>;
 }
 

@@ -20,7 +20,7 @@ export const gaps = ['article', 'answers'] as const;
 
 export type Gap = (typeof gaps)[number];
 
-/** The article with the most questions, which can be missing from the store. */
+/** The article with the most questions; in the gap `article`, it is missing from the store. */
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
 /**
@@ -52,7 +52,7 @@ export function gapOf(id: string): Gap | null {
   return missingPassages.includes(id) ? 'answers' : null;
 }
 
-/** Number of searches of which the `slow` fault delays one. */
+/** The `slow` fault delays one of this many searches. */
 export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 

@@ -47,8 +47,8 @@ export interface WatchingPhase {
   /** End of the baseline period. */
   readonly untilMs: number;
   /**
-   * Next time at which recalld tries to replace a provisional baseline with a longer one; null for a baseline of page
-   * grade.
+   * Next time at which recalld tries to replace a provisional baseline with a longer one; null for a baseline of
+   * grade `page`.
    */
   readonly upgradeMs: number | null;
   readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
@@ -165,8 +165,8 @@ export interface WatchStep {
   /** An alert is investigated first, and then stored as an event with the findings. */
   readonly events?: readonly (NewDensityEvent | AlertToInvestigate)[];
   /**
-   * A baseline version. Stored queries of earlier versions are deleted, because they are personal data; the statistics
-   * remain.
+   * Version of a baseline. The stored queries of earlier versions are deleted, because they are personal data; the
+   * statistics of these versions remain.
    */
   readonly releaseBefore?: number;
 }

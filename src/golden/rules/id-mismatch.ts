@@ -34,7 +34,8 @@ const everyRule: ReadonlySet<Rule> = new Set(rules);
 const MAX_PAIRS = 200;
 
 /**
- * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix or the like.
+ * Searches for a judged and a returned id that are equal except for case, encoding, leading zeros, a prefix or the
+ * like.
  *
  * @param judged at least one id; `returned` must also have at least one, and the two lists must share no id
  * @returns a pair of ids with the most common difference; if no two ids are similar, the first id of each list, without
@@ -89,8 +90,8 @@ interface FoundDifference {
 }
 
 /**
- * Counts the judged ids that are returned in another form (case, encoding, zeros or the like), and returns the most
- * common difference. Stops after it has counted `max` ids.
+ * Counts the judged ids that are returned in another form (case, encoding, leading zeros or the like), and returns the
+ * most common difference. Stops after it has counted `max` ids.
  */
 export function idsAlike(judged: readonly string[], returned: readonly string[], max = Number.POSITIVE_INFINITY) {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));

@@ -89,9 +89,9 @@ export interface BudgetRequest {
  * True if a run fits into the remaining daily budget.
  *
  * For a set with a sentinel, part of the limit is reserved for the full run that a failed sentinel starts. The reserve
- * covers one full run. If the limit is too low for two full runs, the reserve is what one full run leaves of the limit.
- * Scheduled runs and sentinels must not use this reserve, but the full run after a failed sentinel may use it. A manual
- * run is never refused, but its queries count toward the limit.
+ * covers one full run. If the limit is too low for two full runs, the reserve is the rest of the limit after one full
+ * run. Scheduled runs and sentinels must not use this reserve, but the full run after a failed sentinel may use it. A
+ * manual run is never refused, but its queries count toward the limit.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

@@ -12,7 +12,10 @@ import { answeredStages } from '../rules/stages.ts';
 import { askInSteps } from '../rules/steps.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/** Time after which new results are stored. A crash loses at most the results that arrived since the last save. */
+/**
+ * Interval at which new results are stored, in milliseconds. A crash loses at most the results that arrived since the
+ * last save.
+ */
 const FLUSH_MS = 500;
 
 /**

@@ -144,9 +144,9 @@ export class ResultTable {
       /** Number of results that have the same score as the previous result but a different document. */
       scoreTies,
       /**
-       * Counts pairs of adjacent results with different scores, after sorting by score. `ranksAgree` counts the pairs
-       * in which the result with the higher score has the better rank, `ranksDisagree` counts the pairs in which that
-       * result has the worse rank.
+       * Numbers of pairs of adjacent results with different scores, after sorting by score. `ranksAgree` counts the
+       * pairs in which the result with the higher score has the better rank, `ranksDisagree` counts the pairs in which
+       * that result has the worse rank.
        */
       ranksAgree,
       ranksDisagree,

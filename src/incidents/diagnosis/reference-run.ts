@@ -60,7 +60,7 @@ interface ReferenceCriteria {
   readonly regressions: readonly RegressionCheck[];
   /** Time span of the first bad measurement behind the firing alerts; null if only golden runs show the fault. */
   readonly firstBad: TimeSpan | null;
-  /** Reference run of the open incident, fixed as long as the incident is open; null for a new incident. */
+  /** Reference run of the open incident, unchanged while the incident is open; null for a new incident. */
   readonly known: string | null;
 }
 

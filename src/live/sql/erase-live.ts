@@ -301,7 +301,7 @@ export async function eraseLate(pool: Pool, pipelines: readonly string[], since:
   });
 }
 
-/** Deletes records of erasures once older data is no longer accepted. */
+/** Deletes the record of an erasure once data from before the erasure is no longer accepted. */
 export async function forgetErased(pool: Pool, longestRetentionDays: number, now: Date): Promise<void> {
   const before = new Date(now.getTime() - longestRetentionDays * DAY_MS - IN_FLIGHT_MS);
   await pool.query(`delete from erased_subjects where erased_at < $1::timestamptz`, [before]);

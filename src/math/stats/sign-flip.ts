@@ -156,9 +156,9 @@ const MAX_FLIPS = 2e8;
  * differences have 2^m choices of signs, and p is the share of these choices whose sum is at least as far from 0 as the
  * observed sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
  *
- * The test is exact if `exactSignFlipTail` can count all choices. If not, the test uses 9,999 to 99,999 seeded draws,
- * fewer for more differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). The p-value is never
- * 0; if there are no differences, it is 1. The order of the differences does not matter.
+ * The test is exact if `exactSignFlipTail` can count all choices of signs. If not, the test uses 9,999 to 99,999 seeded
+ * draws, fewer for more differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). The p-value
+ * is never 0; if there are no differences, it is 1. The order of the differences does not matter.
  */
 export function signFlipTest(differences: ArrayLike<number>): SignFlip {
   const sizes = Float64Array.from(differences, Math.abs)

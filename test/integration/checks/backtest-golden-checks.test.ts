@@ -20,7 +20,7 @@ const MINUTES_BETWEEN = 60;
 const database = useDatabase();
 let pipelines = 0;
 
-/** Runs of a separate pipeline, one hour apart, each with its outcome. */
+/** Stores runs of a separate pipeline, one hour apart, with the given outcomes. */
 async function stored(ends: readonly Partial<RunEnd>[]) {
   const stores = {
     runs: createGoldenRuns(database.pool),

@@ -71,7 +71,7 @@ function kindOf(failure: RunFailure | null): Sign {
 
 /** Minimum ratio between the higher and the lower 95th-percentile latency. */
 const SLOWER = 2;
-/** Minimum difference between the latencies, which exceeds the delays on a busy host. */
+/** Minimum difference between the two latencies in milliseconds, larger than the delays that a busy host causes. */
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
 
@@ -288,9 +288,9 @@ const MIN_CHANGED = 6;
 const MOST = 0.75;
 
 /**
- * Results alternate if, of the queries whose results changed in only one of the two bad runs, at least this share
- * changed in the first run and at least this share changed in the second run. If the results of all these queries
- * changed in the first run and were restored in the second run, the fault was repaired.
+ * Minimum share of the queries whose results changed in only one of the two bad runs. Results alternate if at least
+ * this share changed only in the first run, and at least this share only in the second run. If the results of all
+ * these queries changed in the first run and were restored in the second run, the fault was repaired.
  */
 const EACH_WAY = 0.2;
 

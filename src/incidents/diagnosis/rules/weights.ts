@@ -200,7 +200,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_agreement: { as_before: 0.3, fell_near: -0.5, rose: -1 },
     missed_vectors: { foreign: -1.5 },
     returned_documents: { stored: -1, absent: 4.5 },
-    // If many documents are missing, the others appear in the results of more queries.
+    // If many documents are missing, the remaining documents appear in the results of more queries.
     common_document: { rose: -1 },
     index_retrieval: { not_found: 1.5 },
     changed_lists: { in_part: 0.3, whole: -1.5 },

@@ -166,15 +166,15 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 }
 
 /**
- * Within this time, identical feedback without an id or a time counts as a retry; later, it counts as an opinion that
- * changed back. HTTP clients stop retrying sooner.
+ * Within this time, identical feedback without an id or a time counts as a retry; later, it means that the user has
+ * returned to an earlier opinion. HTTP clients stop retrying sooner.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 
 /**
- * True if a repeat under the same id may be an opinion that changed back. If the repeat arrives at least
- * `FEEDBACK_RETRY_MS` after the first item, the store moves the first item to the time of the repeat, so that the
- * first item becomes the latest opinion.
+ * True if a repeat under the same id may mean that the user has returned to an earlier opinion. If the repeat arrives
+ * at least `FEEDBACK_RETRY_MS` after the first item, the store moves the first item to the time of the repeat, so that
+ * the first item becomes the latest opinion.
  */
 export function mayRepeat({ id, occurredAt }: Feedback): boolean {
   return id === null && occurredAt === null;

@@ -103,7 +103,7 @@ describe('a query', () => {
         body: { whole: '{{text}}', part: ['<{{text}}>'], k: '{{k}}', none: '{{tags.none}}' },
       }),
     );
-    // A path cannot contain a text that is only "." or ".."; the test of path_changed covers these.
+    // A path segment cannot be "." or ".."; the test of path_changed covers these two texts.
     const text = anyText.map((text) => `-${text}`);
     await fc.assert(
       fc.asyncProperty(text, fc.nat(), async (text, k) => {

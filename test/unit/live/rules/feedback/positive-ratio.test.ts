@@ -1,10 +1,10 @@
-/** Positive ratings, each of which is the only feedback on its query. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type OpinionTally, positiveRatio, positiveRatios } from '../../../../../src/live/rules/feedback/sentiment.ts';
 import { kindsOf } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import { feedbackKinds } from '../../../../../src/live/rules/live-query.ts';
 
+/** Returns a tally of `count` opinions, by default positive, none of which was replaced or exceeds a cap. */
 function opinions(count: number, parts: Partial<OpinionTally> = {}): OpinionTally {
   return { kind: 'thumb', sentiment: 'positive', segments: [], feedback: count, opinions: count, ...parts };
 }
