@@ -44,7 +44,7 @@ export function meanWithBounds(counts: readonly number[]): MeanWithBounds {
   return { mean: value, low: Math.max(0, low), high };
 }
 
-/** Rate of events in a number of years, with the exact Poisson interval of Garwood (1936). */
+/** Number of events per year, with the exact Poisson interval of Garwood (1936). */
 export function rateWithBounds(count: number, years: number): RateWithBounds {
   const tail = (1 - CONFIDENCE) / 2;
   return {

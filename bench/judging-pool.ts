@@ -1,8 +1,8 @@
 /**
  * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data. nDCG over the pool
  * is relative to the ideal order of the judged documents; nDCG over complete judgments is relative to the ideal order
- * of all documents. Also measures the benefit of judging the documents in the store that are nearest to the query, in
- * addition to the retrieved documents.
+ * of all documents. Also measures the benefit of judging not only the retrieved documents, but also the stored
+ * documents nearest to the query.
  *
  *     npx tsx bench/judging-pool.ts
  */

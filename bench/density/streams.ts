@@ -40,7 +40,7 @@ export interface ChangeResult {
   readonly density: number;
   /** The explanation of the first alert. */
   readonly reading: Reading | null;
-  /** Hour in which the canary detected another model; null if it did not. */
+  /** Hour in which the canary detected another model; null if the canary detected none. */
   readonly canaryHours: number | null;
 }
 

@@ -15,7 +15,7 @@ export interface CalibrationBin {
   /** Lower limit of the bin, which extends to the lower limit of the next bin. */
   readonly from: number;
   readonly n: number;
-  /** Mean stated probability; null without diagnoses. */
+  /** Mean stated probability; null if the bin contains no diagnoses. */
   readonly stated: number | null;
   readonly right: number;
 }

@@ -16,7 +16,7 @@ export function prefixOf(text: string, share: number): string {
   return words.slice(0, Math.max(3, Math.round(share * words.length))).join(' ');
 }
 
-/** The three longest words of a query, in their order, like a keyword query. */
+/** The three longest words of a query, in the order of the query, as in a keyword query. */
 export function terse(text: string): string {
   const words = text.replaceAll(/[?¿!¡.,;:"„“”()]/g, '').split(' ');
   const longest = new Set(words.toSorted((a, b) => b.length - a.length).slice(0, 3));

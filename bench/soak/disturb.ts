@@ -19,7 +19,7 @@ export interface DisturbSettings {
 
 /**
  * Kills and restarts one process after another until `signal` aborts; after that, all processes are running. Only the
- * first process of each role is killed, so that the memory of the others can be measured from start to end.
+ * first process of each role is killed, so that the memory of the other processes can be measured from start to end.
  *
  * @returns number of kills by process
  */

@@ -6,7 +6,7 @@ import { figure, type MeasureRow } from './row.ts';
 /** Matches the first line of a chapter (`2 of 5`, two spaces and a title), and captures the title. */
 const CHAPTER = /^\d+ of \d+ {2}(.+)$/;
 
-/** Measures the duration of each part of `recalld demo`, or of one of its faults. */
+/** Measures the duration of each chapter of `recalld demo`; in quick mode, the demo injects only one fault. */
 export const demo: MeasureRow = async (quick) => {
   const steps = await withFolder((folder) => timesOf(folder, quick ? ['--fault', 'slow'] : []));
   const whole = steps.reduce((sum, { ms }) => sum + ms, 0);

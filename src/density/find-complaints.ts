@@ -71,8 +71,8 @@ export interface ComplaintQuery {
 }
 
 /**
- * Condition on the day of receipt, repeated for each table in a join: otherwise PostgreSQL considers every partition of
- * the second table.
+ * SQL for the first day of receipt. The condition on this day is repeated for each table in a join, because PostgreSQL
+ * would otherwise consider every partition of the second table.
  */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id

@@ -104,8 +104,8 @@ const BLOCK_BYTES = 1024 * 1024;
 /**
  * Reads the rows of a .npy file as float32, rounding float64. Buffers one block of the file in addition to the rows.
  *
- * @throws RecalldError `file_malformed` unless the file is a complete 2-d array of float16, float32 or float64 in
- * which, as float32, all values are finite and no row is a zero vector. System errors pass through.
+ * @throws RecalldError `file_malformed` unless the file is a complete 2-d array of float16, float32 or float64 whose
+ * values, converted to float32, are all finite and form no zero row. System errors pass through.
  */
 async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { header, dataStart } = await readHeader(file, path);
@@ -257,8 +257,8 @@ const FIRST_CAPACITY = 2 ** 18;
  * Reads JSON arrays of numbers, one per line, as float32 rows. Skips empty lines. Buffers only a part of the file in
  * addition to the rows.
  *
- * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is not a vector, differs in length
- * from the first line, or has no direction
+ * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is not a vector, that differs in
+ * length from the first line, or that is a zero vector or not finite
  */
 async function readVectorLines(path: string): Promise<Matrix> {
   let columns = 0;

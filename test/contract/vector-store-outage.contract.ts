@@ -85,7 +85,7 @@ export function describeOutage(bench: Bench): void {
       for (const [, call] of calls) valueOf(await call(store, never));
       expect(outage.openConnections).toBeGreaterThan(0);
       await store.close();
-      // Idle HTTP connections close by themselves after 4 s, so the limit is shorter.
+      // Idle HTTP connections close by themselves after 4 s, so the test waits for less than 4 s.
       await waitFor(() => outage.openConnections === 0, { timeoutMs: 3000 });
     });
   });

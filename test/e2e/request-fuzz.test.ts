@@ -84,7 +84,7 @@ const bodies: readonly (readonly [string | Uint8Array, Readonly<Record<string, s
   ['form_token=x&text=%ZZ&accept=[[[&id=\0'],
   [Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x1f, 0x8b, 0])],
   [Buffer.alloc(300_000, 0x41)],
-  // A body whose length is announced, but which is not sent.
+  // The request announces more bytes of body than it sends.
   ['half', { 'content-length': '1000' }],
   ['half', { 'content-length': '999999999999' }],
   ['', { 'content-length': '5', expect: '100-continue' }],
@@ -135,7 +135,7 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
 
 /**
  * A route that reads no body is tested with a quarter of all pairs of content type and encoding, which contains each
- * content type and each encoding twice. Four such routes together cover every pair.
+ * content type and each encoding twice. The tests of four routes that read no body together cover every pair.
  */
 const READS_NO_BODY = new Set(['GET', 'HEAD']);
 

@@ -1,4 +1,4 @@
-/** Virtual environments of Python with distributions from PyPI, in their newest versions. */
+/** Creates Python virtual environments with the newest versions of distributions from PyPI. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Connectors opened as from a config: defaults are filled in, and an invalid connector is an error. */
+/** Opens connectors as if they were in a config: defaults are filled in, and an invalid connector causes an error. */
 import type { z } from 'zod';
 import { type Embedder, embedderSchema } from '../../src/connectors/embedders/embedder.ts';
 import { createEmbedder } from '../../src/connectors/embedders/open-embedder.ts';

@@ -17,7 +17,7 @@ const duckTypes: Readonly<Record<CellType, string>> = {
   timestamp: 'TIMESTAMP',
 };
 
-/** Runs a statement in an empty DuckDB. */
+/** Runs a statement in an empty DuckDB database. */
 export async function duckRows(sql: string): Promise<Row[]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -46,7 +46,7 @@ export async function exportedRows(folder: string, table: ExportTable, format: E
   return rows.map((row) => canonical(table, row, format === 'csv' ? unguardCell : (text) => text)).toSorted(byText);
 }
 
-/** The rows of an exported table from the database, in the form of `exportedRows`. */
+/** Returns the database rows of an exported table, in the same format as `exportedRows`. */
 export async function storedRows(pool: Pool, table: ExportTable): Promise<Row[]> {
   const selected = table.columns.map(({ name, type, sql }) => {
     if (type === 'timestamp') return `(extract(epoch from ${sql}) * 1000000)::bigint::text as ${name}`;

@@ -7,11 +7,11 @@ export interface LargeHistory {
   readonly goldenQueries: number;
   /** Number of completed runs of 50 other sets, one run per hour for each set. */
   readonly oldRuns: number;
-  /** Number of today's live queries, all of them stored; every tenth has a thumbs-up or thumbs-down. */
+  /** Number of live queries in the last hour, all stored; every tenth has a thumbs-up. */
   readonly liveQueries: number;
 }
 
-/** Requires that today's partitions exist. Rows of the last hour are a moment apart, and none is in the future. */
+/** Requires that today's partitions exist. Live queries are spaced evenly over the last hour; none is in the future. */
 export async function writeLargeHistory(
   db: ClientBase | Pool,
   { pipeline, goldenQueries, oldRuns, liveQueries }: LargeHistory,

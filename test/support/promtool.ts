@@ -92,8 +92,8 @@ export function runPromtool(rules: string, tests: readonly RuleTest[], evaluatio
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'test.yml'], {
       cwd: folder,
       encoding: 'utf8',
-      // promtool uses one processor, so that the other is free for other tests. Garbage collection is off, because it
-      // would take a tenth of the CPU time.
+      // promtool uses one processor, so that other tests can use the second processor. Garbage collection is off,
+      // because it would take a tenth of the CPU time.
       env: { ...process.env, GOMAXPROCS: '1', GOGC: 'off', GOMEMLIMIT: '256MiB' },
     });
     return status === 0 ? '' : `${stdout}${stderr}`;

@@ -1,6 +1,6 @@
 import { around, bySize, type FaultKind, some } from '../fault.ts';
 
-/** Number of hits that are sorted again. */
+/** Number of hits that are re-sorted. */
 const DEPTH = 40;
 
 export const kind: FaultKind = {

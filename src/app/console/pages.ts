@@ -312,8 +312,8 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
 };
 
 /**
- * Charges the explanation of `queries` queries in a run to the visitor's explanation budget. An unknown run costs
- * nothing.
+ * Charges the explanation of `queries` queries in a run to the visitor's explanation budget. Charges nothing if the run
+ * is unknown.
  *
  * @throws RecalldError run_unknown, explanations_limited
  */

@@ -266,7 +266,7 @@ const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'pa
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;
-/** Number of results that are examined in a list; every name is tried on each result. */
+/** Maximum number of results that are examined per list. Each result is searched for every known field name. */
 const EXAMINED = 100;
 
 /**

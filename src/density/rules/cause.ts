@@ -32,14 +32,14 @@ export interface CauseReading {
  *
  * Unchanged traffic means lost content, with one exception: if golden scores are unchanged and no chunk is known to be
  * missing, the store works as before. The poorly covered queries are then probably new, but too similar to earlier
- * queries for the traffic test to detect them, so the cause is also a content gap, with low confidence. Changed traffic
- * at steady density is a change of the topic mix.
+ * queries for the traffic test to detect them, so the cause is also a content gap, with low confidence. If density
+ * is steady, changed traffic means that the topic mix changed.
  */
 export function readCause(signs: {
   /** True if the upper bound of the density is below the density threshold. */
   readonly densityDropped: boolean;
   readonly trafficChanged: boolean;
-  /** True if golden queries score worse than before; null if there are none. */
+  /** True if the scores of golden queries dropped; null if there are no golden queries. */
   readonly goldenDropped: boolean | null;
   /** True if chunks that baseline queries found are missing from the store; null if unknown. */
   readonly chunksMissing: boolean | null;

@@ -49,7 +49,7 @@ interface Session {
 
 /**
  * Sums one day. A session counts once, in the arm that served it. Sessions that were served by several arms (`mixed`)
- * or have another value of the tag (`unnamed`) count in no arm. Queries are weighted by their inverse probabilities.
+ * or whose tag value is not an arm (`unnamed`) count in no arm. Queries are weighted by their inverse probabilities.
  *
  * @param queries in the order of their occurrence
  */

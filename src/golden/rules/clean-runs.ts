@@ -28,8 +28,8 @@ export interface ExcludedRun {
 }
 
 /**
- * Minimum number of runs, including the pinned run, on which the noise is measured. The spread of fewer runs would be a
- * guess.
+ * Minimum number of runs, including the pinned run, from which the noise is measured. With fewer runs, their spread
+ * would be a guess.
  */
 export const MIN_CLEAN_RUNS = 3;
 

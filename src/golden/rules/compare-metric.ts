@@ -47,7 +47,7 @@ const CONFIDENCE = 0.95;
 const ROUNDING = 1e-12;
 /**
  * Minimum number of queries for a point interval if all differences are equal. With fewer queries, the sign-flip test
- * cannot reject any mean at the 5 % level.
+ * cannot reject any hypothesis about the mean at the 5 % level.
  */
 const MIN_EQUAL = 6;
 
@@ -57,7 +57,7 @@ const MIN_EQUAL = 6;
  * - The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa or t as chosen by
  *   `meanInterval`. If all differences are 0, the interval is [0, 0]. If all differences are equal but not 0, the
  *   interval is a single point for 6 or more queries. For fewer than 6 queries, the interval is the whole range of the
- *   measure, because the sign-flip test cannot reject any mean.
+ *   measure, because the sign-flip test cannot reject any hypothesis about the mean.
  * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, this is
  *   McNemar's test.
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`. The interval

@@ -97,8 +97,8 @@ export function isStaleFate(fate: DocumentFate | undefined): boolean {
 }
 
 /**
- * Minimum share of missing judged documents at which all missing documents with unknown texts count as superseded. At
- * this share, the index was probably re-chunked, or its documents got new ids.
+ * Minimum share of missing judged documents at which all missing documents with unknown texts count as superseded. If
+ * this many are missing, the index was probably re-chunked, or its documents got new ids.
  */
 const NEARLY_ALL = 0.8;
 
@@ -271,7 +271,7 @@ export function matchAcceptances(proposals: readonly LabelProposal[], acceptance
   }
   return {
     accepted,
-    /** Acceptances of proposals or chunks that are no longer proposed, because the set or the store has changed. */
+    /** Acceptances that match no current proposal or chunk, because the set or the store has changed. */
     unknown,
   };
 }

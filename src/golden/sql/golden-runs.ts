@@ -184,7 +184,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
 
     /**
      * Returns the comparisons of the latest completed full runs of a pipeline and set with their baselines, oldest
-     * first. Considers only set versions up to the given one.
+     * first. Considers only set versions up to the given version.
      */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),

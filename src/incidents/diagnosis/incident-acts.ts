@@ -22,8 +22,8 @@ export interface Actor {
 }
 
 /**
- * How often users marked causes that were diagnosed with this confidence: as right or wrong (`marked`), and as right
- * (`right`). The share of right causes and its 95 % CI are null if no cause is marked.
+ * Number of causes with this confidence that users marked as either right or wrong (`marked`), and number that users
+ * marked as right (`right`). The share of right causes and its 95 % CI are null if no cause is marked.
  */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;

@@ -65,7 +65,7 @@ const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
 /**
- * The measures that jobs store for each sign. For a sign with two measures, the earlier start and the smaller of the
+ * Names of the measures that jobs store, keyed by sign. For a sign with two measures, the earlier start and the smaller of the
  * two samples are used.
  */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
@@ -95,7 +95,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 
 /**
  * Signs that are not based on a sample, such as counts, embeddings of fixed texts, and grades of fixed pairs of a query
- * and a document. The healthy state of any other sign is evidence only about the measured sample.
+ * and a document. For a sign that is based on a sample, a healthy state is evidence only about that sample.
  */
 const unsampled: ReadonlySet<string> = new Set<SignName>([
   'live_relevance',
@@ -148,8 +148,8 @@ export async function observeRecall(around: Around): Promise<ObservedRecall | nu
 }
 
 /**
- * Returns how far the results agree with the store; null if this measure has no value for the run, or no value before
- * the incident.
+ * Returns how closely the results agree with the store; null if this measure has no value for the run, or no value
+ * before the incident.
  */
 export async function observeAgreement(around: Around, runId: string | null): Promise<ObservedAgreement | null> {
   const { newest, earlier } = await ofRun(around, 'store_agreement', runId);

@@ -9,8 +9,8 @@ import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-d
 const STARVED_ALERT = 'RecalldStarved';
 
 /**
- * Minimum length of a shortage that fires an alert. A briefer shortage fires no alert, even if it lasts for an entire
- * short run.
+ * Minimum duration of a CPU shortage that fires an alert. A briefer shortage fires no alert, even if it lasts for an
+ * entire short run.
  */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 

@@ -20,8 +20,8 @@ export interface AskedQuestion {
 }
 
 /**
- * Number of results that the second call to the retriever requests, as a multiple of k. The second call shows documents
- * that are ranked below k.
+ * Number of results that the second call to the retriever requests, as a multiple of k. The results beyond rank k show
+ * whether a document is ranked below k.
  */
 const DEEPER = 10;
 const MIN_DEEP = 100;

@@ -15,9 +15,9 @@ export type ScoredMeasure = (typeof scoredMeasures)[number];
 export type JudgedScores = Readonly<Record<ScoredMeasure, number>>;
 
 /**
- * Computes the scores of one query from the grades of its top `depth` documents. The rules are those of golden queries:
- * grades of at least 2 are relevant, gains are linear, and precision divides by `depth` even if fewer documents were
- * returned. The ideal order of nDCG contains only graded documents; nDCG is 0 if all grades are 0.
+ * Computes the scores of one query from the grades of its top `depth` documents. The same rules apply as for golden
+ * queries: grades of at least 2 are relevant, gains are linear, and precision divides by `depth` even if fewer
+ * documents were returned. The ideal order of nDCG contains only graded documents; nDCG is 0 if all grades are 0.
  *
  * @param grades best document first, 0 to 3; empty for a failed or empty query, whose scores are 0
  * @param depth >= 1

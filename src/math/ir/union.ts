@@ -6,7 +6,7 @@
  * all_found@k     1 if union_recall@k = 1, else 0
  *
  * Every other measure uses one merged ranking: rank 1 of each step in step order, then rank 2 of each step, and so on.
- * A repeated document keeps its first place. For these measures, the cutoff k counts places of the merged ranking.
+ * A repeated document counts only at its first rank. For these measures, the cutoff k is a rank in the merged ranking.
  */
 import { createEvaluator, type GradeByDocument } from './evaluate.ts';
 import { isUnionMeasure, type MetricKey } from './metric-key.ts';
@@ -40,7 +40,7 @@ export function interleave<Item>(steps: readonly (readonly Item[])[]): Item[] {
   return Array.from({ length: longest }, (_, place) => steps.flatMap((one) => one.slice(place, place + 1))).flat();
 }
 
-/** Keeps the first place of each document. Empty places stay, because they occupy a rank. */
+/** Keeps only the first occurrence of each document. Empty places stay, because they occupy a rank. */
 function collapse(ranking: Ranking): Ranking {
   const seen = new Set<string>();
   return ranking.filter((id) => {

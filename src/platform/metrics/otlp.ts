@@ -153,7 +153,7 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
       const answer = await api.call(call, AbortSignal.timeout(longestMs)).catch(() => null);
       if (answer === null) return { reason: 'the receiver timed out', isPartial: false };
       if (answer.kind === 'answer') return partOf(answer.json);
-      // Prometheus accepts a request with an empty response.
+      // If Prometheus accepts a request, its response has an empty body.
       return answer.code === 'not_json' ? null : { reason: answer.message, isPartial: false };
     },
     close: (): void => api.close(),

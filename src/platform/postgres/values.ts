@@ -78,8 +78,8 @@ export function columnsOf<Row>(rows: readonly Row[], columns: readonly ((row: Ro
 }
 
 /**
- * Replaces lone surrogates with U+FFFD. The driver does this itself for text parameters, but JSON contains a lone
- * surrogate as an escape, which PostgreSQL rejects.
+ * Replaces lone surrogates with U+FFFD. In text parameters, the driver replaces them itself. In JSON, however, a lone
+ * surrogate becomes an escape, which PostgreSQL rejects.
  */
 export function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');

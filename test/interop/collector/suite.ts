@@ -1,4 +1,4 @@
-/** What recalld must store from the exports of a Collector, live or recorded. */
+/** Tests what recalld stores when it receives the exports of a Collector, which are live or recorded. */
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { anInstallation, type Installation } from '../../support/installation.ts';

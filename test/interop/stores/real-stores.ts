@@ -66,7 +66,7 @@ export const otherSuites = ['retriever', 'collections', 'monitoring'] as const;
 /** Name of the recording for a store and a suite. */
 export const recordingName = (store: string, suite: (typeof otherSuites)[number]): string => `${store}-${suite}`;
 
-/** With more vectors, the recordings would have several megabytes. */
+/** With more vectors, each recording would be several megabytes large. */
 const manyDocuments = 1000;
 /** Lucene builds its graph with random levels: recalls of 88 % and of 100 % were measured on the same documents. */
 const LUCENE_RECALL = 0.8;

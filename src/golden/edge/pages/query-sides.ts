@@ -8,7 +8,7 @@ import type { QueryPageData } from './golden-reads.ts';
 export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
 
 /**
- * Combines the results of a query in both runs. A repeated document counts at its first rank. `missed` contains the
+ * Combines the results of a query in two runs. A repeated document counts only at its first rank. `missed` contains the
  * documents with a grade above 0 that are not returned now, highest grade first.
  */
 export function sideBySide(

@@ -260,7 +260,7 @@ function scoreChange(queries: readonly GoldenQuery[], before: ComparedSide, afte
 
 export type ScoreLoss = NonNullable<ReturnType<typeof scoreLoss>>;
 
-/** Ids of queries with a stale label (`stale`), and of queries with a lost one (`lost`). */
+/** Ids of queries with a stale label (`stale`), and ids of queries with a lost document (`lost`). */
 type QueriesWithout = Readonly<Record<'stale' | 'lost', ReadonlySet<string>>>;
 
 export function scoreLoss(before: ComparedSide, after: ComparedSide, without: QueriesWithout, key: RunMetricKey) {

@@ -23,7 +23,7 @@ const MIN_IN_GROUP = 5;
 /** Minimum loss of an affected query; a smaller loss may be normal variation. */
 const HURT = 0.05;
 
-/** Returns null unless a segment has enough queries both inside and outside it. */
+/** Returns null if no segment has enough queries both inside and outside it. */
 export function hurtSegment(losses: readonly QueryLoss[], { segmentKeys, maxSegments }: RunSettings) {
   const queries = losses.map(({ query }) => query);
   const { segments } = groupBySegment(queries, segmentKeys, maxSegments);

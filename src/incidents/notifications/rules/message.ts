@@ -25,7 +25,10 @@ export interface Notified {
   readonly givenUpAt: Date | null;
 }
 
-/** Time for which a closed incident is still reported, even if it opened and closed between two runs of the job. */
+/**
+ * Time after an incident closes during which recalld reports it even if no earlier message did, for example because it
+ * opened and closed between two runs of the job.
+ */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
 /** Time for which a failed notification is retried. */

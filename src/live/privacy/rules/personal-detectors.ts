@@ -8,7 +8,7 @@ const MAX_DOMAIN = 255;
 /** Letters of scripts that separate words with spaces. In other scripts, an address may directly follow a word. */
 const spacedLetters = '\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}';
 const anyLetters = '\\p{L}\\p{M}';
-/** Characters of RFC 5322 that are common in local parts; the others delimit addresses in URLs and code. */
+/** Characters of RFC 5322 that are common in local parts; the other characters delimit addresses in URLs and code. */
 const local = [spacedLetters, anyLetters].map((letters) => new RegExp(`^[${letters}0-9.!#$%'+_~-]$`, 'u'));
 const domain = [spacedLetters, anyLetters].map((letters) => new RegExp(`^[${letters}0-9.-]$`, 'u'));
 /** Top-level domain: letters, or Punycode. */

@@ -46,8 +46,8 @@ function readSegmentValue(value: AttributeValue | undefined): string | null {
 export type Person = ReturnType<typeof readPerson>;
 
 /**
- * `session.id` is from OpenInference and Langfuse, and `gen_ai.conversation.id` is from OTel GenAI. The other names are
- * from Langfuse, OpenLLMetry, LangSmith and the AI SDK. In its metadata, the AI SDK uses the keys of Langfuse.
+ * `session.id` is from OpenInference and Langfuse, and `gen_ai.conversation.id` is from OTel GenAI. The remaining names
+ * are from Langfuse, OpenLLMetry, LangSmith and the AI SDK. In its metadata, the AI SDK uses the keys of Langfuse.
  */
 const sessionNames = [
   'session.id',

@@ -237,7 +237,7 @@ async function readPostmasterFile(cluster: string) {
     text,
     pid: Math.abs(Number.parseInt(lines[0] ?? '', 10)),
     port: Number.parseInt(lines[3] ?? '', 10),
-    /** True if the server accepts connections, or did so until it crashed. */
+    /** True if the server accepts connections, or if it accepted connections until it crashed. */
     ready: (lines[7] ?? '').startsWith('ready'),
   };
 }
@@ -278,7 +278,7 @@ export async function endPostmaster(
 /** Checks the process, because its id may have been reused after the file was written. */
 async function servesCluster(pid: number, cluster: string): Promise<boolean> {
   if (process.platform === 'linux') {
-    // The server's working directory is its cluster. A process that cannot be inspected belongs to another user.
+    // The server's working directory is the folder of its cluster. A process that cannot be inspected belongs to another user.
     const [theirs, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(cluster)]).catch(() => []);
     if (theirs === undefined || ours === undefined) return false;
     if (theirs.dev !== ours.dev || theirs.ino !== ours.ino) return false;

@@ -26,7 +26,7 @@ const DIMENSIONS = 16;
 const DOCUMENTS = 3000;
 /** Number of documents that are broken in each way; 20 take about a minute. */
 const DRAWS = Number(process.env['EXPLAIN_DRAWS'] ?? 4);
-/** Number of candidate documents for each break, of which one is broken. */
+/** Number of candidate documents per case; the test breaks the first one that a query finds. */
 const SPARE = 8;
 /** File for a table of the verdicts; none is written by default. */
 const OUT = process.env['EXPLAIN_OUT'];

@@ -38,7 +38,7 @@ beforeEach(async () => {
   );
 });
 
-/** A query by ann from before noon. She is erased at noon, and the query arrives a minute later. */
+/** A query that the user ann sent before noon. Ann's data is erased at noon, and the query arrives a minute later. */
 const late = (parts: Partial<LiveSample> = {}) =>
   aSample({
     id: 'late',

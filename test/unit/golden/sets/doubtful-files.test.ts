@@ -1,4 +1,4 @@
-/** Ambiguous files in formats that other programs write. If recalld guessed the meaning, it could silently be wrong. */
+/** Ambiguous files that other programs write. If recalld guessed their meaning, a wrong guess would go unnoticed. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';

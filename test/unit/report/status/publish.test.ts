@@ -27,8 +27,8 @@ import { samplesOf } from '../../../support/stored-gauges.ts';
 const HOUR = 3600;
 
 /**
- * Gauges that are read at noon and published later. By default, the gauges belong to the pipeline `docs` with the
- * hourly set `faq`.
+ * Reads gauges at noon, and returns them as published `secondsAfterNoon` seconds later. By default, the gauges belong
+ * to the pipeline `docs` with the hourly set `faq`.
  */
 async function gaugesAt(
   secondsAfterNoon: number,

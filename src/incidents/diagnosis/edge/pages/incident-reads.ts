@@ -148,8 +148,8 @@ export function relevantRanks(
 }
 
 /**
- * Returns queries of the largest uncovered topic, or the live queries with the worst judged results; null if the
- * incident concerns neither, or if texts may not be shown.
+ * Returns queries of the largest uncovered topic, or the live queries whose best document got the lowest grade; null if
+ * the incident concerns neither, or if texts may not be shown.
  */
 async function readLiveQueries(context: Context, incident: Incident) {
   const { pipeline, cause, timeline, openedAt, closedAt } = incident;
@@ -171,5 +171,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** The worst live queries are read from this long before the incident, because the failing measure includes them. */
+/** Time before the incident from which live queries are read too, because the failing measure includes them. */
 const WINDOW_MS = 3 * HOUR_MS;
