@@ -42,7 +42,7 @@ function isolation(): Builder<Panel>[] {
     }),
     perSecond(
       'New isolation violations',
-      'Live queries per second that returned a document that an isolation rule does not allow.',
+      'Live queries per second whose results violate an isolation rule.',
       rateBy(['rule'], 'recalld_live_isolation_violations_total'),
       '{{rule}}',
     ),

@@ -79,7 +79,7 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
 function unpinCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'unpin',
-    'Unpin the baseline, so that later runs are not compared.',
+    'Unpin the baseline, so that later runs are no longer compared with it.',
     'recalld baselines unpin --pipeline support-docs --set support-faq',
   )
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')

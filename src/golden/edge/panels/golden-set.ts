@@ -150,7 +150,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Loss by stage',
       description:
-        'Mean share of the relevant documents that each stage of the retriever loses, stacked. The gap between the stack and 1 is the share that is found. Empty if the retriever reports no stages.',
+        'Mean share of the relevant documents that each stage of the retriever loses, stacked. The gap between the top of the stack and 1 is the share that is found. Empty if the retriever reports no stages.',
       ...axes.share,
       width: 8,
       isStacked: true,
