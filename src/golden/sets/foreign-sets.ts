@@ -54,7 +54,7 @@ export async function readForeign(
       }
       if (rows.ids > 0 && rows.texts > 0) {
         builder.warnings.note(
-          `Documents are identified by reference_context_ids in ${plural(rows.ids, 'row')} and by their texts in ${plural(rows.texts, 'row')}, but a retriever returns either ids or texts. Identify the documents either by ids or by texts in all rows.`,
+          `Documents are identified by reference_context_ids in ${plural(rows.ids, 'row')} and by their texts in ${plural(rows.texts, 'row')}, but a retriever returns either ids or texts. Use ids in all rows, or texts in all rows.`,
         );
       }
       return rows.generated > 0 ? 'generated' : 'human';

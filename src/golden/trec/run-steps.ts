@@ -81,7 +81,7 @@ export class RunSteps {
       if (answered[place] === 1)
         throw new RecalldError(
           'file_malformed',
-          `${this.#path}: Both the query ${quoted(query)} and its step ${quoted(first)} have results; keep those of the query or those of the steps.`,
+          `${this.#path}: Both the query ${quoted(query)} and its step ${quoted(first)} have results; keep either the results of the query or the results of its steps.`,
         );
       const judged = judgedLikeSteps.get(query);
       if (judged !== undefined)

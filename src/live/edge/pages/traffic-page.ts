@@ -88,7 +88,7 @@ function isolationSection({ rules, violations }: NonNullable<TrafficPageData['is
     'isolation',
     'Isolation',
     {
-      lead: 'Live queries that returned documents not allowed by a rule. All queries are checked, whether sampled or not. The counts cover whole hours.',
+      lead: 'Live queries whose results violated an isolation rule. All queries are checked, whether sampled or not. The counts cover whole hours.',
     },
     table('Isolation rules', rules, [
       ['Rule', ({ rule }) => rule],
