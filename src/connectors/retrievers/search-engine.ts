@@ -35,9 +35,9 @@ const MAX_CANDIDATES = 10_000;
 
 /**
  * Sends `POST {index}/_search`. Scores come from the engine. With `hybrid`, a keyword search and a vector search run
- * concurrently, and scores come from reciprocal rank fusion. Both searches request `num_candidates` results, or k
- * results if k is larger. recalld combines the results itself, because the engines support rank fusion only in some
- * versions and licenses.
+ * concurrently, and scores come from reciprocal rank fusion. Each of the two searches requests `num_candidates`
+ * results, or k results if k is larger. recalld combines the results itself, because the engines support rank fusion
+ * only in some versions and licenses.
  *
  * Failures keep the codes from the embedder and the engine; for other codes, see readHits.
  *
@@ -177,7 +177,7 @@ function readHits(
   }
   const failed = fieldsOf(answer['_shards'])['failed'];
   if (typeof failed === 'number' && failed > 0) {
-    return error('shards_failed', `omitted ${failed} shards of the index; check their state`);
+    return error('shards_failed', `did not search the whole index (failed shards: ${failed}); check its shards`);
   }
   const documents: FoundDocument[] = [];
   for (const [place, hit] of (list as unknown[]).entries()) {

@@ -74,7 +74,7 @@ function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, ev
     };
   }
   if (ticket !== null) {
-    const explanation = `Drift confirmed at ticket level: live queries have been covered slightly worse than in the baseline since ${ticket}.${ratio}`;
+    const explanation = `Drift confirmed at ticket level: live queries have been slightly less well covered than in the baseline since ${ticket}.${ratio}`;
     return { verdict: 'warning' as const, explanation };
   }
   const provisional = grade === 'provisional' ? ' The baseline is provisional, so only ticket alerts can fire.' : '';
