@@ -1,5 +1,5 @@
 /**
- * Documents and queries of a pipeline, in memory. The weights of the diagnosis were set on the demo's passages and
+ * Documents and queries of a pipeline, in memory. The weights of the diagnosis were tuned on the demo's passages and
  * questions; diagnoses are tested on random corpora.
  */
 import { readFileSync } from 'node:fs';

@@ -114,8 +114,8 @@ const SAME_DOCUMENT = 0.25;
 
 /**
  * Returns the relevant document that a result shows: the document with the same id or, if there is none, the document
- * whose text contains the text of the result, because new ids do not affect users. Returns null if the result shows no
- * relevant document.
+ * whose text contains the text of the result. Texts are compared because users do not notice a changed id. Returns null
+ * if the result shows no relevant document.
  */
 export function shownDocument({ texts }: Material, { relevant }: CorpusQuery, hit: Pick<Row, 'id' | 'text'>) {
   if (relevant.includes(hit.id)) return hit.id;

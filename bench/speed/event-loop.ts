@@ -157,7 +157,7 @@ async function densityWaits(quick: boolean): Promise<number[]> {
   return waits;
 }
 
-/** Measures the longest event-loop delay of an idle thread, which only the machine can cause. */
+/** Measures the longest event-loop delay of an idle thread; only the machine can cause such a delay. */
 function watchIdleThread(): { stop(): Promise<number> } {
   const thread = new Worker(
     `const { parentPort } = require('node:worker_threads');

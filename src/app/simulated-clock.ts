@@ -1,4 +1,4 @@
-/** A clock that its owner sets, so that days pass in seconds. Once set, the clock advances in real time. */
+/** A clock that its owner can set, so that days pass in seconds. Otherwise, the clock advances in real time. */
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 

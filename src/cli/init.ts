@@ -183,7 +183,7 @@ function notUnderstood(
 
 const variableOf = (header: string): string => `RETRIEVER_${header.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
 
-/** Writes checks that need no judgments. A golden set with judgments gets one more check. */
+/** Returns a config with checks that need no judgments. For a golden set, adds a regression check on nDCG. */
 function configText(
   pipeline: string,
   { url, method, body, results }: FoundRequest,

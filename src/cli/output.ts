@@ -21,7 +21,7 @@ export function styled(format: Format, text: string): string {
   return `${open}${text}${close}`;
 }
 
-/** Removes the colors of `styled`. */
+/** Removes the color codes that `styled` added. */
 export function plain(text: string): string {
   return text
     .split(sealed)

@@ -35,7 +35,7 @@ export function createTimetable(now: Date) {
   return {
     /** When this process started. */
     startedAt: now,
-    /** Longest gap between two full runs; null for a set with no schedule. */
+    /** Longest gap between two full runs, in seconds; null for a set with no schedule. */
     intervalSeconds: ({ cron, quietHours }: GoldenSchedule) => (cron === null ? null : gapOf(cron, quietHours)),
     sentinelIntervalSeconds: ({ sentinel }: GoldenSchedule) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
     /**

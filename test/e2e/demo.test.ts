@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 runAsBuilt();
 
-/** Alerts that each incident may cause, in the order of the incidents; any other alert is false. */
+/** Alerts that each incident may cause, in the order of the incidents; any other alert is a false alert. */
 const caused: readonly (readonly string[])[] = [
   [alertNames.scores, alertNames.density],
   [alertNames.density],

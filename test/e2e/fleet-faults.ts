@@ -12,7 +12,7 @@ const metricsOf = async ({ daemon }: Member): Promise<string> => (await fetch(`$
 const lacks = (what: 'database' | 'queue', member: Member) =>
   waitFor(async () => new RegExp(`^503.*"${what}"`).test(await readiness(member)), PATIENCE);
 
-/** All runs complete without manual work. */
+/** All runs complete without manual intervention. */
 export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFleet): void {
   it('continues when one process of each role is killed during its work', async () => {
     const { everybodyIsReady, finishesARun, isMidRun, member, takesMore, withDatabase } = watched();

@@ -33,7 +33,7 @@ export const LIMIT = { timeout: 900_000 };
  * result per query.
  */
 export const SOUND = { ticksTwice: 0, incomplete: 0, withoutScores: 0 };
-/** The delay is so short that leases do not expire, and so long that a test can interfere in the middle of a run. */
+/** The delay is short enough that leases do not expire, and long enough for a test to interfere during a run. */
 export const healthy: Responder = slow(100, documents(rightAnswer));
 
 export interface WatchedFleet {
@@ -59,7 +59,7 @@ export interface WatchedFleet {
   readonly everybodyIsReady: () => Promise<void>;
 }
 
-/** Runs work with a connection that bypasses the gates of the fleet. */
+/** Runs `ask` with a connection that bypasses the gates of the fleet. */
 type WithDatabase = <T>(ask: (client: ClientBase) => Promise<T>) => Promise<T>;
 
 /** Status and body of `/readyz`. */

@@ -1,4 +1,4 @@
-/** Check states from stored data: as they are after an evaluation, and as they are read later. */
+/** Check states from stored data: the states after an evaluation, and the states that a later read returns. */
 
 import { type CheckStore, type StoredCheckStatus, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
 import { evaluateAll, type StoredFacts } from '../../src/checks/evaluate-checks.ts';

@@ -172,8 +172,8 @@ export class JudgingWorld {
   }
 
   /**
-   * `count` queries in sessions of two, in the hour from which the next round samples; `parts` replaces fields of every
-   * query.
+   * `count` queries, two per session, received in the hour that the next round samples. `parts` overrides fields of
+   * every query.
    */
   samples(count: number, parts: Partial<LiveSample> = {}): LiveSample[] {
     return Array.from({ length: count }, (_, i) => {

@@ -30,7 +30,7 @@ export class SteerableClock implements Clock {
   }
 
   sleep(ms: number, signal: AbortSignal): Promise<void> {
-    // Many sleepers may share one signal; each listener is removed when its sleep ends.
+    // Many sleepers may share one signal; each sleeper removes its listener when it wakes.
     setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);

@@ -63,7 +63,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Like `struckIn`, but ranks the causes by the weights that were set by judgment, without a fit. */
+/** Like `struckIn`, but ranks the causes by the weights set by judgment instead of fitted weights. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }

@@ -74,7 +74,7 @@ export interface NumberedWorld {
 
 /** The worlds of one kind of fault are similar, so all of them together count as this many independent worlds. */
 const WORLDS_OF_KIND = 10;
-/** Prior probability of `unknown`, before any sign is considered. */
+/** Prior probability of `unknown`. */
 const SHARE_OF_UNKNOWN = 0.2;
 
 const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${best} ${source} ${fault}`;

@@ -189,7 +189,10 @@ function intervalSeconds(
   return measurementTrustSeconds({ measure, ...window }, liveIntervalSeconds) / INTERVALS_TO_TRUST;
 }
 
-/** Number of runs in a week (more than one an hour) above which the count for one week is extrapolated. */
+/**
+ * Maximum number of runs in a week at which all runs are counted. Above it (more than one run an hour), the runs of one
+ * week are counted and extrapolated.
+ */
 const DENSE = 200;
 
 /**

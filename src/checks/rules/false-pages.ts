@@ -18,9 +18,9 @@ export interface CheckExpectation {
   readonly evaluations: number | null;
   /** Expected number of false pages in 90 days; null if unknown. */
   readonly expected: number | null;
-  /** Condition under which the number is valid, such as `as long as the usual score ...`; empty if there is none. */
+  /** Condition under which `expected` is valid, such as `as long as the usual score ...`; empty if there is none. */
   readonly assumption: string;
-  /** How to lower the number, other than by making the check a warning; empty if the number is 0. */
+  /** How to lower `expected` without downgrading the check to a warning; empty if `expected` is 0. */
   readonly fix: string;
 }
 

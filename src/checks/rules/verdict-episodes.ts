@@ -32,7 +32,7 @@ export type CheckBacktest = NonNullable<ReturnType<ReturnType<typeof replayCheck
 export interface BacktestPeriod {
   /** End of the period, at which the last episode ends too. */
   readonly until: Date;
-  /** Time for which a verdict is valid. After that, the verdict is `no_data`, as in the daemon. */
+  /** Number of seconds for which a verdict is valid. After that, the verdict is `no_data`, as in the daemon. */
   readonly trustedSeconds: number;
 }
 

@@ -138,7 +138,7 @@ export interface BaselineNeeds {
 
 /** Default requirements for a baseline that can page; two weeks cover two weekly cycles. */
 const PAGE_NEEDS: BaselineNeeds = { days: 14, sessions: 2_000 };
-/** Requirements for a baseline that supports only tickets. */
+/** Requirements for a provisional baseline, which supports only tickets and no pages. */
 const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 
 const WEEK_MS = 7 * DAY_MS;

@@ -9,7 +9,7 @@ import { sessionWeights } from './sessions.ts';
 /** Number of similar reference queries that determine the expected surprise of a query. */
 export const MATCHED_QUERIES = 5;
 
-/** Maximum number of reference queries; more would be slow to compare and add little. */
+/** Maximum number of reference queries; more would slow down the comparison and hardly improve it. */
 const MOST_REFERENCE = 10_000;
 const BLOCKS = 20;
 
@@ -63,10 +63,10 @@ export interface ReferenceQueries {
 }
 
 /**
- * Expected surprise of each row: the mean over the halves of the baseline, in each of which the row has its own five
- * nearest queries. Halves without queries do not count; without any queries, the expected surprise is the mean surprise
- * of the baseline. Compares equal rows only once, also those that both halves contain. Takes 2 * distinct rows *
- * reference rows * columns operations.
+ * Expected surprise of each row: computed from the row's five nearest queries in each half of the baseline, then
+ * averaged over the halves. Ignores halves without queries; without any queries, the expected surprise is the mean
+ * surprise of the baseline. Compares equal rows only once, and each reference row only once even if both halves contain
+ * it. Takes 2 * distinct rows * reference rows * columns operations.
  *
  * @param halves counts of one or two halves; by default, both halves of the reference
  */

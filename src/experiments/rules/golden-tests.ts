@@ -13,8 +13,8 @@ export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
 
 /**
  * Returns the significance level of a test. Each golden set has a share of the false positive rate. The first test of a
- * set gets half of the set's share, and each further test gets half of the rest, so that the sum stays within the share
- * (alpha spending; Lan and DeMets, Biometrika 70, 1983).
+ * set gets half of this share, and each further test gets half of what is left, so that the levels of all tests add up
+ * to less than the share (alpha spending; Lan and DeMets, Biometrika 70, 1983).
  *
  * @param test from 1
  * @param comparisons number of comparisons of the shadow, which share the false positive rate

@@ -124,7 +124,7 @@ function bestGrades(grades: CandidateQuery['grades']): number[] {
   return [...byDocument.values()];
 }
 
-/** Returns the best grade plus a tenth of the mean, which breaks ties; null if there are no grades. */
+/** Returns the best grade plus, to break ties, a tenth of the mean grade; null if there are no grades. */
 function judgedBy(grades: CandidateQuery['grades']): number | null {
   const of = bestGrades(grades);
   if (of.length === 0) return null;

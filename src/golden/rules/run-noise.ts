@@ -1,7 +1,7 @@
 /**
  * Models how much the mean of a metric varies while the retriever stays the same. The mean can vary between runs on an
- * unchanged index, from day to day, and between rebuilds of the index. This noise determines which drop a golden set
- * can detect.
+ * unchanged index, from day to day, and between rebuilds of the index. This noise determines how small a drop a golden
+ * set can detect.
  */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
@@ -32,8 +32,8 @@ export interface RerunNoise {
   /** Variance of a query's score between reruns, averaged over the queries. */
   readonly ofQueries: number;
   /**
-   * True if all reruns have the same score for every query and metric. In that case, any difference in a later run is a
-   * real change.
+   * True if all reruns have the same score for every query and metric. If true, any difference in a later run is a real
+   * change.
    */
   readonly isConstant: boolean;
 }
@@ -162,9 +162,9 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * @returns null if the variance is unknown. The variance is unknown if the index generation differs from the
  *   baseline's. The variance is also unknown if scores vary more from day to day than between reruns and this variation
  *   exceeds `minEffect`, because such variation indicates unnoticed rebuilds of the index. With such an index, only the
- *   paired test can determine whether scores changed. If all reruns scored the same, this limit is `minEffect` / 2
- *   instead of `minEffect`, because only the differences between days then show how much scores vary, and a few days
- *   say little about the largest drop.
+ *   paired test can determine whether scores changed. If all reruns scored the same, the limit of this variation is
+ *   `minEffect` / 2 instead of `minEffect`, because only the differences between days then show how much scores vary,
+ *   and a few days say little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,

@@ -21,7 +21,7 @@ export interface RunEnd {
   readonly scores: readonly SegmentScore[];
   readonly checks: readonly CheckResult[];
   readonly segmentsOverflow: number;
-  /** Label counts; null if the run ended without probing the labels. */
+  /** Result of the probe for stale judgments; null if the run ended without this probe. */
   readonly labels: LabelProbe | null;
   /** Result of the test for forbidden documents; null if the set forbids none, or if the run did not test for them. */
   readonly forbidden: ForbiddenResults | null;

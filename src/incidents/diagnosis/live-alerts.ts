@@ -1,6 +1,6 @@
 /**
  * Firing alerts on live traffic, and on measures that recalld monitors for changes because they have no check. Each
- * alert fires under the same conditions as its alert rule.
+ * alert fires under the same conditions as the Prometheus rule for the same problem.
  */
 
 import { capitalized, decimal, formatValue, percentage } from '../../core/format.ts';
@@ -45,8 +45,8 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
 }
 
 /**
- * Returns an incident's changed measures that have no recent value now. Missing data does not resolve an alert. An
- * alert resolves only when the value is normal, or when the measure is no longer watched.
+ * Returns an incident's changed measures that have no recent value. Missing data does not resolve an alert. An alert
+ * resolves only when the value is normal, or when the measure is no longer watched.
  */
 export function unmeasuredChanges(
   timeline: readonly AlertTimeline[],
@@ -78,7 +78,10 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
   );
 }
 
-/** Maximum age of a drop that is still trusted. Drops are measured every five minutes, over a window of up to a day. */
+/**
+ * Maximum age at which a measured drop is still trusted. Drops are measured every five minutes, over a window of up to
+ * a day.
+ */
 const DROP_TRUST_SECONDS = 900;
 
 /** The measured drop in positive feedback that fires an alert; null if there is no such drop. */

@@ -39,7 +39,7 @@ export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> =
 
 /** Minimum rank-biased overlap at which a retrieval counts as a repeat of an earlier retrieval. */
 export const REPEATED_OVERLAP = 0.8;
-/** Maximum rank down to which the overlap is computed; deeper ranks contribute less than 1 % of the weight. */
+/** Number of top ranks from which the overlap is computed; deeper ranks contribute less than 1 % of the weight. */
 const OVERLAP_DEPTH = 50;
 /**
  * Maximum number of recent distinct rankings with which a retrieval is compared, so that a long loop takes linear time.
@@ -99,7 +99,7 @@ export function tallyEpisode(steps: readonly EpisodeStep[]) {
     repeated: later.filter(({ repeats }) => repeats !== null).length,
     /** Number of documents in all retrievals after the first; each document counts once per retrieval. */
     laterDocuments: later.reduce((sum, { documentIds }) => sum + new Set(documentIds).size, 0),
-    /** Number of documents that a retrieval after the first returned and no earlier retrieval had returned. */
+    /** Number of documents from retrievals after the first that no earlier retrieval had returned. */
     newDocuments: later.reduce((sum, { newDocumentIds }) => sum + newDocumentIds.length, 0),
     /** Number of retrievals whose text differs from the original text, if both texts are known. */
     rewritten: steps.filter(isRewritten).length,

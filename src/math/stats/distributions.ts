@@ -68,11 +68,11 @@ function stirlingRest(x: number): number {
 }
 
 const SQRT_2_PI = Math.sqrt(2 * Math.PI);
-/** Value above which the continued fraction converges faster than the series, which loses digits of the tail. */
+/** Above this value, the continued fraction converges faster than the series, and the series loses digits. */
 const SERIES_LIMIT = 3;
 
 /**
- * P(Z <= z), to about 1e-15 in the middle and with a relative error below 1e-12 in the tails.
+ * P(Z <= z), accurate to about 1e-15 near z = 0, and with a relative error below 1e-12 in the tails.
  *
  * Uses the series 26.2.11 of Abramowitz and Stegun near zero, and their continued fraction 26.2.14 in the tails.
  */
@@ -94,7 +94,7 @@ export function normalCdf(z: number): number {
  * Starts with the rational approximation 26.2.23 in Abramowitz and Stegun (error < 4.5e-4). Each step of Halley's
  * method triples the number of correct digits.
  *
- * @param p in [0, 1]; 0 and 1 return the infinities
+ * @param p in [0, 1]; the quantiles of 0 and 1 are infinite
  */
 export function normalQuantile(p: number): number {
   if (p === 0.5) return 0;
@@ -187,7 +187,7 @@ export function studentTCdf(t: number, df: number): number {
 /**
  * The t with P(T <= t) = p, with a relative error below 1e-11 for df up to 10^6.
  *
- * @param p in [0, 1]; 0 and 1 return the infinities
+ * @param p in [0, 1]; the quantiles of 0 and 1 are infinite
  */
 export function studentTQuantile(p: number, df: number): number {
   if (p === 0.5) return 0;

@@ -69,7 +69,10 @@ export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Ne
   return found as Neighbours;
 }
 
-/** Searches several ranges of store rows, like `nearestNeighbours`. Compares the rows in their overlap only once. */
+/**
+ * Searches several ranges of store rows, like `nearestNeighbours`. Compares a row with the queries only once, even if
+ * several ranges contain it.
+ */
 export function nearestInRanges(
   store: Matrix,
   queries: Matrix,

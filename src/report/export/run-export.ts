@@ -154,8 +154,8 @@ async function exportTable(
 }
 
 /**
- * Returns the exported days. If the layout of the table has changed, every day counts as outdated, but can still be
- * removed.
+ * Returns the exported days. If the layout of the table has changed, every exported day counts as outdated, but its
+ * files can still be removed.
  */
 function exportedOf(
   days: ReadonlyMap<string, TableManifest['days'][number]>,

@@ -77,7 +77,7 @@ it('a stop during the wait leaves neither a process nor a claim', async () => {
   await kill();
   watch.stop();
   await database.stop();
-  // Processes of the killed server detect its end only after some time.
+  // The child processes of the killed server take some time to notice its death and to exit.
   await waitFor(() => processesIn(dataDir).length === 0);
   expect(existsSync(path.join(dataDir, 'owner.json'))).toBe(false);
 });

@@ -57,7 +57,7 @@ interface Outranked {
 interface StandsAbove {
   readonly id: string;
   readonly text: string | null;
-  /** Distinct higher-ranked documents, best first. The rank of the document is one more than their number. */
+  /** Distinct documents that are ranked higher, best first; their number is the rank of this document minus 1. */
   readonly above: readonly RankedDocument[];
   /** Number of documents that users get. */
   readonly k: number;

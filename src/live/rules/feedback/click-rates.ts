@@ -46,7 +46,7 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 /**
  * Assigns clicks to the documents of sampled queries. Several clicks on a document count once.
  *
- * Services send the clicks on all queries, but the shown documents are known only for sampled queries. Therefore, a
+ * Services send the clicks for all queries, but the shown documents are known only for sampled queries. Therefore, a
  * click counts only if its query was sampled, and has the weight of that query. If a tenth of the queries were sampled,
  * dividing all clicks by the sampled impressions would make the rate ten times too high.
  *
@@ -82,8 +82,8 @@ export function clickedQueries(queries: readonly ShownQuery[], clicks: readonly 
 }
 
 /**
- * Returns the time before which queries can receive no further counted clicks. Click measures must not use queries that
- * occurred at or after this time.
+ * Returns the end of the period whose queries can no longer receive clicks that count. Click measures must not use
+ * queries that occurred at or after this time.
  */
 export function clicksCompleteUntil(now: Date): Date {
   return new Date(now.getTime() - CLICK_ATTRIBUTION_MS);
@@ -174,8 +174,8 @@ export type ClickRateOutcome = ReturnType<typeof rateOver>;
 
 const CONFIDENCE = 0.95;
 /**
- * Maximum ratio of the effective sample size to the effective number of sessions. A higher ratio does not show a
- * precise rate: rounding or chance made the spread between sessions small.
+ * Maximum ratio of the effective sample size to the effective number of sessions. A higher ratio is no evidence of a
+ * precise rate, because the small spread between sessions then results from rounding or chance.
  */
 const MAX_GAIN = 1e6;
 

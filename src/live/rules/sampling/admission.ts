@@ -1,8 +1,8 @@
 /**
  * Admission control: decides what share of live queries is measured if more arrive than can be measured. Each level
- * halves the share. Each session is kept or dropped as a whole, by the same random number that decided whether it was
- * sampled. Admitted sessions record their probability, so that estimates stay unbiased. Dropped queries are not
- * measured later, so no backlog builds up.
+ * halves the share of measured queries. Each session is admitted or dropped as a whole, by the same random number that
+ * decided whether it was sampled. Admitted sessions record their probability, so that estimates stay unbiased. Dropped
+ * queries are not measured later, so no backlog builds up.
  *
  * - The level rises immediately to the lowest level at which the expected queue fits.
  * - The level also rises by one if the oldest query waits too long and the queue does not shrink, because the workers
@@ -22,7 +22,7 @@ export interface Admission {
   /** True if the oldest query had waited too long. */
   readonly isOverdue: boolean;
   /**
-   * Time from which a lower level would have sufficed, in milliseconds since the epoch; null if no lower level
+   * Time since which a lower level would have sufficed, in milliseconds since the epoch; null if no lower level
    * suffices.
    */
   readonly calmSinceMs: number | null;
@@ -43,7 +43,7 @@ export interface AdmissionLoad {
 
 export const openAdmission: Admission = { level: 0, waiting: 0, isOverdue: false, calmSinceMs: null };
 
-/** How long a lower level must have sufficed before it applies. */
+/** How long a lower level must have sufficed before the level drops. */
 export const CALM_MS = 5 * MINUTE_MS;
 /** The highest level admits one query in 65,536; a still higher level would leave nothing to measure. */
 export const MAX_LEVEL = 16;

@@ -99,7 +99,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldRetrieverErrors',
     labels: faq,
     breaching: queries({ ok: 90, empty: 0, error: 4, timeout: 6 }),
-    // Another alert covers checks that fail because of the outage.
+    // If 50 % or more of the queries fail, the outage alert fires instead.
     healthy: queries({ ok: 40, empty: 0, error: 50, timeout: 10 }),
     says: '10% of the 100 queries in the latest run of faq on docs failed or timed out (limit 5 %). Each failed query counts as 0, so scores drop.',
   },
@@ -196,7 +196,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldDensityDriftTicket',
     labels: { pipeline: 'docs' },
     breaching: incidents({ page: 0, ticket: 1 }),
-    // If a critical check in the config already fires for the drift, this alert does not fire as well.
+    // Does not fire if a critical check in the config already reports the drift.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
     says: 'Live queries of docs are less well covered than in the baseline: drift is confirmed. The alert does not page, because the drift is too weak or no critical check is configured.',
   },
