@@ -116,7 +116,8 @@ function brokenAtRandom(documents: number, share: number, random: RandomNumbers)
 }
 
 /**
- * For each way of being wrong, returns the true value of its measure: the share of wrong items among all sampled items.
+ * Returns the true value of each measure: the share of documents or rows that are wrong in one way, among those that
+ * could be wrong in this way.
  */
 function truthsOf(ways: readonly (WrongWay | null)[], rows: number, hasChunks: boolean): Record<WrongWay, number> {
   const count = (way: WrongWay): number => ways.filter((one) => one === way).length;

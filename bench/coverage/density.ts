@@ -15,7 +15,7 @@ const REGION = -1;
 
 /**
  * Returns the score of a random query, as its percentile among well-covered queries. With probability `uncovered`, the
- * query is covered worse than nearly all others. Each session has one query.
+ * query is covered less well than nearly all other queries. Each session has one query.
  */
 function score(uncovered: number, { uniform }: RandomNumbers): number {
   return uniform() < uncovered ? 0.02 * uniform() : uniform();

@@ -4,7 +4,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 
 /**
  * `training`: worlds on which the weights were set. `calibrating`: worlds on which the temperature was set. `judging`:
- * worlds that were used for neither.
+ * worlds that were used neither for the weights nor for the temperature.
  */
 export type Worlds = 'training' | 'calibrating' | 'judging';
 

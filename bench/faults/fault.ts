@@ -74,7 +74,7 @@ export interface Condition {
   readonly opinion?: (likes: (found: boolean) => number) => (found: boolean) => number;
   /** Returns a new version of the golden set. */
   readonly golden?: (lines: readonly GoldenLine[]) => readonly GoldenLine[];
-  /** Deployments that are annotated at the onset. */
+  /** Deployments that are recorded when the fault begins. */
   readonly deployments?: readonly {
     readonly kind: 'index' | 'embedder' | 'retriever' | 'golden';
     readonly version: string;

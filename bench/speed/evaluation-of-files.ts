@@ -44,7 +44,7 @@ export function writeTrecFiles(folder: string, size: number) {
   return { qrels, results, candidate, metrics: METRICS };
 }
 
-/** Measures separate processes, from reading the files to printing the report. */
+/** Measures each evaluation in a separate process, from reading the files to printing the report. */
 export const evaluationOfFiles: MeasureRow = (quick) =>
   withFolder(async (folder) => {
     const size = quick ? 200 : 10_000;

@@ -8,8 +8,8 @@ import { liveQuery } from './live-config.ts';
 import { alternate, figure, type MeasureRow, quantile } from './row.ts';
 
 /**
- * Compares a pipeline that has a shadow with a pipeline that has none, by the latency of single-query requests at a
- * steady rate and of client calls.
+ * Compares a pipeline that has a shadow with a pipeline that has none: the latency of single-query requests at a steady
+ * rate, and the latency of client calls.
  */
 export const shadow: MeasureRow = async (quick) => {
   const retriever = await startScript('bare-retriever.ts');
@@ -34,7 +34,7 @@ pipelines:
           await measureNow(daemon);
           const client = createClient({ url: daemon.url, pipeline: 'docs' });
           try {
-            // About 400 calls a second, which is also the rate of the requests.
+            // The client makes about 400 calls a second, the same rate as that of the requests from `sendLoad`.
             return quantile(await timeCalls(client, quick ? 100 : 3000, 25), 0.99);
           } finally {
             await client.close();

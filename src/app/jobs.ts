@@ -72,7 +72,10 @@ export function startScheduler(context: Context & TickContext) {
   ]);
 }
 
-/** Returns the ticks of a job; none without a schedule. Every scheduler enqueues the same job id for the same tick. */
+/**
+ * Returns the ticks of a job; an empty list if the job has no schedule. Every scheduler enqueues the same job id for
+ * the same tick.
+ */
 export function ticksOfJob(queue: JobQueue, job: JobDefinition<Context>): Ticked[] {
   const { cron } = job;
   return cron === null ? [] : [{ ...tickOfJob(queue, job, inUtc(cron), `tick of ${job.name}`), madeUpFor: false }];
@@ -131,7 +134,7 @@ export interface Ticked {
   /** Name in the log. */
   readonly what: string;
   readonly job: string;
-  /** True if a missed latest tick runs at startup, or once a wrong clock is correct again. */
+  /** True if the latest tick, when missed, runs at the next startup or once a wrong clock is correct again. */
   readonly madeUpFor: boolean;
   /** Begins a tick. Returns a function that stores the tick and, if called again, continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;

@@ -125,8 +125,8 @@ export class Outbox<R extends Sized> {
   }
 
   /**
-   * Removes the oldest records for sending: at most `maxItems`, and at most `maxBytes` unless a single record is
-   * larger.
+   * Removes the oldest records and returns them for sending: at most `maxItems`, and at most `maxBytes` unless a single
+   * record is larger.
    */
   take(maxItems: number, maxBytes: number): R[] {
     const taken: R[] = [];

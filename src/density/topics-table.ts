@@ -16,8 +16,9 @@ import {
 
 export interface TopicSearch {
   readonly pipeline: string;
-  /** Period of the live queries: `from` inclusive, `until` exclusive. */
+  /** Start of the period of the live queries, inclusive. */
   readonly from: Date;
+  /** End of the period, exclusive. */
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
@@ -153,7 +154,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
     },
 
     /**
-     * Number of judged queries, and weighted mean, over these queries, of the share of documents with grade 2 or 3.
+     * Returns the number of judged queries, and the weighted mean of their shares of documents with grade 2 or 3.
      * Human judgments replace model judgments; failed judgments count as 0.
      */
     async judged(pipeline: string, ids: readonly string[]) {
@@ -244,8 +245,8 @@ async function record(
 }
 
 /**
- * Writes the row of the search; returns false if another worker stored a search first. This row is written before the
- * topics, so a second worker waits for it and then sees that another search was stored.
+ * Writes the row of the search; returns false if another worker stored a search first. The row is written before the
+ * topics, so a second worker waits until the first commits, and then finds that row.
  */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(

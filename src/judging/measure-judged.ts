@@ -144,7 +144,7 @@ export const LIVE_DROP = 'live_ndcg_drop';
 
 /** Number of days that are measured again each time, because grades may have arrived late. */
 const LATE_DAYS = 2;
-/** Number of days to read for the baseline. A baseline uses fewer days, but some of those read may be missing. */
+/** Number of days to read for the baseline. A baseline uses fewer days, but the stored days may have gaps. */
 const BASELINE_DAYS = 70;
 
 /**

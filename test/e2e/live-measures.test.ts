@@ -21,7 +21,7 @@ async function send(daemon: InstalledDaemon, where: string, items: unknown): Pro
   expect(await daemon.post(where, items)).toMatchObject({ status: 202, body: { rejected: [] } });
 }
 
-/** Queries of separate sessions some hours ago, with one document each. */
+/** Queries of separate sessions, sent `hoursAgo` hours ago, each with one document. */
 function queries(prefix: string, count: number, hoursAgo: number, more: (index: number) => object = () => ({})) {
   const occurredAt = new Date(Date.now() - hoursAgo * HOUR_MS).toISOString();
   return Array.from({ length: count }, (_, index) => ({

@@ -101,7 +101,7 @@ function embeddings(request: ReceivedRequest, response: Parameters<ReturnType<ty
   json({ data, model: 'small' })(request, response);
 }
 
-/** Starts a vector store that contains the documents of all queries except the last few, and an index on them. */
+/** Starts a vector store with an HNSW index; the store contains the documents of all queries except the last few. */
 async function aVectorStore(atEnd: AtEnd): Promise<string> {
   const server = await startPglite();
   atEnd(() => server.stop());

@@ -27,7 +27,9 @@ interface ComposeFile {
 
 export interface ReadCompose {
   readonly compose: ComposeFile;
-  /** Values that `.env` may have. Secrets are never in the repository, so each has a test value here. */
+  /**
+   * Values of the variables that `.env` may set. Secrets are never in the repository, so each has a test value here.
+   */
   readonly env: Readonly<Record<string, string>>;
   /** Substitutes `${NAME:-default}` and `${NAME:?why}` as Docker Compose does. */
   readonly filled: (text: string) => string;

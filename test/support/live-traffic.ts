@@ -137,7 +137,7 @@ export function anEpisodeFragment(parts: Partial<BufferedFragment> = {}): Buffer
   };
 }
 
-/** Fragment from span 4 of the trace: session and user. */
+/** Fragment from span 4 of the trace, which contains the session and the user. */
 export function aPersonFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,

@@ -147,7 +147,7 @@ const ROUNDING = 1e-12;
  * does not trigger a page. If only the mean is below the minimum, the verdict is `warning`. Without a score, the
  * verdict is `no_data`.
  *
- * @param shift threshold shift by new versions of the golden set
+ * @param shift correction of the threshold for new versions of the golden set
  */
 function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift: CheckShift): CheckOutcome {
   const key = parseMetricKey(check.measure);

@@ -256,7 +256,7 @@ export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScore
   const isFew = dropped + rose < MIN_CHANGES;
   const most = (count: number): number => MAX_SURPRISE * wilsonInterval(count / n, n, CONFIDENCE).high;
   return {
-    /** exp(-mean change of surprise): 1 in the baseline, lower if coverage is lower. */
+    /** exp(-mean change in surprise): 1 in the baseline, lower if coverage is lower. */
     density: Math.exp(-change),
     ciLow: Math.exp(-(isFew ? Math.max(bounds.high, most(dropped)) : bounds.high)),
     ciHigh: Math.exp(-(isFew ? Math.min(bounds.low, -most(rose)) : bounds.low)),

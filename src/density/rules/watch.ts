@@ -143,7 +143,7 @@ function coverageValues({ density, low, high, uncovered }: PooledCoverage) {
 }
 
 export const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0 };
-/** Time for which a window waits, after its grace period, for queries to be measured. */
+/** Maximum time for which a window waits, after its grace period, for queries to be measured. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
 /** Initial state, also used after a baseline becomes invalid. Uses only measurements since `sinceMs`. */

@@ -1,4 +1,4 @@
-/** Runs that do not start and runs that fail have different alerts, because different people fix them. */
+/** Runs that do not start and runs that fail have different alerts, because different people fix the two problems. */
 import {
   type AlertRule,
   duration,

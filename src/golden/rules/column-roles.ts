@@ -53,7 +53,7 @@ export function isUnnamed(name: string): boolean {
   return /^(unnamed: ?\d+(\.\d+)*(_level_\d+)?)?$/i.test(name.trim());
 }
 
-/** True if pandas or people often give this name to a column of row numbers. */
+/** True if pandas or people often use this name for a column of row numbers. */
 export function isRowNumberName(name: string): boolean {
   return /^(index|level_\d+|row|row[ _]?(number|no|nr|num|id|index|idx|names?)|idx|#|no\.?|nr\.?)$/i.test(name.trim());
 }
@@ -62,7 +62,7 @@ export interface ColumnReading {
   /** Name of the column in the file, or its number from 1 if it has no name. */
   readonly column: string;
   readonly readAs: ColumnRole | 'judgments' | 'tag' | 'rater' | 'ignored';
-  /** Why the column got its role; null if its name explains it. */
+  /** Reason for the column's role; null if the column's name explains the role. */
   readonly reason: string | null;
 }
 

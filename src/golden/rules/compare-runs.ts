@@ -28,8 +28,8 @@ const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
 /**
- * Returns advice on the size of the set; empty if it is large enough. The advice warns about sets of fewer than 100
- * queries, and states how many queries would detect the minimum effect of each metric.
+ * Returns advice on the size of the set; an empty list if the set is large enough. The advice warns about sets of fewer
+ * than 100 queries, and states how many queries would detect the minimum effect of each metric.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
@@ -181,7 +181,7 @@ export function compareMany(
   return {
     n: primary.pairs[0]?.metric.n ?? 0,
     measures,
-    /** The measure that decides: the first one with a minimum effect. */
+    /** The measure that decides the verdict: the first measure with a minimum effect. */
     primary,
   };
 }

@@ -104,7 +104,7 @@ export function refuseContradictions(
 
 /**
  * Drops forbidden documents that a second request for the same query does not return, because the retriever may have
- * been in a transient state, such as an index swap, at the first request.
+ * been in a transient state, such as an index swap, during the first request.
  *
  * @param again results of the second request, at least for the queries for which a forbidden document was returned
  */
@@ -135,7 +135,7 @@ export function confirmForbidden(
 /** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** Maximum number of unanswerable queries with returned documents that a run stores. */
+/** A run stores at most this many of the unanswerable queries for which the retriever returned documents. */
 export const MAX_NAMED = 50;
 
 /**

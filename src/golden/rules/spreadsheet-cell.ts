@@ -17,7 +17,7 @@ export function unguardCell(cell: string): string {
 /** First columns of every CSV file that recalld exports. Apostrophes are removed only from such files. */
 export const exportedColumns = ['query_id', 'question', 'document', 'grade'] as const;
 
-/** True if a table begins with the columns of an export; exported cells are guarded. */
+/** True if a table begins with the columns of an export, so that its cells may be guarded by an apostrophe. */
 export function isGuardedTable(header: readonly string[]): boolean {
   return exportedColumns.every((name, index) => header[index]?.trim() === name);
 }

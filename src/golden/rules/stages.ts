@@ -197,7 +197,7 @@ function timesOf(latencies: readonly number[]) {
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }
 
-/** Returns how much of a response's time was spent outside all stages; an empty array if this time is unknown. */
+/** Returns the milliseconds of a response that were spent outside all stages; an empty array if unknown. */
 function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
   const { stages, latencyMs, hasFailed } = query;
   if (latencyMs === null || hasFailed || stages.size === 0) return [];
@@ -212,7 +212,9 @@ function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
       ];
 }
 
-/** Returns the time of the slowest of several parallel stages; empty if one of them does not report its time. */
+/**
+ * Returns the time of the slowest of several parallel stages; an empty array if any of them does not report its time.
+ */
 function timeOf({ stages }: StagedQuery, names: readonly string[]): number[] {
   const own = names.flatMap((name) => stages.get(name)?.latencyMs ?? []);
   return own.length === names.length ? [Math.max(...own)] : [];

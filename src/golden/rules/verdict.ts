@@ -147,7 +147,7 @@ export function confirmRegression(history: readonly ComparedRun[], runs: number)
      * regressed.
      */
     verdict: isUnconfirmed ? ('unconfirmed_regression' as const) : last.verdict,
-    /** Consecutive regressions at the end of the history; 0 if the last run is not a regression. */
+    /** Number of consecutive regressions at the end of the history; 0 if the last run is not a regression. */
     consecutive,
   };
 }

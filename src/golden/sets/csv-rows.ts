@@ -80,7 +80,10 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
   if (open !== null) yield [open];
 }
 
-/** Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores its own. */
+/**
+ * Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores the number of its first
+ * line.
+ */
 function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {
   const text = rows.map((row) => row.text).join('\n');
   const place = (index: number): SourcePlace => {

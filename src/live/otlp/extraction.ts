@@ -21,13 +21,13 @@ export const tasks = {
   logs: (input: ReadingInput) => packed(readLogs(input.content, input.pipelines)),
 } as const;
 
-/** Returns the items of a body in packed batches, and the counts of what could not be read. */
+/** Returns the items of a body in packed batches, and the counts of unreadable items. */
 function packed<Read extends Found>(read: Read) {
   const { batches, ...counts } = batched(read);
   return { ...counts, batches: batches.map(pack) };
 }
 
-/** Returns the items of a body in batches, and the counts of what could not be read. */
+/** Returns the items of a body in batches, and the counts of unreadable items. */
 function batched<Read extends Found>({ queries, fragments, feedback, ...counts }: Read) {
   return { ...counts, batches: inBatches({ queries, fragments, feedback }) };
 }

@@ -30,7 +30,10 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
    * null, the feedback applies only to `queryId`.
    */
   readonly traceId: string | null;
-  /** True if a repeat may be an opinion that changed back instead of a retry (see `mayRepeat`). */
+  /**
+   * True if a repeated item may mean that the user returned to an earlier opinion, and not that a client retried (see
+   * `mayRepeat`).
+   */
   readonly mayRepeat: boolean;
 }
 

@@ -7,7 +7,10 @@ import type { MeasureScale } from './measure-row.ts';
 import { measureRow } from './measure-table.ts';
 import type { Measurement } from './measurement.ts';
 
-/** Measures that have no alert of their own. Measures of golden runs are watched for each golden set. */
+/**
+ * Measures that are watched for changes because no specific alert covers them. Measures of golden runs are watched for
+ * each golden set.
+ */
 const watchedMeasures = [
   'latency_p95_seconds',
   'results_per_answer',
@@ -64,9 +67,9 @@ type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windo
  */
 const MIN_VALUES = 12;
 const MIN_WINDOWS = 3;
-/** Smallest change in a share or score that counts (absolute). */
+/** Smallest absolute change that counts for a share or score. */
 const MIN_SHARE_CHANGE = 0.1;
-/** Smallest change in any other value that counts, relative to the normal value. */
+/** Smallest change that counts for any other value, relative to the normal value. */
 const MIN_RELATIVE_CHANGE = 0.35;
 /**
  * For the number of calls per episode, smaller changes matter, because each call costs time and money. For repeated

@@ -1,4 +1,4 @@
-/** Graphs of gauges, with their bounds and their normal range. */
+/** Graphs of gauges, each with its confidence bounds and its normal range. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MetricName, metricCatalogue } from '../metrics/catalogue.ts';

@@ -29,7 +29,10 @@ import {
   sample,
 } from '../../platform/metrics/meter.ts';
 
-/** Rows that several subjects need. They are read once. `runs` has only full runs, not sentinels. */
+/**
+ * Rows from which the gauges of several subjects are built. They are read once. `runs` has only full runs, not
+ * sentinels.
+ */
 interface SharedRows extends MeasuredRows {
   readonly runs: readonly LatestRun[];
 }

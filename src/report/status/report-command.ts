@@ -153,7 +153,7 @@ export function readReportOptions(options: ReportOptions, pipelines: readonly st
   return { pipeline, from, until };
 }
 
-/** Reads a time, or the length of the period before `until`. */
+/** Parses the start of a period: a time, or the length of the period that ends at `until`. */
 function readStart(text: string, until: Date): Date | null {
   return lengthSchema.safeParse(text).success ? new Date(until.getTime() - durationMs(text)) : readTime(text);
 }

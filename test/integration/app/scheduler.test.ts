@@ -20,7 +20,10 @@ const LATEST_TICK = NOON;
 
 const database = useDatabase();
 
-/** Schedulers of one pipeline with the hourly set `faq` by default; they share its runs and its queue. */
+/**
+ * Creates schedulers of one pipeline, which share its runs and its queue. By default, the pipeline has the hourly set
+ * `faq`.
+ */
 async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = [aSchedule()]) {
   const { pool } = database;
   const clock = new SteerableClock();

@@ -176,7 +176,7 @@ it('grades returned documents first, and stays within the daily budget', async (
   world.judge.respondWith(judgeWithBias(0));
   later(20);
   const drawn = await world.count('judged_queries');
-  // Each call costs 510e-6 dollars; an upper bound of its cost is reserved before the call.
+  // Each call costs 510e-6 dollars; an upper bound on its cost is reserved before the call.
   const maxCostPerDay = 3 * drawn * 510e-6 + 0.01;
   await world.round(undefined, { maxCostPerDay });
   expect(await world.count("judged_queries where state = 'graded'")).toBe(drawn);

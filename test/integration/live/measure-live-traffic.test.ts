@@ -139,7 +139,9 @@ function makeWorld(pipeline: string, seed: number): World {
   };
 }
 
-/** Context length and repetition of a query, both derived from the number of its best document. */
+/**
+ * Length of a query's context and the share of it that is repeated, both derived from the number of the best document.
+ */
 function contextOf(shown: readonly string[]) {
   const best = Number(shown[0]?.slice(1) ?? Number.NaN);
   return Number.isNaN(best) ? null : { characters: 500 + 100 * best, repeated: (best % 4) / 4 };

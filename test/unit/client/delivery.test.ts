@@ -380,7 +380,7 @@ describe('local sampling', patience, () => {
       sessions.set(item['session_id'], (sessions.get(item['session_id']) ?? 0) + 1);
     }
     expect(new Set(sessions.values())).toEqual(new Set([2]));
-    // The limit is five standard deviations around the expected 100 of 400 sessions.
+    // The limit is five standard deviations from the expected 100 of 400 sessions.
     expect(Math.abs(sessions.size - 100)).toBeLessThan(44);
   });
 

@@ -26,9 +26,9 @@ export interface ObservedLive {
   readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
   /** Mean number of results per non-empty result list. */
   readonly results: ObservedValue | null;
-  /** Number of characters in the texts of one result list. */
+  /** Mean number of characters in the texts of a result list. */
   readonly characters: ObservedValue | null;
-  /** Share of repeated text within one result list. */
+  /** Mean share of repeated text within a result list. */
   readonly repeated: ObservedValue | null;
   /** Share of live queries that equal the most frequent query. */
   readonly topQuery: ObservedValue | null;

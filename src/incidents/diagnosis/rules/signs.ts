@@ -56,7 +56,7 @@ export const signStates = {
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
-  /** Results and texts that occur more than once in a result list. */
+  /** How often a result or text occurs more than once in a result list. */
   repeats: ['as_before', 'rose'],
   /** Whether any query gets the results of a different query. */
   foreign_lists: ['none', 'some'],
@@ -79,7 +79,9 @@ export const signStates = {
    */
   surviving_documents: ['stay', 'move'],
   order: ['as_before', 'changed'],
-  /** Whether any query still gets the documents that are returned for at most half as many queries as before. */
+  /**
+   * Documents that are returned for at most half as many queries as before: `gone` if hardly any query still gets them.
+   */
   rarer_documents: ['gone', 'fewer'],
   /** Whether all queries together still retrieve the same documents. */
   documents: ['same', 'vanished', 'replaced'],
@@ -95,7 +97,7 @@ export const signStates = {
   segment: ['spread', 'one', 'several'],
   /** Whether queries of one script, language, length or other text trait account for the loss. */
   query_kind: ['spread', 'one'],
-  /** The failing measure in the first run of the golden set. */
+  /** Whether the failing measure was higher in the first run of the golden set. */
   level: ['was_higher', 'always_low'],
   /** Ratings of live results by users and the judge, relative to the golden score. */
   opinions: ['agree', 'higher'],
@@ -116,10 +118,7 @@ export const signStates = {
    * distant.
    */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
-  /**
-   * Whether the stored vectors of documents that the run missed match the vectors that the embedder returns for their
-   * texts.
-   */
+  /** Whether documents that the run missed are stored with the vectors that the embedder returns for their texts. */
   missed_vectors: ['own', 'foreign'],
   /** Whether the store has the documents that the run returned. */
   returned_documents: ['stored', 'absent'],

@@ -67,7 +67,7 @@ export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_C
   };
 }
 
-/** Counts the clicked documents of a query down to a rank. */
+/** Counts the clicked documents in the top `depth` ranks of a query. */
 function clicksWithin({ clickedRanks }: ClickedQuery, depth: number): number {
   return clickedRanks.filter((rank) => rank <= depth).length;
 }
@@ -183,7 +183,7 @@ function cumulative(rates: readonly number[]): number[] {
 function clickVariance({ variance, denominator }: SessionRatio, terms: readonly RatioTerm[]): number {
   const spread = variance * denominator ** 2;
   const independent = terms.reduce((sum, { numerator, probability }) => sum + numerator / probability ** 2, 0);
-  // A smaller spread is only a rounding error.
+  // A spread below this limit is only a rounding error.
   return spread > 1e-9 * independent ? spread : independent;
 }
 

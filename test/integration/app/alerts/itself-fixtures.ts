@@ -11,7 +11,7 @@ function jobs(state: 'waiting' | 'active' | 'failed', at: ValueAt): Signal {
 const idle: readonly Signal[] = [jobs('waiting', always(0)), jobs('active', always(0)), jobs('failed', always(0))];
 const busy: readonly Signal[] = [jobs('waiting', always(5)), jobs('active', always(2)), jobs('failed', always(0))];
 
-/** Ten timers a second, half of which fire within 0.05 s, and the others within `seconds`. */
+/** Ten timers a second: half of them fire at most 0.05 s late, and the others at most `seconds` late. */
 const lag = (seconds: number): Signal[] =>
   ['0.05', '0.1', '0.25', '+Inf'].map((le) => ({
     ...foreign('recalld_event_loop_lag_seconds_bucket', growing(le === '+Inf' || seconds <= Number(le) ? 600 : 300), {

@@ -6,13 +6,13 @@ export const always =
   () =>
     value;
 
-/** A counter that increases by this much per minute. */
+/** A counter that increases by `perMinute` every minute. */
 export const growing =
   (perMinute: number): ValueAt =>
   (minute) =>
     perMinute * minute;
 
-/** Has no value before this minute, and the given value afterwards. */
+/** A metric that has no value before minute `start`, and has `value` from then on. */
 export const from =
   (start: number, value: number): ValueAt =>
   (minute) =>
@@ -105,8 +105,8 @@ export const alive: readonly Signal[] = [
 ];
 
 /**
- * A new version of the golden set replaces the old one at minute 45. After the first run of the new version, the
- * numbers of queries, the segments and the scores are different.
+ * A new version of the golden set replaces the old one at minute 45. From the first run of the new version on, the
+ * number of queries, the segments and the scores are different.
  */
 export const rotation: readonly Signal[] = [
   signal('recalld_golden_scored_queries', { ...faq, segment: 'all' }, (m) => (m < 47 ? 103 : 250)),

@@ -14,7 +14,7 @@ export interface ChartRecording {
   readonly chartVersion: string;
   /** SHA-256 of the chart's templates and values. */
   readonly chart: string;
-  /** Manifests by SHA-256 of the values. */
+  /** Kubernetes manifests, keyed by the SHA-256 of the Helm values. */
   readonly objects: Record<string, readonly Tree[]>;
 }
 

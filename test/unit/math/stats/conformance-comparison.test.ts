@@ -1,6 +1,6 @@
 /**
- * Checks tests of two runs against reference values of SciPy and exact arithmetic; the README beside the reference file
- * describes the provenance of the values.
+ * Checks the significance tests for two runs against reference values of SciPy and exact arithmetic; the README beside
+ * the reference file describes the provenance of the values.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** Reference values of SciPy and exact arithmetic; the README next to the file states their provenance. */
+/**
+ * Checks results against reference values of SciPy and exact arithmetic; the README next to the reference file states
+ * the provenance of the values.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bcaInterval, moments } from '../../../../src/math/stats/descriptive.ts';

@@ -34,7 +34,7 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** Ends the running openers and waits for them. */
+/** Ends the running processes that opened databases, and waits until they have exited. */
 export async function endOpeners(): Promise<void> {
   for (const child of openers.splice(0)) {
     if (child.exitCode !== null || child.signalCode !== null) continue;
@@ -44,7 +44,7 @@ export async function endOpeners(): Promise<void> {
   }
 }
 
-/** Ends the openers, waits until their databases have stopped, and removes the folders. */
+/** Ends the processes that opened databases, waits until the databases have stopped, and removes the folders. */
 export async function cleanUp(): Promise<void> {
   await endOpeners();
   for (const folder of folders.splice(0)) {
