@@ -147,7 +147,7 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
   return [
     '## Drops of judged live relevance',
     `In each simulated stream, a judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of these queries also have human judgments. After six weeks without a change, one of three changes occurs: nDCG drops by ${drop}, users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, sessions with poor results are more frequent on some days and on weekends.`,
-    `The goals are that recalld detects the drop within three days in at least ${percent(MIN_CALLED)} of the streams, that people confirm or reject it within ten days in the same share of streams, that there is at most ${MAX_FALSE_PAGES} false page a year, and that no page occurs if only the judge drifts. In the worst scenarios, ${worstDrops(result)}. A detected drop of live relevance opens a ticket; a confirmed drop pages.`,
+    `There are four goals. In at least ${percent(MIN_CALLED)} of the streams, recalld detects the drop within three days. In the same share of streams, people confirm or reject the drop within ten days. There is at most ${MAX_FALSE_PAGES} false page a year. No page occurs if only the judge drifts. In the worst scenarios, ${worstDrops(result)}. A detected drop of live relevance opens a ticket; a confirmed drop pages.`,
     table(
       [
         'Without a change',

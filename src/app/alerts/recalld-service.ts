@@ -78,7 +78,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       by: ['instance'],
       summary: 'recalld: a replica keeps restarting',
       description:
-        '{{ $labels.instance }} started {{ $value }} times within an hour. Check its memory usage and the last line of its log.',
+        '{{ $labels.instance }} started {{ $value }} times in the last hour. Check its memory usage and the last line of its log.',
     },
     {
       alert: 'RecalldVersionsDiffer',
@@ -126,7 +126,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: database reads fail',
     description:
-      '{{ printf "%.0f" $value }} database reads by {{ $labels.instance }} failed within 15 minutes. Check the database load and storage.pool_size.',
+      '{{ printf "%.0f" $value }} database reads by {{ $labels.instance }} failed in the last 15 minutes. Check the database load and storage.pool_size.',
   },
   {
     alert: 'RecalldDroppedSamples',
@@ -137,7 +137,7 @@ const snapshotAlerts: readonly ServiceAlert[] = [
     by: ['instance'],
     summary: 'recalld: a computed value is not finite',
     description:
-      'In the past hour, {{ $labels.instance }} did not export {{ printf "%.0f" $value }} metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
+      'In the last hour, {{ $labels.instance }} did not export {{ printf "%.0f" $value }} metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -203,7 +203,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['task'],
     summary: 'recalld: jobs failed permanently',
     description:
-      '{{ printf "%.0f" $value }} {{ $labels.task }} jobs failed within an hour and will not be retried. See the log for the reasons.',
+      '{{ printf "%.0f" $value }} {{ $labels.task }} jobs failed in the last hour and will not be retried. See the log for the reasons.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -234,7 +234,7 @@ or
     by: ['task'],
     summary: 'recalld: jobs keep failing',
     description:
-      'The job {{ $labels.task }} failed {{ printf "%.0f" $value }} times, either within an hour, or within 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
+      'The job {{ $labels.task }} failed {{ printf "%.0f" $value }} times, either in the last hour, or in the last 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -259,7 +259,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['reason'],
     summary: 'recalld: ingest requests are refused',
     description:
-      'Within 10 minutes, recalld answered {{ printf "%.0f" $value }} ingest requests with 429 or 503 because of {{ $labels.reason }}. Clients retry these requests and eventually drop the data.',
+      'In the last 10 minutes, recalld answered {{ printf "%.0f" $value }} ingest requests with 429 or 503 because of {{ $labels.reason }}. Clients retry these requests and eventually drop the data.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -270,7 +270,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['code'],
     summary: 'recalld: invalid live queries or feedback',
     description:
-      '{{ printf "%.0f" $value }} items were rejected with {{ $labels.code }} within 15 minutes. Fix the sender; a retry does not help.',
+      '{{ printf "%.0f" $value }} items were rejected with {{ $labels.code }} in the last 15 minutes. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',
@@ -283,7 +283,7 @@ const ingestAlerts: readonly ServiceAlert[] = [
     by: ['outcome'],
     summary: 'recalld: OpenTelemetry spans cannot be fully used',
     description:
-      'In the past hour, recalld could not fully use {{ printf "%.0f" $value }} OpenTelemetry spans (outcome: {{ $labels.outcome }}). The runbook explains each outcome and its fix.',
+      'In the last hour, recalld could not fully use {{ printf "%.0f" $value }} OpenTelemetry spans (outcome: {{ $labels.outcome }}). The runbook explains each outcome and its fix.',
   },
 ];
 

@@ -101,7 +101,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     by: ['pipeline', 'outcome'],
     dashboard: 'itself',
     summary: `${name}: redaction service failing`,
-    description: `The redaction service failed for {{ $value | humanize }} texts of ${name} within 15 minutes ({{ $labels.outcome }}). recalld stores only a hash of each of these texts.`,
+    description: `The redaction service failed for {{ $value | humanize }} texts of ${name} in the last 15 minutes ({{ $labels.outcome }}). recalld stores only a hash of each of these texts.`,
   },
 ];
 

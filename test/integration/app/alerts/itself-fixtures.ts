@@ -54,7 +54,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [foreign('process_start_time_seconds', (m) => 300 * Math.floor(m / 5))],
     replicas: [first],
     healthy: [foreign('process_start_time_seconds', (m) => (m < 30 ? 0 : 1800))],
-    says: 'a:8321 started 12 times within an hour. Check its memory usage and the last line of its log.',
+    says: 'a:8321 started 12 times in the last hour. Check its memory usage and the last line of its log.',
   },
   {
     alert: 'RecalldVersionsDiffer',
@@ -86,7 +86,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_snapshot_errors_total', {}, growing(1))],
     replicas: [first],
     healthy: [signal('recalld_snapshot_errors_total', {}, (m) => Math.floor(m / 30))],
-    says: '15 database reads by a:8321 failed within 15 minutes. Check the database load and storage.pool_size.',
+    says: '15 database reads by a:8321 failed in the last 15 minutes. Check the database load and storage.pool_size.',
   },
   {
     alert: 'RecalldDroppedSamples',
@@ -94,7 +94,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_dropped_samples_total', {}, (m) => (m < 20 ? 0 : 2))],
     replicas: [first],
     healthy: alive,
-    says: 'In the past hour, a:8321 did not export 2 metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
+    says: 'In the last hour, a:8321 did not export 2 metric values, because they were not finite numbers. This is a bug in recalld; please report it.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -139,7 +139,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [ended('dead', from(90, 1))],
     healthy: [ended('completed', growing(1)), ended('dead', always(1))],
     minutes: 120,
-    says: '2 run-golden-set jobs failed within an hour and will not be retried. See the log for the reasons.',
+    says: '2 run-golden-set jobs failed in the last hour and will not be retried. See the log for the reasons.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -160,7 +160,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],
-    says: 'The job run-golden-set failed 120 times, either within an hour, or within 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
+    says: 'The job run-golden-set failed 120 times, either in the last hour, or in the last 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     // The job runs every six hours, so it cannot fail five times within an hour.
@@ -177,7 +177,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     ],
     minutes: 1200,
     step: 10,
-    says: 'The job snapshot-stores failed 2 times, either within an hour, or within 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
+    says: 'The job snapshot-stores failed 2 times, either in the last hour, or in the last 13 hours without completing once. The log lines `a job failed` name the pipelines and the reasons.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -197,14 +197,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: { reason: 'overload' },
     breaching: [signal('recalld_ingest_shed_total', { reason: 'overload' }, growing(30))],
     healthy: [signal('recalld_ingest_shed_total', { reason: 'overload' }, (m) => (m < 30 ? 0 : 4))],
-    says: 'Within 10 minutes, recalld answered 600 ingest requests with 429 or 503 because of overload. Clients retry these requests and eventually drop the data.',
+    says: 'In the last 10 minutes, recalld answered 600 ingest requests with 429 or 503 because of overload. Clients retry these requests and eventually drop the data.',
   },
   {
     alert: 'RecalldIngestRejected',
     labels: { code: 'unknown_pipeline' },
     breaching: [signal('recalld_ingest_rejected_total', { code: 'unknown_pipeline' }, growing(50))],
     healthy: [signal('recalld_ingest_rejected_total', { code: 'unknown_pipeline' }, growing(1))],
-    says: '1500 items were rejected with unknown_pipeline within 15 minutes. Fix the sender; a retry does not help.',
+    says: '1500 items were rejected with unknown_pipeline in the last 15 minutes. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',
@@ -214,7 +214,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_trace_spans_total', { outcome: 'ignored' }, growing(100)),
       signal('recalld_trace_spans_total', { outcome: 'unreadable_retriever' }, (m) => Math.floor(m / 10)),
     ],
-    says: 'In the past hour, recalld could not fully use 1200 OpenTelemetry spans (outcome: without_pipeline). The runbook explains each outcome and its fix.',
+    says: 'In the last hour, recalld could not fully use 1200 OpenTelemetry spans (outcome: without_pipeline). The runbook explains each outcome and its fix.',
   },
   {
     alert: 'RecalldWatchdog',

@@ -91,6 +91,6 @@ export const partsFixtures: readonly AlertFixture[] = [
       signal('recalld_redaction_service_total', { ...docs, outcome: 'ok' }, growing(100)),
       signal('recalld_redaction_service_total', { ...docs, outcome: 'timeout' }, (m) => Math.floor(m / 10)),
     ],
-    says: 'The redaction service failed for 300 texts of docs within 15 minutes (timeout). recalld stores only a hash of each of these texts.',
+    says: 'The redaction service failed for 300 texts of docs in the last 15 minutes (timeout). recalld stores only a hash of each of these texts.',
   },
 ];
