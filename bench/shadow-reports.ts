@@ -1,6 +1,6 @@
 /**
- * Measures how often 90 days of daily reports call an equally good shadow worse or better, and whether a shadow that is
- * 0.03 nDCG worse on 300 queries is reported within the number of days that its report estimates.
+ * Measures how often an equally good shadow is reported as worse or better within 90 days of daily reports, and whether
+ * a shadow that is 0.03 nDCG worse on 300 queries is reported within the number of days that its report estimates.
  *
  *     npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
  *

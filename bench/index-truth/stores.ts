@@ -1,4 +1,6 @@
-/** Stores in which a share of the documents is wrong in one way, and the daemon's verdict on each document. */
+/**
+ * Simulates stores in which a share of the documents is wrong in one way, and the daemon's verdict on each document.
+ */
 import { isOfOtherModel, isSuperseded } from '../../src/index/truth/rules/findings.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 

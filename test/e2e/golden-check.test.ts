@@ -1,6 +1,6 @@
 /**
- * A golden set while its store changes: the set is checked, documents are re-chunked, judgments are repaired and
- * exported.
+ * Maintains a golden set while its store changes: checks the set, re-chunks documents, and repairs and exports
+ * judgments.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

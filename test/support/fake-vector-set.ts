@@ -60,7 +60,7 @@ function similar(set: FakeIndex, args: readonly Buffer[], rest: readonly string[
 
 /**
  * Returns a predicate for a filter of the form `.name == "value" and ...`. A string ends at the next quotation mark of
- * the kind with which it starts.
+ * the same kind as its first character.
  */
 function passes(filter: string) {
   const conditions = [...filter.matchAll(/\.(\w+) == (?:"([^"]*)"|'([^']*)')/g)];

@@ -52,7 +52,7 @@ export async function startOwnPostgres(made?: string): Promise<OwnPostgres> {
     account,
     async freeze() {
       const pid = await postmaster();
-      // Suspends the parent process first, because it could start other processes.
+      // Suspends the parent process first, because it could otherwise start other processes in the meantime.
       process.kill(pid, 'SIGSTOP');
       frozen = [pid, ...descendantsOf(pid)];
       for (const child of frozen.slice(1)) process.kill(child, 'SIGSTOP');

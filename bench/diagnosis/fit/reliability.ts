@@ -21,7 +21,7 @@ export function rankedBy(evaluation: Evaluation, by: Estimates): Ranked {
   return { evaluation, right: evaluation.causes, ranking: rank(evaluation, by) };
 }
 
-/** Ranks the same world with its right causes removed from the list, so that `unknown` is right. */
+/** Ranks the causes in a world without its right causes, so that `unknown` is right. */
 export function rankedWithout(evaluation: Evaluation, by: Estimates): Ranked {
   const struck = Object.fromEntries(evaluation.causes.map((cause) => [cause, Number.NEGATIVE_INFINITY]));
   const ranking = rank(evaluation, { ...by, priors: { ...by.priors, ...struck } });

@@ -65,7 +65,7 @@ export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic
 
 /** Maximum number of rows per side for pairwise comparisons; further rows are used only for the cluster shares. */
 const MAX_PAIRED = 1000;
-/** Number of nearest rows on the same side; the neighborhood of a row extends to the farthest of these rows. */
+/** Number of nearest rows in the same sample; the neighborhood of a row extends to the farthest of these rows. */
 const NEIGHBOURS = 5;
 
 /**

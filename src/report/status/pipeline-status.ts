@@ -208,7 +208,7 @@ function goldenFindings(
   return share < ERRORS_SHARE ? [] : [{ verdict: share < OUTAGE_SHARE ? 'warning' : 'critical', sentence }];
 }
 
-/** Returns the measures that a pipeline has even without traffic, and the name that sentences use for each. */
+/** Returns the measures that a pipeline has even without traffic, each with its name in sentences. */
 function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [
     { measure: SAMPLES_READ, part: 'Live traffic' },

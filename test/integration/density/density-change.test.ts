@@ -10,7 +10,7 @@ import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
 const COVERED = evenly([0, 1, 2, 3, 4, 5]);
 const SOON = { windowMs: 4 * HOUR, needs: { days: 3, sessions: 600 } } as const;
 
-/** Converts a text back into the vector from which it was created; another model also rotates the vector. */
+/** Converts a text back into the vector from which it was created; a different model also rotates that vector. */
 class TextEmbedder implements Embedder {
   identity = 'first model';
   turn: (vector: Float32Array) => Float32Array = (vector) => vector;

@@ -30,7 +30,7 @@ function load(env: Readonly<Record<string, string>>) {
 it('loads with the values of .env.example, as the tests read it', () => {
   const { status, stdout, stderr } = load(env);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  // Compose writes $ as $$, so that its output is a Compose file.
+  // Compose writes $ as $$, so that its output is a valid Compose file.
   const { services } = JSON.parse(stdout.replaceAll('$$', () => '$')) as Loaded;
   expect(Object.keys(services).toSorted()).toEqual(Object.keys(compose.services).toSorted());
   for (const [name, { image, environment = {}, ports = [] }] of Object.entries(compose.services)) {

@@ -31,7 +31,7 @@ export interface Observations {
   readonly onset: Date | null;
   /** Samples from which the signs were measured. */
   readonly samples: Samples;
-  /** The golden run to explain; null if no golden set fails and no run ended. */
+  /** The golden run to explain; null if no golden set fails and no run has ended. */
   readonly run: ObservedRun | null;
   readonly live: ObservedLive;
   /** Judged relevance of live queries; null if live queries are not judged, or if there is no trusted value now. */
@@ -44,7 +44,7 @@ export interface Observations {
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
   /**
-   * How far results agree with the store; null if this measure has no value for the run, or no value before the
+   * Agreement of the results with the store; null if this measure has no value for the run, or none before the
    * incident.
    */
   readonly storeAgreement: ObservedAgreement | null;
@@ -166,7 +166,7 @@ export interface RunsSeen {
     readonly isSameVersion: boolean;
     /** Judged documents at the time of the reference run; null if unknown. */
     readonly labels: ObservedLabels | null;
-    /** Stages of both runs, keyed by query id; null if the retriever returned no stages in one of them. */
+    /** Stages of both runs, keyed by query id; null if the retriever returned no stages in either run. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
     /** Text sizes of the results of both runs; empty if the retriever returns no texts. */
     readonly contexts: Readonly<Record<'before' | 'now', readonly ContextSize[]>>;

@@ -11,7 +11,8 @@ const LOCK_RETRY_MS = 1000;
 export function createExportRows(pool: Pool) {
   return {
     /**
-     * Returns, for each day that has rows, the number of rows and the time of their last change, in order of the days.
+     * Returns one element for each day that has rows, in order of the days: the number of rows, and the time of their
+     * last change.
      */
     async digests(table: ExportTable, pipeline: string | null, { from, until }: DayRange): Promise<DayDigest[]> {
       if (!table.isByDay) return digestsOf(pool, table, pipeline, from, until);

@@ -46,7 +46,7 @@ interface Setting {
 
 let made = 0;
 
-/** A run in progress of a separate set, whose queries take 5 ms each and are sent one at a time. */
+/** A run of a separate golden set, in progress; its queries take 5 ms each and are sent one at a time. */
 async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [`d${n}`] }: Setting = {}) {
   const runs = createGoldenRuns(database.pool);
   const sets = createGoldenSets(database.pool);
@@ -110,7 +110,7 @@ function failing(failures: number): (query: number) => Reply {
   return (query) => (query <= failures ? 'error' : [`d${query}`]);
 }
 
-/** Returns the reason of the rejection. */
+/** Returns the reason for the rejection. */
 function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,
