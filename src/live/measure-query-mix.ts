@@ -34,18 +34,23 @@ export async function measureQueryMix(
   const frame = { pipeline, segment: ALL_SEGMENT, windowStart: from, windowEnd: until, measuredAt };
   const top = await db.live.windows.topQuery(window);
   const texts = top.queries === 0 ? [] : await db.live.windows.texts(window, MAX_TEXTS);
-  const sampled = [];
-  for (const { text, probability, cluster } of texts) {
-    // Yields to requests, which share this thread.
-    if (sampled.length % TEXTS_PER_TURN === 0) await clock.sleep(0, signal);
-    sampled.push({ language: languageOrScript(text), probability, cluster, value: text.length });
-  }
-  const length = sampled.length < MIN_QUERIES ? null : meanCount(sampled);
   const known = latest.find(({ measure, segment }) => measure === MAIN_LANGUAGE && segment === ALL_SEGMENT);
   const details = known?.newest?.details as
     | { readonly language: string; readonly last_majority_at: string }
     | undefined;
   const usual = details && { language: details.language, lastMajorityAt: new Date(details.last_majority_at) };
+  const sampled = [];
+  for (const { text, probability, cluster } of texts) {
+    // Yields to requests, which share this thread.
+    if (sampled.length % TEXTS_PER_TURN === 0) await clock.sleep(0, signal);
+    sampled.push({
+      language: languageOrScript(text, usual?.language ?? null),
+      probability,
+      cluster,
+      value: text.length,
+    });
+  }
+  const length = sampled.length < MIN_QUERIES ? null : meanCount(sampled);
   const language = languageShare(sampled, usual ?? null, measuredAt);
   const gap = (measure: string, n: number): MeasurementOutcome => {
     const reason = n === 0 ? 'no_query_texts' : 'too_few_queries';

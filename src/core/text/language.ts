@@ -11,35 +11,44 @@ const MAX_CHARACTERS = 2000;
  */
 const ALMOST_AS_WELL = 0.9;
 
+/** A language is a candidate if it scores at least this share of the best score. */
+const CANDIDATE = 0.8;
+
 /**
  * Maximum number of texts in the language cache. The cache is useful because every run and every diagnosis detects the
  * languages of the same golden queries, at about 0.3 ms per query.
  */
 const MAX_KNOWN = 5000;
 /** The cache is keyed by a digest of the text, so that no text stays in memory. */
-const known = new Map<string, string | null>();
+const known = new Map<string, readonly string[]>();
+
+/** Returns the ISO 639-3 code of the language, such as `eng`; null if it cannot be determined from the text. */
+export function languageOf(text: string): string | null {
+  return languagesOf(text, MIN_LETTERS)[0] ?? null;
+}
 
 /**
- * Returns the ISO 639-3 code of the language, such as `eng`; null if it cannot be determined from the text.
+ * Returns the ISO 639-3 codes of the languages that a text may be in, likeliest first; empty if they cannot be
+ * determined.
  *
- * @param minLetters number of letters below which the result is null; a low minimum is acceptable when two shares are
- * compared, because errors cancel out
+ * @param minLetters number of letters below which the result is empty
  */
-export function languageOf(text: string, minLetters = MIN_LETTERS): string | null {
+export function languagesOf(text: string, minLetters: number): readonly string[] {
   const key = `${minLetters} ${createHash('sha256').update(text).digest('base64')}`;
   const before = known.get(key);
   if (before !== undefined) return before;
   if (known.size >= MAX_KNOWN) known.clear();
-  const language = detectLanguage(text, minLetters);
-  known.set(key, language);
-  return language;
+  const languages = detectLanguages(text, minLetters);
+  known.set(key, languages);
+  return languages;
 }
 
-function detectLanguage(text: string, minLetters: number): string | null {
+function detectLanguages(text: string, minLetters: number): readonly string[] {
   const letters = text.slice(0, MAX_CHARACTERS).replaceAll(/[^\p{L}\p{M}\s]+/gu, ' ');
-  const [first, second] = francAll(letters, { minLength: minLetters });
-  if (first === undefined || first[0] === 'und' || (second?.[1] ?? 0) > ALMOST_AS_WELL) return null;
-  return first[0];
+  const ranked = francAll(letters, { minLength: minLetters });
+  const [first, second] = ranked;
+  if (first === undefined || first[0] === 'und' || (second?.[1] ?? 0) > ALMOST_AS_WELL) return [];
+  return ranked.flatMap(([code, score]) => (score >= CANDIDATE ? [code] : []));
 }
 
 /** Returns `English` for `eng`; the code itself if it has no name. */

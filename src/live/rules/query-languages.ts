@@ -1,13 +1,10 @@
-import { languageName, languageOf } from '../../core/text/language.ts';
+import { languageName, languagesOf } from '../../core/text/language.ts';
 import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
-/**
- * Minimum number of letters for detection. The minimum is low, because most queries are short and only changes in the
- * share matter.
- */
-const MIN_LETTERS = 20;
+/** Minimum number of letters for detection. The minimum is low, because most queries are short. */
+const MIN_LETTERS = 30;
 /** Minimum number of texts with a detected language. */
 const MIN_DETECTED = 30;
 /** How long the share of the usual language must be below one half before another language replaces it. */
@@ -19,12 +16,18 @@ export interface UsualLanguage {
   readonly lastMajorityAt: Date;
 }
 
-/** Returns the language of a text in Latin script, or the script of any other text; null if unknown. */
-export function languageOrScript(text: string): string | null {
+/**
+ * Returns the language of a text in Latin script, or the script of any other text; null if unknown. Returns the usual
+ * language if the text may be in it: a few words without verbs and articles often look like a related language, so
+ * users who type shorter queries than before would seem to use another language.
+ *
+ * @param usual language or script of most queries; null if unknown
+ */
+export function languageOrScript(text: string, usual: string | null): string | null {
   const script = scriptOf(text);
   if (script === null || script !== 'Latin') return script;
-  const code = languageOf(text, MIN_LETTERS);
-  return code === null ? null : languageName(code);
+  const languages = languagesOf(text, MIN_LETTERS).map(languageName);
+  return usual !== null && languages.includes(usual) ? usual : (languages[0] ?? null);
 }
 
 /**

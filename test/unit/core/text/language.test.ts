@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { languageName, languageOf } from '../../../../src/core/text/language.ts';
+import { languageName, languageOf, languagesOf } from '../../../../src/core/text/language.ts';
 
 it.each([
   ['eng', 'You can reset your password on the account page. We send a link that is valid for one hour.'],
@@ -23,7 +23,7 @@ it.each([
 
 it('respects the minimum number of letters', () => {
   const text = 'Wir senden einen Link, der gilt';
-  expect([languageOf(text, 10), languageOf(text), languageOf(text, 10)]).toEqual(['deu', null, 'deu']);
+  expect([languagesOf(text, 10)[0], languageOf(text), languagesOf(text, 10)[0]]).toEqual(['deu', null, 'deu']);
 });
 
 it('names a language in English, or by its code', () => {

@@ -40,9 +40,16 @@ it('weights by inclusion probability, and needs 30 detected texts', () => {
   expect(languageShare([...asked(29, 0), ...untold], null, NOON)).toBeNull();
 });
 
+it('counts a few words in the usual language that look like a related language as the usual language', () => {
+  const words = 'account deletion consequences invoices';
+  expect(languageOrScript(words, null)).toBe('French');
+  expect(languageOrScript(words, 'English')).toBe('English');
+  expect(languageOrScript('wie kann ich die Adresse von meinem Konto ändern', 'English')).toBe('German');
+});
+
 it('distinguishes texts in Latin script by language, and others by script', () => {
-  expect(languageOrScript('how do I change the address of my account')).toBe('English');
-  expect(languageOrScript('wie kann ich die Adresse von meinem Konto ändern')).toBe('German');
-  expect(languageOrScript('как изменить адрес')).toBe('Cyrillic');
-  expect(languageOrScript('refund')).toBeNull();
+  expect(languageOrScript('how do I change the address of my account', null)).toBe('English');
+  expect(languageOrScript('wie kann ich die Adresse von meinem Konto ändern', null)).toBe('German');
+  expect(languageOrScript('как изменить адрес', null)).toBe('Cyrillic');
+  expect(languageOrScript('refund', null)).toBeNull();
 });
