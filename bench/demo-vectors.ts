@@ -39,8 +39,8 @@ writeFileSync(sentenceVectorsFile, packed);
 process.stdout.write(`${sentenceVectorsFile}: ${packed.length} bytes\n`);
 
 /**
- * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are meaningless and therefore
- * not stored.
+ * Packs vectors, each scaled so that its largest absolute component is 127. The norms of the vectors are meaningless
+ * and therefore not stored.
  */
 function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
   const entries = [...new Map(texts.map((text, row) => [vectorKey(text), row]))];

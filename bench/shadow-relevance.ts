@@ -23,7 +23,10 @@ interface RelevanceWorld {
   readonly mostQueries: number;
   /** Standard deviation, over queries, of the score difference between the two result lists of a query. */
   readonly spread: number;
-  /** True if the scores of a few queries drop a lot and those of many rise a little. The mean difference stays 0. */
+  /**
+   * True if the scores of a few queries drop a lot, and the scores of many queries rise a little. The mean difference
+   * stays 0.
+   */
   readonly isSkewed: boolean;
 }
 

@@ -291,7 +291,7 @@ async function writeRecord(
   );
 }
 
-/** Writes sampled live queries, feedback on a tenth of them, and the counts per minute of all queries. */
+/** Writes sampled live queries, feedback on a tenth of them, and the number of all live queries per minute. */
 async function writeTraffic(
   run: Run,
   { pipelines, liveQueriesPerDay, until }: HistoryShape,

@@ -27,7 +27,7 @@ const MIN_LIVE_HITS = 0.65;
 /** Maximum share of rewritten queries that look like answers. A healthy rewriter never answers a question. */
 const MAX_ANSWERS = 0.1;
 
-/** Number of live queries that checks require (`min_n`); an hour at night has at least this many. */
+/** Minimum number of live queries that checks require (`min_n`); even an hour at night has this many. */
 const MIN_LIVE_QUERIES = 30;
 
 /** Maximum number of requests per second: practically unlimited, because the demo calls only its own RAG service. */

@@ -247,7 +247,7 @@ export function createDocumentsTable(pool: Pool) {
 
     /**
      * Returns up to `limit` documents with a change that was made at or before `until` and has not arrived yet, oldest
-     * change first. `count` is the total number of such documents.
+     * change first. `count` is the number of all these documents, regardless of `limit`.
      */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: number }>(

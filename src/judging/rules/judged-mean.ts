@@ -303,7 +303,9 @@ const MIN_DROP = 0.02;
 const MAX_UNDECIDED_DAYS = 10;
 /** Minimum number of human-graded sessions on each side of the drop. */
 const MIN_DROP_SESSIONS = 8;
-/** Minimum number of sessions since the drop; with fewer, the interval is too narrow to justify a rejection. */
+/**
+ * Minimum number of sessions since the drop; with fewer, the interval tends to be too narrow to justify a rejection.
+ */
 const MIN_SESSIONS_TO_REJECT = 40;
 /** A drop is rejected if human judgments rule out a true drop of at least this share of the detected drop. */
 const MIN_CONFIRMED_SHARE = 0.5;
@@ -343,10 +345,10 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 }
 
 /**
- * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which is valid for any
- * judge, separately to the periods before and after the drop. The interval of the difference combines the intervals of
- * the two periods (Zou and Donner 2008). The intervals of both periods allow for scores that cluster at one end of the
- * scale, because a small sample of such scores may miss a fault that affects few queries.
+ * Estimates the drop from human judgments. Applies the estimator of judged live relevance separately to the periods
+ * before and after the drop; the estimator is valid for any judge. The interval of the difference combines the
+ * intervals of the two periods (Zou and Donner 2008). The intervals of both periods allow for scores that cluster at
+ * one end of the scale, because a small sample of such scores may miss a fault that affects few queries.
  *
  * @returns null if there are fewer than 8 human-graded sessions on either side of the drop
  */

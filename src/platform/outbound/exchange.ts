@@ -183,8 +183,8 @@ export interface Exchange {
 }
 
 /**
- * Many servers close an idle connection after 5 s. This limit is shorter, so that requests rarely use a closed
- * connection.
+ * Time after which an idle connection is closed: less than the 5 s of many servers, so that requests rarely use a
+ * connection that the server has already closed.
  */
 const IDLE_CONNECTION_MS = 4000;
 

@@ -21,7 +21,7 @@ let pipelines = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** A separate pipeline that received these queries at noon. */
+/** Sets up a separate pipeline that received the given queries at noon. */
 async function setUp(questions: readonly Partial<LiveSample>[] = []) {
   const clock = new SteerableClock();
   const name = `docs-${(pipelines += 1)}`;

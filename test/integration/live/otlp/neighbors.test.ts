@@ -1,4 +1,4 @@
-/** A valid span yields the same result among unreadable neighbors as alone. */
+/** A valid span yields the same result among unreadable neighbors as it does alone. */
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs/light.js';
 import { describe, expect, it } from 'vitest';

@@ -34,7 +34,7 @@ const aHit = (id: unknown, score: number | null, source?: unknown): Hit => ({
   ...(source === undefined ? {} : { _source: source }),
 });
 
-/** The search response that both engines document. */
+/** Returns a search response in the form that both engines document. */
 function hits(list: readonly Hit[], changes: Readonly<Record<string, unknown>> = {}): Responder {
   return json({
     took: 5,
