@@ -214,7 +214,7 @@ export function changesOf({ results, characters, repeated, topQuery, mainLanguag
 }
 
 /**
- * Returns the golden score now and in the first run, its threshold, and the user feedback; null if no score is lost.
+ * Returns the golden score now and in the first run, its threshold, and the user feedback; null if no score dropped.
  */
 export function levelOf(
   loss: { readonly before: number; readonly now: number } | null,

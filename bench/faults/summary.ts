@@ -100,7 +100,7 @@ function isRight(incident: IncidentRecord | null, accepted: Accepted): boolean {
   return incident !== null && accepted.includes(incident.cause);
 }
 
-/** All causes named in an evaluation: each incident's main cause, and causes of the alerts that it does not explain. */
+/** Returns all causes named in an evaluation: main causes, and causes of alerts that no main cause explains. */
 function allNamed({ incidents }: Evaluation): Cause[] {
   return incidents.flatMap(({ cause, also }) => [cause, ...also.map((one) => one.cause)]);
 }

@@ -3,20 +3,20 @@
 /** Shares of the words that remain in truncated chunks. */
 export const PREFIXES = [0.25, 0.1] as const;
 
-/** The two halves of a text, split between words. */
+/** Returns the two halves of a text, split between words. */
 export function halvesOf(text: string): [string, string] {
   const words = text.split(' ');
   const half = Math.ceil(words.length / 2);
   return [words.slice(0, half).join(' '), words.slice(half).join(' ') || text];
 }
 
-/** The first words of a text, at least three. */
+/** Returns the first words of a text: the share `share` of its words, but at least three. */
 export function prefixOf(text: string, share: number): string {
   const words = text.split(' ');
   return words.slice(0, Math.max(3, Math.round(share * words.length))).join(' ');
 }
 
-/** The three longest words of a query, in the order of the query, as in a keyword query. */
+/** Returns the three longest words of a query, in their original order, as a user of keyword search would type them. */
 export function terse(text: string): string {
   const words = text.replaceAll(/[?¿!¡.,;:"„“”()]/g, '').split(' ');
   const longest = new Set(words.toSorted((a, b) => b.length - a.length).slice(0, 3));

@@ -63,8 +63,8 @@ export const latentOf = (random: RandomNumbers): number =>
   latent(random, random.normal(), random.normal(), random.below(DEPTH));
 
 /**
- * Returns the standard deviation of the noise with which a judge of this bias has this kappa. Half of the variance of
- * the noise is shared by all documents of a query.
+ * Returns the standard deviation of the noise with which a judge that has this bias reaches this kappa. Half of the
+ * variance of the noise is shared by all documents of a query.
  */
 export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
   const tried = Array.from({ length: 20_000 }, (_, at) => {

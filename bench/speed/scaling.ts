@@ -126,7 +126,7 @@ function compareScores(size: number): void {
   compareMetric(parseMetricKey('ndcg@10'), before, after, null, { alpha: 0.01, minEffect: 0.01 });
 }
 
-/** Returns a run and the next run, in which the relevant documents of a third of the queries have other ranks. */
+/** Returns a run and the next run, in which the relevant documents of a third of the queries have different ranks. */
 function goldenSides(size: number, segments: number): readonly [ComparedSide, ComparedSide] {
   const queries = Array.from({ length: size }, (_, i) => ({
     id: `q${i}`,

@@ -312,7 +312,7 @@ const resource = (canary: Canary, pipeline: string) => ({
   }),
 });
 
-/** Bodies for `/v1/traces`, by the convention that their spans follow. */
+/** Returns request bodies for `/v1/traces`, keyed by the convention that their spans follow. */
 export function tracesOfEachConvention(canary: Canary, pipeline: string): Readonly<Record<string, object>> {
   const conventions = { openInference, langChain, otelGenAi, langfuse, openLlmetry };
   return Object.fromEntries(

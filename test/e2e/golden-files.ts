@@ -7,7 +7,7 @@ export function aGoldenCsv(queries: number): string {
   return ['question,document,course', ...rows].join('\n');
 }
 
-/** The number of the query in a request. */
+/** Returns the number of the query that a request contains. */
 export function questionOf(request: ReceivedRequest): number {
   return Number((JSON.parse(request.body) as { query: string }).query.replace('question ', ''));
 }

@@ -140,8 +140,8 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
 const READS_NO_BODY = new Set(['GET', 'HEAD']);
 
 /**
- * Returns every pair of content type and encoding for each route that reads a body. The values of the other properties
- * rotate.
+ * Returns every pair of content type and encoding for each route that reads a body. All other properties of the
+ * requests take their values in rotation.
  */
 function everyPair({ routes }: Target): Choice[] {
   let turn = 0;

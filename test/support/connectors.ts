@@ -17,7 +17,7 @@ export const never = new AbortController().signal;
 
 export const storeField = 'pipelines[0].vector_store';
 
-/** Config keys that define where a service is, with short timeouts. */
+/** Returns the config keys for calls to a service: its address, short timeouts, and practically no rate limit. */
 export function httpService(
   { url, timeoutMs = 2000, retries = 0 }: Partial<StoreAccess> & { readonly url: string },
   headers: Readonly<Record<string, string>> = {},

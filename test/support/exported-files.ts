@@ -29,7 +29,7 @@ export async function duckRows(sql: string): Promise<Row[]> {
   }
 }
 
-/** All rows of an exported table with their day: times in microseconds, JSON parsed. */
+/** Returns all rows of an exported table with their day; times are in microseconds, and JSON is parsed. */
 export async function exportedRows(folder: string, table: ExportTable, format: ExportFormat): Promise<Row[]> {
   const files = `'${folder}/${table.name}/*/*.${format}', hive_partitioning = true, hive_types_autocast = false`;
   const columns = `columns = {${table.columns.map(({ name, type }) => `${name}: '${format === 'jsonl' && type === 'json' ? 'JSON' : duckTypes[type]}'`).join(', ')}}`;

@@ -1,9 +1,9 @@
-/** A database after long use. The database generates its rows, because sending all rows would take minutes. */
+/** Fills a database with the data of long use. SQL generates the rows, because sending all rows would take minutes. */
 import type { ClientBase, Pool } from 'pg';
 
 export interface LargeHistory {
   readonly pipeline: string;
-  /** Number of queries in the set `large`; half of them were run before the run was cancelled. */
+  /** Number of queries in the set `large`; its only run was cancelled after half of them. */
   readonly goldenQueries: number;
   /** Number of completed runs of 50 other sets, one run per hour for each set. */
   readonly oldRuns: number;

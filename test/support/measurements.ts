@@ -38,8 +38,8 @@ export function aGap(parts: Partial<MeasurementGap> = {}): MeasurementGap {
 }
 
 /**
- * The latest measurements as read at the time `now`. Each series was measured once, or twice: first with a value, and
- * then without one.
+ * Returns the latest measurements as if they were read at the time `now`. Each series was measured once, or twice:
+ * first with a value, and then without a value.
  */
 export function latestAt(
   now: Date,

@@ -43,8 +43,8 @@ export async function aCluster(folder: string): Promise<Cluster> {
 }
 
 /**
- * A server that is not started yet, with a fixed port. The data of the server is thrown away, so nothing is synced to
- * disk.
+ * Returns a server that has not been started yet, with a fixed port. The data of the server is discarded after the
+ * test, so nothing is synced to disk.
  */
 export async function aPostgresServer(
   { command, account, password, dataDir }: Cluster,

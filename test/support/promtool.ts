@@ -36,7 +36,7 @@ export interface RuleTest {
   readonly alert_rule_test?: readonly object[];
 }
 
-/** The series of a signal, as exported by one replica. */
+/** Returns the series of a signal, as one replica exports it. */
 export function inputSeries(
   { name, labels, at }: Signal,
   instance: string,
@@ -82,7 +82,7 @@ export function rulesOfAlert(document: RuleDocument, alert: string): string {
   return stringify({ groups: [{ name: 'under test', rules: [...recordings, ...own] }] }, { lineWidth: 0 });
 }
 
-/** The test failures that promtool reports; empty if the tests pass. */
+/** Returns the test failures that promtool reports; an empty string if the tests pass. */
 export function runPromtool(rules: string, tests: readonly RuleTest[], evaluationInterval = '1m'): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'recalld-promtool-'));
   try {

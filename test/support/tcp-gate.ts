@@ -10,9 +10,9 @@ export interface TcpGate {
   readonly port: number;
   /** Number of open connections from clients. */
   readonly openConnections: number;
-  /** Closes every connection and refuses new ones. */
+  /** Closes all connections and refuses new connections. */
   shut(): Promise<void>;
-  /** Keeps every connection, including new ones, and forwards nothing. */
+  /** Keeps all connections open, accepts new connections, and forwards no data. */
   hold(): void;
   /** Forwards everything again. */
   open(): Promise<void>;

@@ -132,7 +132,7 @@ export function noveltyOf(values: ArrayLike<number>, threshold: number, uncovere
     share,
     low,
     high,
-    /** True if novel queries explain at least half of the traffic uncovered beyond the baseline. */
+    /** True if novel queries explain at least half of the increase in the share of uncovered traffic. */
     explains: low > NOVEL_SHARE && excess >= uncoveredExcess / 2,
   };
 }

@@ -65,8 +65,8 @@ const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
 /**
- * Names of the measures that jobs store, keyed by sign. For a sign with two measures, the earlier start and the smaller of the
- * two samples are used.
+ * Names of the measures that jobs store, keyed by sign. For a sign with two measures, the earlier
+ * start and the smaller sample size are used.
  */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],

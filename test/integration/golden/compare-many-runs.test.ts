@@ -1,4 +1,4 @@
-/** Stored runs of several configurations in one table. */
+/** Compares stored runs of several configurations in one table. */
 import { expect, it } from 'vitest';
 import { formatMany } from '../../../src/golden/edge/commands/compare.ts';
 import { storedComparison } from '../../../src/golden/rules/verdict.ts';

@@ -45,7 +45,7 @@ pipelines:
   return expectFalsePages(deps, pipelines[0] ?? expect.fail('no pipeline'));
 }
 
-/** A completed run with an interval of 0.02 on each side. */
+/** A completed run whose 95 % CI extends 0.02 to each side of the mean. */
 function aRun(mean: number): LatestRun {
   const bounds = { mean, ciLow: mean - 0.02, ciHigh: mean + 0.02, ciMethod: 't' } as const;
   return {

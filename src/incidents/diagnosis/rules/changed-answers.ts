@@ -68,22 +68,20 @@ export function changedAnswers(
     replaced: replacedLists(full),
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
-    /**
-     * Share of the result lists in which the earlier top document moved down, among the lists that still contain it.
-     */
+    /** Of the result lists that still contain their earlier top document, the share in which it moved down. */
     firstMoved: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
     ),
     /**
-     * Share of the result lists that lost the earlier top document, among the lists whose earlier top document is still
-     * returned for some query.
+     * Of the result lists whose earlier top document is still returned for some query, the share that no longer contain
+     * this document.
      */
     firstGone: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (pool.has(first) ? (is.includes(first) ? 0 : 1) : [])),
     ),
     /**
-     * `documents`: number of documents that are returned for at most half as many queries as before; `gone`: number of
-     * these documents that are no longer returned for any query.
+     * Documents that are returned for at most half as many queries as before: their number (`documents`), and how many
+     * of them are no longer returned for any query (`gone`).
      */
     rarer: rarerDocuments(full),
     /** Mean number of documents per result list, over queries with results in both runs. */

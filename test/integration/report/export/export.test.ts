@@ -133,7 +133,7 @@ describe('an export', () => {
   });
 });
 
-/** Files below a folder that contain a text. */
+/** Returns the files in a folder and its subfolders whose content includes a text. */
 async function filesWith(folder: string, text: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));

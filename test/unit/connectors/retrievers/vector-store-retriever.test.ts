@@ -15,7 +15,7 @@ const neighbours: Nearest['neighbours'] = [
   { id: 'd2', similarity: 0.4, score: 0.6, scoreKind: 'cosine_distance', content: null },
 ];
 
-/** A store that supports only the search, which returns `outcome` or hangs. */
+/** A store that supports only searches; a search returns `outcome` or hangs. */
 function aStore(outcome: StoreOutcome<Nearest> | 'hangs') {
   const asked: NearestRequest[] = [];
   const nearest: VectorStore['nearest'] = (request, signal) => {

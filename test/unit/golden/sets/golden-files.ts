@@ -8,7 +8,7 @@ import { type GoldenSetFile, readGoldenSet } from '../../../../src/golden/sets/i
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** A file or folder of test/fixtures/golden. */
+/** Returns the path of a file or folder in test/fixtures/golden. */
 export function fixture(name: string): string {
   return fileURLToPath(new URL(`../../../fixtures/golden/${name}`, import.meta.url));
 }

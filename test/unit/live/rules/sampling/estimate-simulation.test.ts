@@ -187,8 +187,8 @@ function simulate(options: {
 const populationSeeds = [1, 3, 5, 7];
 
 /**
- * The names of estimates whose error is larger than chance can explain. Totals are unbiased; the bias of a ratio is of
- * the order 1 / sessions, which is small relative to its standard deviation.
+ * Returns the names of estimates whose error is larger than chance can explain. Totals are unbiased. The bias of a
+ * ratio is of the order 1 / sessions, which is small relative to the standard deviation of the ratio.
  */
 function biased(tallies: ReadonlyMap<string, Tally>): string[] {
   const totals = new Set(['total', 'number of queries']);
