@@ -67,7 +67,7 @@ export interface WorldRecord {
   /** Hours from the repair until no incident was open; null if an incident stayed open. */
   readonly resolvedAfter: number | null;
   /**
-   * Names of the checks that are failing when the world ends, and of the alerts of incidents that are then still open.
+   * Names of the checks that fail when the world ends, and names of the alerts whose incidents are still open then.
    */
   readonly firingAtEnd: readonly string[];
   /** Names of the daemon jobs that failed during or after the fault. */

@@ -133,7 +133,7 @@ export interface DropCell {
   readonly queries: number;
   readonly measure: 'ndcg';
   readonly drop: number;
-  /** Share of the queries whose results the change altered in either direction. */
+  /** Share of the queries whose results also change randomly, for better or worse. */
   readonly churn: number;
   readonly streams: number;
   /**

@@ -89,7 +89,8 @@ const results = Array.from({ length: 10 }, (_, i) => ({ id: `chunk-${i}`, score:
 /**
  * Returns the duration of each call in microseconds.
  *
- * @param pauseMs pause after every ten calls; 1 yields a few thousand queries per second, as in a busy service
+ * @param pauseMs pause after every ten calls; a pause of 1 ms yields a few thousand queries per second, as in a busy
+ *   service
  */
 export async function timeCalls(client: Client, count: number, pauseMs: number): Promise<number[]> {
   const calls: number[] = [];

@@ -222,7 +222,7 @@ export function queueBackend({ queue }: Config, { connection, name }: Storage): 
     : { kind: 'postgres', connection, name: `${name} queue` };
 }
 
-/** Returns the deployment whose jobs are in a queue outside the database. */
+/** Identifies this deployment as the owner of its jobs in a queue outside the database. */
 export async function queueOwner({ pool }: Storage): Promise<QueueOwner> {
   const { rows } = await pool.query<{ id: string; database: string }>(
     'select id, current_database() as database from installation',

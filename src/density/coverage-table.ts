@@ -95,7 +95,7 @@ type ClaimedRow = Omit<ClaimedQuery, 'vector'> & { readonly embedding: Buffer | 
 /** Every call rejects with RecalldError database_unreachable if the database does not respond. */
 export function coverageTable(pool: Pool) {
   return {
-    /** Counts the queries received in a period and not measured yet. */
+    /** Counts the queries that were received in a period but are not measured yet. */
     backlog: (pipeline: string, from: Date, until: Date) =>
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 

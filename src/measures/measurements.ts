@@ -276,7 +276,7 @@ export interface LatestMeasurement extends MeasurementSeries {
 }
 
 /**
- * True if the latest outcome of a series, a value or a gap, is too old to trust, or if there is none.
+ * True if a series has no outcome (value or gap), or if its latest outcome is too old to trust.
  *
  * @param liveIntervalSeconds as for `measurementTrustSeconds`
  */

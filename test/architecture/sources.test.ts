@@ -35,7 +35,7 @@ describe('a file in src', () => {
 });
 
 /**
- * Files that parse only text from recalld itself or from its operator, with the source of the text. The size of such
+ * Files that parse only text from recalld itself or from its operator, with the source of the text. The size of this
  * text needs no limit.
  */
 const parsesOwnText: Readonly<Record<string, string>> = {

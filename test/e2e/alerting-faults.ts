@@ -112,8 +112,8 @@ export interface Broken {
   readonly break: () => void;
   readonly mend: () => void;
   /**
-   * Returns a live query for each pipeline whose fault affects live queries. While the fault lasts, it affects the
-   * query.
+   * Returns a live query for each pipeline whose fault affects live queries. While the fault lasts, the query shows its
+   * effect.
    */
   liveQueries(): object[];
   readonly servers: ReadonlyMap<string, FaultServer>;

@@ -122,7 +122,7 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
   return { code, signal: null, stdout: stdout.end(), stderr: stderr.end() };
 }
 
-/** Captures what is written to a stream, and returns it at the end. */
+/** Captures the text that is written to a stream; `end` returns this text. */
 function listenTo(stream: NodeJS.WriteStream): { end(): string } {
   const write = stream.write.bind(stream);
   let heard = '';

@@ -100,7 +100,7 @@ async function startServer(folder: string, args: readonly string[], options: Red
   return server;
 }
 
-/** Three masters that share the slots. */
+/** Starts three masters that share the slots. */
 export async function startCluster(processes: RedisProcesses): Promise<readonly RedisProcess[]> {
   const args = async (): Promise<string[]> => [
     '--cluster-enabled',

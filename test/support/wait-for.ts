@@ -8,8 +8,8 @@ export interface WaitOptions {
 type Held<T> = Exclude<T, false | null | undefined>;
 
 /**
- * Each pause is at least this multiple of the previous response time, up to MAX_REST_MS, so that polling uses little
- * processor time.
+ * Minimum ratio of a pause to the previous response time, so that polling uses little CPU time. The resulting minimum
+ * is at most MAX_REST_MS.
  */
 const REST = 4;
 const MAX_REST_MS = 1000;

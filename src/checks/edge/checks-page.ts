@@ -225,7 +225,7 @@ function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now 
  * states the previous verdict, which applies from `from` until that change. If there are no changes, the current
  * verdict applies to the whole period. There is no interval before the first evaluation.
  *
- * @param transitions changes of the check within that time, in any order
+ * @param transitions changes of the check between `from` and `until`, in any order
  * @param now current state of the check
  */
 export function verdictIntervals(

@@ -10,11 +10,11 @@ import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../
 /** Correction of a check's threshold after its golden set got a new version. */
 export interface CheckShift {
   /**
-   * Added to the threshold for the mean. For a regression check, this shift is at most 0, and is subtracted from the
-   * minimum drop.
+   * Shift that is added to the threshold for the mean. For a regression check, it is at most 0, and is subtracted from
+   * the minimum drop.
    */
   readonly mean: number;
-  /** Added to the threshold for the upper bound; never above `mean`. Not used by regression checks. */
+  /** Shift that is added to the threshold for the upper bound; at most `mean`. Regression checks do not use it. */
   readonly upper: number;
 }
 

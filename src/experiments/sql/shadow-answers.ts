@@ -34,7 +34,7 @@ export interface ShadowAnswer {
   readonly latencyMs: number | null;
   /** Best first. */
   readonly documentIds: readonly string[];
-  /** Comparison with the results that the user got; null if they could not be compared. */
+  /** Comparison with the results that the user got; null if no comparison was possible. */
   readonly overlap?: { readonly overlap: number; readonly isChanged: boolean } | null;
   /** nDCG of both lists from the grades of their top k documents; null if a document has no grade. */
   readonly judged?: { readonly k: number; readonly scores: GradedPair | null };

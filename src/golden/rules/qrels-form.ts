@@ -100,7 +100,7 @@ function objectOf(line: SourceLine): Fields {
 }
 
 /**
- * Detects the format from the first lines of a file (at least one), without its empty lines and comments.
+ * Detects the format from the first lines of a file: at least one line, excluding empty lines and comments.
  *
  * @throws RecalldError file_malformed if the lines match no format, or more than one
  */

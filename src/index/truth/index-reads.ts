@@ -71,8 +71,8 @@ export interface ReturnedWindow {
 }
 
 /**
- * Number of documents to read, starting with the most retrieved ones. All other documents are too rarely retrieved to
- * be hubs.
+ * Number of documents to read, the most often retrieved first. All other documents are retrieved too rarely to be
+ * hubs.
  */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;

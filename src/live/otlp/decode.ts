@@ -44,8 +44,8 @@ function hexId(message: unknown, name: string, byteLength: number): string | nul
 }
 
 /**
- * Returns a time in Unix nanoseconds; 0 if it is missing. Times are {low, high} in protobuf, and digits or a number in
- * JSON.
+ * Returns a time in Unix nanoseconds; 0 if the field is missing. Times are {low, high} in protobuf, and digits or a
+ * number in JSON.
  */
 function nanoseconds(message: unknown, name: string): bigint {
   const value = integer(field(message, name), true);

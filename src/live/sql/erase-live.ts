@@ -57,8 +57,8 @@ const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
 /**
- * Deletes the fragments of erased users before their queries. Deleting a fragment waits for a concurrent transaction
- * that completes the same trace, so the queries to which that transaction adds an erased user are found too.
+ * Deletes the fragments of erased users before their queries. Deleting a fragment waits for any concurrent transaction
+ * that completes the same trace. If that transaction adds an erased user to queries, these queries are found too.
  */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');

@@ -137,8 +137,8 @@ export interface SignFlip {
 }
 
 /**
- * Share of the sum of sizes; sums that differ by less than this share count as equal, because the difference is due to
- * rounding.
+ * Two sums count as equal if they differ by less than this share of the sum of all sizes, because such a difference is
+ * due to rounding.
  */
 const ROUNDING = 1e-11;
 const SEED = 1;

@@ -45,7 +45,7 @@ export interface TaskReport {
   readonly computeMs: number;
   /** Time in milliseconds from the call to the result. */
   readonly totalMs: number;
-  /** Process memory after the task. */
+  /** Memory of the process after the task, in bytes. */
   readonly processBytes: number;
 }
 
@@ -224,7 +224,8 @@ export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
  *
  * @param limit in bytes
  * @param refusal error message for refused work
- * @returns a function that reserves bytes while it runs work; it rejects with RecalldError overloaded above the limit
+ * @returns a function that reserves bytes, runs the work and releases the bytes; it rejects with RecalldError
+ *   overloaded if the limit would be exceeded
  */
 export function createByteLimit(
   limit: number,

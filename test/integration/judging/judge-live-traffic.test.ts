@@ -211,7 +211,7 @@ describe('a judge', () => {
     await world.round();
     world.judge.respondWith(judgeWithBias(0));
     const down = world.judge.requests.length;
-    // The limit allows 39 calls at 510e-6 dollars, but an upper bound of the cost is reserved before each call.
+    // The limit allows 39 calls at 510e-6 dollars, but an upper bound on the cost is reserved before each call.
     const limited = { maxCostPerDay: 0.02 };
     world.clock.set(new Date(world.clock.now().getTime() + 20 * 60_000));
     await world.round(undefined, limited);

@@ -9,7 +9,7 @@ export interface Estimates {
   readonly priors: Readonly<Partial<Record<NamedCause, number>>>;
   /** Weights of signs for causes, in nats. If a weight is missing, the weight set by judgment (weights.ts) applies. */
   readonly weights: Readonly<Partial<Record<NamedCause, SignWeights>>>;
-  /** Weight against a cause for each firing effect that the cause cannot explain, in nats, at most 0. */
+  /** Weight against a cause for each effect (firing alert) that the cause cannot explain: in nats, at most 0. */
   readonly unexplained: number;
   /** Divisor for the sum of the prior and the weights; above 1 if the unscaled sums are overconfident. */
   readonly temperature: number;

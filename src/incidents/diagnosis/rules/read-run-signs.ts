@@ -231,8 +231,8 @@ const ALONE = 0.1;
 const BY_CHANCE = 0.05;
 
 /**
- * Reads the affected group. If both a segment and a kind of query qualify, uses only the more distinctive one, because
- * both often contain the same queries.
+ * Reads the affected group. If both a segment and a kind of query qualify, uses only the more distinctive of the two,
+ * because they often contain the same queries.
  */
 function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
   if (before - now < LOST) return [];
@@ -252,7 +252,7 @@ function readSegments({ names, others }: HurtSegments): Sign {
 
 const MAX_NAMED = 3;
 
-/** A kind of query must explain the loss better than a configured segment by this factor. */
+/** A kind of query replaces a configured segment only if it explains the loss better by this factor. */
 const CLEARER = 1.1;
 
 function isAlone({ inside, outside }: HurtGroup): boolean {
@@ -303,9 +303,12 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
   return isBothWays && inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
 }
 
-/** If the results come from an old index, at least this share of the result lists match those of the old run. */
+/** Results count as coming from an old index only if at least this share of the lists match those of the old run. */
 const ALIKE = 0.8;
-/** The share that matches the old run must exceed the share that matches the last good run by at least this much. */
+/**
+ * The share of lists that match the old run must exceed the share of lists that match the last good run by at least
+ * this much.
+ */
 const FAR_MORE = 0.3;
 /**
  * An older run comes from another index if less than this share of its result lists match those of the last good run.

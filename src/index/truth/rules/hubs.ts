@@ -27,9 +27,9 @@ export interface ReturnedDocument {
 export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
 export const MIN_QUERIES = 100;
-/** Minimum number of queries for which a hub is retrieved, relative to the mean number over all retrieved documents. */
+/** A hub is retrieved for more than this many times as many queries as the average retrieved document. */
 const MIN_RATIO = 10;
-/** Minimum share of the queries for which a hub is retrieved; a hub must exceed `MIN_RATIO` as well. */
+/** A hub is also retrieved for more than this share of all queries. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 

@@ -80,7 +80,7 @@ function thumbOf(value: Feedback['value'], zero: SentimentMapping['thumb_zero'])
  * - rating: a number on the scale.
  * - relevance: a grade on the scale, or true (which means 1) or false (which means 0).
  * - other kinds: no value, true, or 1. Texts, such as a reformulated query, are rejected, because values are stored
- *   unredacted. A citation is neutral and names a document.
+ *   unredacted. A citation is neutral and must name a document.
  */
 export function sentimentOf({ kind, value, documentId }: Feedback, mapping: SentimentMapping) {
   switch (kind) {

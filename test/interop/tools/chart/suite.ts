@@ -211,7 +211,9 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
     const rag = { podSelector: { matchLabels: { app: 'rag' } } };
     const monitoring = { namespaceSelector: { matchLabels: { name: 'monitoring' } } };
 
-    /** Returns the peers that may reach a port of the pods of a role, over all policies; `everyone` if a policy names no peer. */
+    /**
+     * Returns the peers that any policy admits to a port of the role's pods; `everyone` if a policy names no peer.
+     */
     function reach(role: string, port: string, given: Tree, server: Tree = {}): unknown {
       const config = { ...defaults['config'], server: { ...defaults['config'].server, ...server } };
       const objects = render({
