@@ -21,7 +21,7 @@ import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
 interface VariantWorld {
-  /** Mean number of sampled sessions per day, both arms together. */
+  /** Mean number of sampled sessions per day, in both arms together. */
   readonly sessions: number;
   /** Sampling rate; queries with negative feedback are always stored. */
   readonly rate: number;

@@ -132,7 +132,7 @@ export function isSampled(key: string, rate: number): boolean {
 /**
  * FNV-1a over the UTF-16 code units, mixed by the MurmurHash3 finalizer, because FNV leaves the upper bits of short
  * keys uneven. The hash must differ from the daemon's SHA-256. If client and daemon used the same function, the daemon
- * would sample either all or none of the sessions that it receives, instead of its own share.
+ * would sample either all or none of the sessions that it receives, instead of the share that its config sets.
  */
 function hash(key: string): number {
   let h = 0x811c9dc5;

@@ -28,7 +28,7 @@ const imports = new Map(
   ]),
 );
 
-/** The shortest chain of imports between two files, both included; empty if there is none. */
+/** Returns the shortest chain of imports between two files, including both files; empty if there is none. */
 function chain(from: string, to: string): string[] {
   const before = new Map<string, string | null>([[`src/${from}`, null]]);
   for (const file of before.keys())

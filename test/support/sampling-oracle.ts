@@ -9,7 +9,7 @@ export function closingLevel(reports: readonly MinuteLoad[]): number {
 
 /**
  * Returns a stored sample after its minute has closed: the decision that the closing level would have made immediately.
- * A sample that was selected by a rule stays, and keeps its probability.
+ * A sample that a rule selected remains stored, and keeps its probability.
  *
  * @param level sampling level at which the sample was taken
  * @param closing final level of the minute, from `closingLevel`; never below `level`

@@ -197,7 +197,7 @@ export interface CheckStatus extends ConfirmedVerdict, MeasuredValue, Breach {
   readonly comparedWith: string | null;
   /** End of the run, window or other measurement that the explanation describes; null if there was none. */
   readonly evaluatedAt: Date | null;
-  /** Time after which the status is too old to trust; null if never. */
+  /** Time after which the status is too old to trust; null if the status never becomes too old. */
   readonly trustedUntil: Date | null;
   readonly updatedAt: Date;
 }

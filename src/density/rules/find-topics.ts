@@ -28,8 +28,8 @@ const MIN_TIGHT = 0.05;
 /** A cluster is a topic only if at least this fraction of its queries share one subject. */
 const MIN_SHARE = 2 / 3;
 /**
- * Minimum mean silhouette at which the parts are separate subjects. A lower value means that all queries are far from
- * each other, as with sparse vectors.
+ * Minimum mean silhouette at which the parts are separate subjects. A lower silhouette means that all queries are far
+ * from each other, as with sparse vectors.
  */
 const APART = 0.25;
 

@@ -10,7 +10,7 @@ export interface RunFailure {
   readonly code: string;
   /** Number of queries that failed with this code. */
   readonly queries: number;
-  /** Number of queries that failed with another code. */
+  /** Number of queries that failed with a different code. */
   readonly others: number;
   /**
    * Number of queries that were skipped because the retriever was down: a consequence of an outage, never its cause.

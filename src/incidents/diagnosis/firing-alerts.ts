@@ -47,7 +47,7 @@ export interface AlertFacts {
   readonly checks: readonly CheckState[];
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
-  /** Delays of this process; null if the process does not record them. */
+  /** Delays that distort the latencies measured by this process; null if the process does not record them. */
   readonly ownLag: LagHistory | null;
 }
 

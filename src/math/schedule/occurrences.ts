@@ -45,7 +45,7 @@ const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
  */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
-/** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
+/** @returns null for an invalid expression, and for an expression that never occurs, such as one for 30 February */
 export function readCronExpression(text: string): CronExpression | null {
   const fields = text.replace(/^ +| +$/g, '').split(/ +/);
   if (fields.length === 5) fields.unshift('0');

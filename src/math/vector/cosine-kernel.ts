@@ -220,7 +220,7 @@ const types = { i32: 0x7f, v128: 0x7b } as const;
 
 interface WasmFunction {
   readonly name: string;
-  /** Parameters of type i32, which are the first locals. */
+  /** Number of parameters; all are of type i32, and they are the first locals. */
   readonly parameters: number;
   /**
    * Number of additional locals of type i32, which follow the parameters; the `vectors` locals of type v128 come last.
@@ -230,7 +230,7 @@ interface WasmFunction {
   readonly body: Code;
 }
 
-/** The bytes of a module that exports the function and imports the memory `env.memory`. */
+/** Returns the bytes of a module that exports the function and imports the memory `env.memory`. */
 export function wasmModule({ name, parameters, integers, vectors, body }: WasmFunction): Uint8Array<ArrayBuffer> {
   const functionType = [0x60, vectorOf(Array.from({ length: parameters }, () => types.i32)), 0];
   const locals = [2, unsigned(integers), types.i32, unsigned(vectors), types.v128];

@@ -127,7 +127,7 @@ export function graph(
     readonly min?: number;
     readonly max?: number;
     readonly isStacked?: boolean;
-    /** True if the series are outcomes, such as `ok` and `error`, which have colors by meaning. */
+    /** True if the series are outcomes, such as `ok` and `error`, whose colors depend on their meaning. */
     readonly hasOutcomes?: boolean;
     /** True if the legend is a table beside the graph, which suits many series; the highest latest value comes first. */
     readonly hasSideLegend?: boolean;

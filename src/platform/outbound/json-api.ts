@@ -58,7 +58,7 @@ export interface FailedCall {
   readonly latencyMs: number;
 }
 
-/** 1,000 sampled vectors with 3,072 numbers each are about 60 MB of JSON text. */
+/** Enough for 1,000 sampled vectors with 3,072 numbers each, which take about 60 MB of JSON text. */
 const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
 /**

@@ -26,7 +26,7 @@ export interface StoreRecording {
   readonly name: string;
   /** Day of the recording. */
   readonly date: string;
-  /** Versions by product or package. */
+  /** Versions, keyed by product or package. */
   readonly versions: Readonly<Record<string, string>>;
   /** Number of tests of the contract suite that passed. */
   readonly tests: number;
@@ -89,8 +89,8 @@ export function startRecorder(url: string, exchanges: Exchange[]): Promise<Fault
 }
 
 /**
- * Responds as the store did during the recording. Equal requests get the recorded responses in order, and then the last
- * one again, because polling may need more requests now than during the recording.
+ * Responds as the store did during the recording. Equal requests get the recorded responses in order. Further equal
+ * requests get the last of these responses, because polling may need more requests now than during the recording.
  */
 export function startPlayer(exchanges: readonly Exchange[]): Promise<FaultServer> {
   const answers = new Map<string, Exchange[]>();

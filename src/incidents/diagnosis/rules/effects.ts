@@ -75,7 +75,7 @@ const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers
 
 export type LossPart = (typeof lossParts)[number];
 
-/** Reason for one part of an effect; `level` means that the score was never higher. */
+/** Reason for one part of an effect; `level` means that the score is low, but was never higher. */
 export type EffectPart = LossPart | 'level';
 
 /**

@@ -102,7 +102,7 @@ function sumOf(tallies: readonly Tally[]): Tally {
   };
 }
 
-/** Position that sorts before every other document. */
+/** Position that sorts before the position of every document. */
 export const FIRST_PLACE = { place: '-9223372036854775808', id: '' };
 
 /** @param uniform in [0, 1) */

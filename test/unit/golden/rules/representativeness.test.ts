@@ -4,7 +4,7 @@ import { measureRepresentativeness, reweightedScore } from '../../../../src/gold
 import { createRandom } from '../../../../src/math/stats/random.ts';
 import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 
-/** Vectors around an axis of a space of 8 dimensions. */
+/** Vectors near one axis of an 8-dimensional space. */
 function around(axis: number, count: number, seed: number): Float32Array[] {
   const random = createRandom(seed);
   const draw = new Uint32Array(8);
