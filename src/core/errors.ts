@@ -188,11 +188,12 @@ export const rejectionTable = {
   span_without_id:
     'A span lacks a valid trace id or span id; in JSON, a trace id has 32 hexadecimal digits and a span id has 16.',
   span_malformed: 'A span, a log record, or a list of spans or log records does not conform to OTLP.',
-  resource_malformed: 'The resource of some spans or log records is malformed; they were accepted without it.',
+  resource_malformed:
+    'The resource of some spans or log records is malformed; recalld accepted these items without the resource.',
   attribute_malformed:
     'All or part of an attribute, event, link or status of a span is malformed; the span was accepted without the malformed part.',
   attribute_too_deep: 'A span attribute is nested too deeply; levels beyond 16 were omitted.',
-  retriever_unreadable: 'A retriever span has no results, or has them in an unknown format.',
+  retriever_unreadable: 'A retriever span has no results, or its results have an unknown format.',
 } as const;
 
 export type RejectionCode = keyof typeof rejectionTable;

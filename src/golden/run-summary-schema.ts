@@ -175,7 +175,7 @@ export const runSummarySchema = z.object({
       not_asked: count.describe('Number of queries that were not sent because the retriever was down.'),
     })
     .nullable()
-    .describe('The first error and its frequency; null if no query failed.'),
+    .describe('The first error, and the number of queries that failed with the same code; null if no query failed.'),
   metrics: metricsSchema,
   segments: z.record(z.string(), metricsSchema).describe('Metrics by segment, such as `language=en`.'),
   labels: z.object({
