@@ -1,4 +1,4 @@
-/** Runs the parts of the demo: healthy hours, then each incident with its alerts, diagnosis and fix. */
+/** Runs the phases of the demo: healthy hours, then each incident with its alerts, diagnosis and fix. */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { decimal, interval, minute, percentage } from '../core/format.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -26,7 +26,7 @@ interface Stage {
 
 const EXAMPLES = 2;
 
-/** Prints the largest uncovered topic. @returns problems */
+/** Prints the largest uncovered topic. @returns one sentence per problem */
 async function printTopic({ db }: SimulatedDaemon, output: Output): Promise<readonly string[]> {
   const { topics } = db.density;
   const [topic] = await topics.list({ pipeline: PIPELINE, states: ['open'], limit: 5 });
@@ -39,7 +39,7 @@ async function printTopic({ db }: SimulatedDaemon, output: Output): Promise<read
   return [];
 }
 
-/** Prints the live hit rate and, for comparison, the golden score. @returns problems */
+/** Prints the live hit rate and, for comparison, the golden score. @returns one sentence per problem */
 async function printLiveHitRate(world: World, output: Output): Promise<readonly string[]> {
   const latest = await world.daemon.db.measurements.latest(world.now());
   const hits = latest.find(({ measure, segment }) => measure === 'live_hit_rate' && segment === ALL_SEGMENT)?.newest;
@@ -179,7 +179,7 @@ function pageOf(world: World, { page }: Scenario, diagnosis: Diagnosis | null, f
   return `${url}/pipelines/${PIPELINE}/${page === 'traffic' ? 'traffic' : 'density'}?${range.toString()}`;
 }
 
-/** Runs the healthy hours before the first incident. @returns problems */
+/** Runs the healthy hours before the first incident. @returns one sentence per problem */
 export async function runHealthyHours(stage: Stage, hours: number): Promise<readonly string[]> {
   const { world, log, output } = stage;
   output.print(`\n${output.styled('bold', 'Healthy baseline')} (${hours} simulated hours)`);
@@ -192,13 +192,13 @@ export async function runHealthyHours(stage: Stage, hours: number): Promise<read
   printLabeled(
     output,
     'live',
-    `${liveQueries} queries; ${baseline === null ? 'the query density baseline is still too small for its alerts to page' : `the first ${baseline} sessions are the baseline of query density`}`,
+    `${liveQueries} queries; ${baseline === null ? 'the query density baseline is still too small for density alerts to page' : `the first ${baseline} sessions are the baseline of query density`}`,
   );
   const alerts = log.raised.map(({ name }) => name);
   printLabeled(output, 'alerts', alerts.length === 0 ? 'none' : alerts.join(', '));
   return [
     ...(score === null ? [`no golden run has ${HEADLINE}.`] : []),
-    ...(baseline === null ? ['the query density baseline is too small for its alerts to page.'] : []),
+    ...(baseline === null ? ['the query density baseline is too small for density alerts to page.'] : []),
     ...alerts.map((name) => `the alert "${name}" fired while nothing was wrong.`),
   ];
 }

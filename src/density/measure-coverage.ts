@@ -163,7 +163,7 @@ async function measureBatch(
   const ended = await Promise.allSettled(Array.from({ length: lanes }, work));
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
   if (failures.length > 0) {
-    context.logger.warn('searching live queries in the vector store failed', {
+    context.logger.warn('searching the vector store with live queries failed', {
       pipeline: plan.pipeline,
       queries: failures.length,
       reason: failures[0],

@@ -27,7 +27,7 @@ const redis = z
         error: 'must have the form redis://host:port or redis://host:port/database, with a database number',
       })
       .describe(
-        'URL of Redis or, with `topology`, of one node. recalld uses the user and password in it for all Redis servers.',
+        'URL of Redis or, with `topology`, of one node. recalld uses the user and password of this URL for all Redis servers.',
       )
       .meta({ secret: 'url' }),
     prefix: z

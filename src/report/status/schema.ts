@@ -17,7 +17,7 @@ export const pipelineListQuery = z.strictObject(numberedPageShape);
 
 const stateShape = {
   state: verdictField.describe(
-    'Worst verdict of its checks; `no_data`, never `ok`, while required data is missing or too old.',
+    'Worst verdict of the checks; `no_data`, never `ok`, while required data is missing or too old.',
   ),
   reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
   unknowns: z
