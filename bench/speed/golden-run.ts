@@ -5,7 +5,7 @@ import { figure, type MeasureRow } from './row.ts';
 
 const CONCURRENCY = 8;
 
-/** Compares a golden run with the same requests without recalld; the retriever has no latency. */
+/** Compares a golden run with the same requests sent without recalld; the retriever responds immediately. */
 export const goldenRun: MeasureRow = async (quick) => {
   const queries = quick ? 50 : 2000;
   const retriever = await startScript('bare-retriever.ts');

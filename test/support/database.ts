@@ -28,7 +28,7 @@ export interface OwnDatabase {
   drop(): Promise<void>;
 }
 
-/** `migrated` has recalld's tables, `empty` has none. */
+/** `migrated`: a database with recalld's tables; `empty`: a database without tables. */
 export type DatabaseContent = 'migrated' | 'empty';
 
 let created = 0;

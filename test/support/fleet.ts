@@ -29,7 +29,7 @@ export interface FleetSettings {
 export interface Member {
   readonly role: Role;
   readonly daemon: Daemon;
-  /** Gates of the process: one to PostgreSQL, and one to Redis if the jobs are there. */
+  /** Gates of the process: one to PostgreSQL, and one to Redis if the jobs are in Redis. */
   readonly gates: readonly TcpGate[];
   readonly isUp: boolean;
   /** Like `kill -9`; resolves when the process has ended. */

@@ -55,7 +55,7 @@ export function judgeWithBias(bias: number): Responder {
   };
 }
 
-/** The document at a rank for a query; `quality` is the grade that a person would give. */
+/** The document that the service returns at a rank; `quality` is the grade that a person would give. */
 export function documentOf(question: string, rank: number): { id: string; quality: number; text: string } {
   const seed = Buffer.from(question).reduce((sum, byte) => (31 * sum + byte) % 9973, 7 + 977 * rank);
   const quality = seed % 4;

@@ -9,7 +9,7 @@ interface Sleeper {
   wake(): void;
 }
 
-/** Number of event loop turns in which nothing sleeps and nothing ends, after which the test is reported as hanging. */
+/** After this number of event loop turns in which nothing sleeps and nothing ends, the test is reported as hanging. */
 const IDLE_TURNS = 200;
 
 export class SteerableClock implements Clock {

@@ -83,9 +83,9 @@ const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${bes
 const weightOfSource = (source: string): number => (source === 'daemon' ? 2 : 1);
 
 /**
- * Weights worlds so that all causes count equally, and `unknown` in proportion to its prior. Within a cause, the weight
- * of a kind of fault depends on its source, but not on its number of worlds. A world with several right causes counts
- * toward the best of these causes.
+ * Weights worlds so that all causes count equally, and `unknown` in proportion to its prior. Among the kinds of faults
+ * with the same cause, the weight of a kind depends on its source, but not on how many worlds have this kind. A world
+ * with several right causes counts toward the best of these causes.
  */
 export function numbered(evaluations: readonly Evaluation[]): NumberedWorld[] {
   const worldsOf = groupBy(evaluations, kindOf);

@@ -76,8 +76,8 @@ export function replayCheck(
   };
   return {
     /**
-     * Adds the next evaluation. The caller must add evaluations in chronological order, oldest first. Ignores
-     * evaluations at or after the end of the period.
+     * Adds the next evaluation. The caller must add evaluations in chronological order. Ignores evaluations at or after
+     * the end of the period.
      */
     add(at: Date, result: EvaluatedCheck): void {
       if (at >= until) return;

@@ -95,7 +95,7 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
     scores,
     /** Mean excess over the sessions; see `matchedSurprise`. */
     meanExcess,
-    /** Spread of the sessions' mean matched surprises. */
+    /** Spread, between sessions, of the mean matched surprise of a session. */
     global: baselineSpread(means.map((own) => own.map((value) => BASELINE_MEAN_X + value - meanExcess))),
     /** Queries with which live queries are compared; each distinct vector once. */
     reference,
@@ -232,9 +232,9 @@ function chooseReference(
 }
 
 /**
- * Excess of each baseline query: its surprise minus that of the similar queries in the other half of the baseline. If a
- * query were compared with itself or with queries of the same user, the excess would be smaller than that of live
- * queries.
+ * Excess of each baseline query: its surprise minus the mean surprise of similar queries in the other half of the
+ * baseline. If a query were compared with itself or with queries of the same user, the excess would be smaller than for
+ * live queries.
  */
 function crossFitExcess(
   queries: readonly MeasuredQuery[],

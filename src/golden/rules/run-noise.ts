@@ -238,9 +238,9 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 
 /**
  * Like `acceptedVariance`, but for metrics whose drops may be larger than their rises, such as a hit rate close to 1.
- * If there are at least five accepted drops, the result is not less than the upper 95 % bound for the drops alone. That
- * bound is the sum of the squared drops divided by the 5 % quantile of chi-square with one degree of freedom per drop.
- * The bound for drops assumes that the lower half of the distribution is half of a normal distribution about 0.
+ * If there are at least five accepted drops, the result is not less than the upper 95 % bound for the drops alone: the
+ * sum of the squared drops divided by the 5 % quantile of chi-square with one degree of freedom per drop. The bound for
+ * drops assumes that the lower half of the distribution is half of a normal distribution about 0.
  */
 export function acceptedDropVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);

@@ -31,8 +31,8 @@ import { answersAsIn, queriesOfRun, readForbiddenResults } from './stored-runs.t
 
 /**
  * Returns the versions of a set to run at a tick. During a rotation, these are the version whose scores are exported
- * and the latest version, in this order; otherwise, only the latest version. If the set has a schedule, a version that
- * has never completed on the pipeline begins a rotation. Without a schedule, the rotation would never end.
+ * and the latest version, in this order; otherwise, only the latest version. If the set has a schedule, a version
+ * without a completed run on the pipeline begins a rotation. Without a schedule, the rotation would never end.
  */
 export async function versionsToRun(
   context: Context,

@@ -14,7 +14,7 @@ const PATIENCE_MS = 25_000;
 export type FoundFixes = Awaited<ReturnType<typeof findLabelFixes>>;
 
 /**
- * Searches the store for chunks that replaced missing judged documents, for a page on which a person reviews them.
+ * Searches the store for chunks that replaced missing judged documents. A person then reviews these chunks on a page.
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown
  */

@@ -23,9 +23,9 @@ export interface GradedPair {
 export type Agreement = NonNullable<ReturnType<typeof agreementOf>>;
 
 /**
- * Minimum number of sessions for an alert: with fewer sessions, a low lower bound may be due to the small sample and
- * not to the judge. For a judge with kappa 0.6, the lower bound is below 0.4 in at most 1 of 20 weeks; with half as
- * many sessions, in 1 of 3 weeks.
+ * Minimum number of sessions for an alert: with fewer sessions, the lower bound may be low because of the small sample,
+ * not because of the judge. For a judge with kappa 0.6, the lower bound is below 0.4 in at most 1 of 20 weeks; with
+ * half as many sessions, in 1 of 3 weeks.
  */
 export const MIN_AGREEMENT_SESSIONS = 40;
 
@@ -34,8 +34,8 @@ const MIN_SESSIONS = 2;
 
 /**
  * Cohen's kappa with quadratic weights (Cohen 1968) for weighted pairs. Kappa is 1 minus the ratio of the observed
- * weighted squared differences to those expected by chance from the margins. Returns null if the expected differences
- * are 0, because both graders gave one and the same grade to every pair.
+ * weighted squared differences to those expected by chance from the distribution of each grader's grades. Returns null
+ * if the expected differences are 0, because both graders gave one and the same grade to every pair.
  */
 export function weightedKappa(pairs: readonly GradedPair[]): number | null {
   return kappaOf(momentsOf(pairs));

@@ -38,7 +38,7 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
 /** Number of days for which counts per minute are kept: one more than the maximum of `live.window`. */
 const MINUTE_DAYS = 32;
 
-/** Merges older counts per minute into counts per hour, so that charts over months read 60 times fewer rows. */
+/** Merges older counts per minute into counts per hour, so that charts over months read a sixtieth of the rows. */
 const countByHourSql = `
   with minutes as (
     delete from live_query_counts

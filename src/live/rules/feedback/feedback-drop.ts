@@ -14,7 +14,10 @@ import { type DetectorSettings, newDetector, stepDetector } from '../../../math/
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import type { OpinionCounts } from './sentiment.ts';
 
-/** Counts of the opinions whose latest feedback occurred within a time bucket; opinions beyond a cap are excluded. */
+/**
+ * Counts of the opinions whose latest feedback occurred within a time bucket. Opinions beyond the cap per user are
+ * excluded.
+ */
 export interface OpinionBucket extends OpinionCounts {
   readonly startMs: number;
 }

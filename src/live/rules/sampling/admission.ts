@@ -4,7 +4,7 @@
  * decided whether it was sampled. Admitted sessions record their probability, so that estimates stay unbiased. Dropped
  * queries are not measured later, so no backlog builds up.
  *
- * - The level rises immediately to the lowest level at which the expected queue fits.
+ * - The level rises immediately to the lowest level at which the expected queue fits within the capacity.
  * - The level also rises by one if the oldest query waits too long and the queue does not shrink, because the workers
  *   then process less than the capacity allows.
  * - The level drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the
@@ -90,7 +90,7 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
   }
 }
 
-/** Returns the lowest level at which the expected queue fits. */
+/** Returns the lowest level at which the expected queue fits within the capacity. */
 function levelThatFits({ arrived, admitted, capacity }: AdmissionLoad): number {
   const room = Math.max(capacity - admitted, capacity * MIN_SHARE);
   let level = 0;
