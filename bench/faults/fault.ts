@@ -61,7 +61,7 @@ export interface Condition {
   readonly manifest?: (lines: readonly ManifestLine[], now: Date) => readonly ManifestLine[];
   /** Ids of documents that their owners withdrew on purpose; these documents no longer count as relevant. */
   readonly withdrawn?: ReadonlySet<string>;
-  /** Returns the embedder of the service, given the healthy one; recalld uses the same embedder. */
+  /** Returns the embedder of the service, given the healthy embedder; recalld uses the returned embedder too. */
   readonly embed?: (embed: VectorOf) => VectorOf;
   readonly search?: (search: Search) => Search;
   /** Changes the outcome of a call: a failure, a delay or another body. */

@@ -81,8 +81,8 @@ const quietReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the readings of a threshold. `evidence` is the time span from the start of the first window to the newest
- * measurement; null if there are no readings.
+ * Returns the readings of a threshold check. `evidence` is the time span from the start of the first window to the
+ * newest measurement; null if there are no readings.
  */
 function readingsOf(check: ThresholdCheck, pipeline: WatchedPipeline, facts: StoredFacts, now: Date) {
   if (check.measure === 'golden_run_age_seconds') {

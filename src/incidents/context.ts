@@ -28,7 +28,7 @@ declare module '../core/context.ts' {
   interface Hooks {
     /** Sends the incident notifications that are due. */
     notify(): Promise<void>;
-    /** Renders the measure of an incident's worst alert as a PNG; null if the alert has no measure. */
+    /** Renders a chart of the measure behind an incident's worst alert, as a PNG; null if the alert has no measure. */
     drawIncident(incident: Incident): Promise<Uint8Array | null>;
   }
   interface Context {

@@ -291,7 +291,7 @@ export function describePages(watched: () => WatchedService): void {
         403,
         expect.stringContaining('older than your session'),
       ]);
-      // Uses the browser, because Node's fetch does not allow another Host header.
+      // Uses the browser, because Node's fetch does not let a caller set the Host header.
       const { page } = await browser.page(host);
       const response = await page.request.get(service.daemon.url, { headers: { host: 'evil.example' } });
       expect(response.status()).toBe(403);

@@ -51,7 +51,7 @@ export async function allPages(call: CallApi, path: string, limit: number): Prom
 }
 
 async function endpointOf(method: string, path: string): Promise<Endpoint> {
-  // Imported on demand, because this module imports half of the program, and many tests never need it.
+  // Imported on demand, because `openapi.ts` imports half of the program, and many tests never need it.
   const { endpoints } = await import('../../src/app/http/openapi.ts');
   const [pathname = ''] = path.split('?');
   const found = endpoints.find((endpoint) => {

@@ -3,8 +3,8 @@ import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import { type NumberedWorld, UNEXPLAINED, UNKNOWN } from './problem.ts';
 
 /**
- * Share of worlds in which any cause may be right. This share limits the loss of one world, so that a world whose cause
- * is impossible according to the reach table does not outweigh all others.
+ * Assumed share of worlds in which any cause may be right. This share limits the loss of one world, so that a world
+ * whose cause is impossible according to the reach table does not outweigh all others.
  */
 const ANYTHING = 0.005;
 

@@ -137,8 +137,8 @@ export interface StoreDescription {
 }
 
 /**
- * Outcome of a call. `unsupported` means that this store cannot do what was requested; `reason` says why. The port
- * never imitates a missing feature. `failed` is returned and never thrown. `code` is short and stable; `message` names
+ * Outcome of a call. `unsupported` means that this store cannot do what was requested; `reason` says why. An adapter
+ * never emulates a missing feature. `failed` is returned and never thrown. `code` is short and stable; `message` names
  * the store, the call and the fix, and contains no secret and no vector.
  */
 export type StoreOutcome<Value> =
@@ -150,8 +150,8 @@ export type StoreOutcome<Value> =
  * A retriever's vector store, read-only: no call needs write permission.
  *
  * The configured `timeout_ms` limits one request. Requests for `sample`, `describe`, and `nearest` with `exact` may
- * take 30 times as long, because they may read the whole store and no user waits for them. Some of these methods first
- * read the store's shape with a request limited to `timeout_ms`, so that a hung store is detected soon.
+ * take 30 times `timeout_ms`, because they may read the whole store and no user waits for them. Some of these methods
+ * first read the store's shape with a request limited to `timeout_ms`, so that a hung store is detected soon.
  *
  * A method rejects only if `signal` aborts, with the signal's reason.
  */

@@ -169,7 +169,7 @@ export function kolmogorovTail(z: number): number {
 
 /**
  * A = U / (n m) of Mann and Whitney (1947) for two independent samples: P(x > y) + P(x = y) / 2. It is 0.5 if neither
- * sample tends to be larger, and equals the area under the ROC curve. Takes n log n time.
+ * sample tends to be larger, and equals the area under the ROC curve. Takes O(n log n) time.
  *
  * @throws RangeError if a sample is empty
  */

@@ -101,7 +101,7 @@ export function chooseSentinel(
   return queries.filter((_, row) => chosen.has(row)).map(({ id }) => id);
 }
 
-/** Returns the rows of each segment, smallest first; the last element contains the rows without a segment. */
+/** Returns the rows of each segment, smallest segment first; the last element contains the rows without a segment. */
 function linesOf(queries: readonly GoldenQuery[], { segmentKeys, maxSegments }: RunSettings): ReadonlySet<number>[] {
   const { segments } = groupBySegment(queries, segmentKeys, maxSegments);
   const inSegment = new Set(segments.flatMap(({ members }) => members));

@@ -38,7 +38,10 @@ export async function promoteLiveQueries(
   };
 }
 
-/** Returns ids of the most typical live queries in topics without a golden query; empty if the live mix is unknown. */
+/**
+ * Returns ids of the most typical live queries in topics without a golden query; an empty set if the mix of live
+ * queries is unknown.
+ */
 async function uncoveredQueries(
   { db }: Context,
   pipeline: WatchedPipeline,

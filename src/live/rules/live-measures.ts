@@ -27,7 +27,7 @@ import {
 } from './live-stages.ts';
 import { chanceClusters, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
 
-/** A sampled live query with the data that these measures need. */
+/** A sampled live query with the data that live measures need. */
 export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
@@ -228,7 +228,7 @@ function shareOutcome(
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  // Only randomly sampled queries show how many queries were not selected by a rule.
+  // Only randomly sampled queries reveal how many queries no sampling rule selected.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return rateOutcome(measure, queryRate(queries, holds));

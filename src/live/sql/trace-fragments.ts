@@ -129,7 +129,9 @@ function toFragment(row: FragmentRow): TraceFragment {
   }
 }
 
-/** Deletes fragments that are 10 to 20 minutes old by truncating the partition that is written next. */
+/**
+ * Deletes fragments that are 10 to 20 minutes old, by truncating the partition to which new fragments are written next.
+ */
 export async function dropOldFragments(pool: Pool, now: Date): Promise<void> {
   const oldest = `trace_fragments_${(slotAt(now) + 1) % SLOTS}`;
   const { rows } = await pool.query(`select 1 from ${oldest} limit 1`);

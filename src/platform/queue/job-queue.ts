@@ -81,7 +81,7 @@ export interface JobQueue {
    * queue_unreachable.
    */
   problems(): Promise<readonly string[]>;
-  /** Names of the jobs that run in this process. */
+  /** Names of the jobs that are currently running in this process. */
   running(): readonly string[];
   /** Accepts no new jobs. Resolves when the running jobs have ended. */
   drain(): Promise<void>;

@@ -26,7 +26,7 @@ pipelines:
     checks: [{measure: index_missing_ratio, above: 0.005, severity: critical}]
 `;
 
-/** Queries of one tenant that must not return documents of another. */
+/** Queries of one tenant that must not return another tenant's documents. */
 const probes = `{"id": "price-of-the-contract", "text": "What does the contract cost?", "forbidden": ["tenant-b/*"]}
 {"id": "who-signed", "text": "Who signed the contract?", "forbidden": ["tenant-b/*"]}
 `;

@@ -142,7 +142,7 @@ function fieldOf(attribute: readonly Reply[]) {
     identifier,
     /** Name of the field in queries. */
     attribute: replyText(valueAfter(attribute, 'attribute')) ?? identifier,
-    /** TAG, TEXT, NUMERIC, VECTOR, ... */
+    /** Type of the field: TAG, TEXT, NUMERIC, VECTOR, ... */
     type: typeOf(attribute),
     hasEmptyValues: attribute.some((value) => replyText(value) === 'INDEXEMPTY'),
   };

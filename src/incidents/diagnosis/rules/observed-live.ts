@@ -34,11 +34,11 @@ export interface ObservedLive {
   readonly topQuery: ObservedValue | null;
   /** Share of queries in the usual language. */
   readonly mainLanguage: ObservedValue | null;
-  /** Number of characters per query. */
+  /** Mean number of characters per query. */
   readonly queryLength: ObservedValue | null;
   readonly feedback: ObservedFeedback | null;
   readonly episodeCalls: ObservedValue | null;
-  /** Number of calls per episode that return what an earlier call of the same episode returned. */
+  /** Mean number of calls per episode that return what an earlier call of the same episode returned. */
   readonly episodeRepeats: ObservedValue | null;
   /** Share of rewritten queries that look like answers. */
   readonly answerLike: ObservedValue | null;

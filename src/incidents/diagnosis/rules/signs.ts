@@ -54,15 +54,15 @@ export const signStates = {
    * from all ranks.
    */
   answer_length: ['as_before', 'cut', 'thinned'],
-  /** Characters of text per result. */
+  /** Mean number of characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
-  /** How often a result or text occurs more than once in a result list. */
+  /** Share of results, or of their texts, that repeat earlier ones of the same result list. */
   repeats: ['as_before', 'rose'],
   /** Whether any query gets the results of a different query. */
   foreign_lists: ['none', 'some'],
   /** Whether one document is new in the results of many queries. */
   common_document: ['as_before', 'rose'],
-  /** The failing measure, over queries that succeeded in both runs and whose judged documents exist. */
+  /** Change in the failing measure, over queries that succeeded in both runs and whose judged documents exist. */
   score: ['steady', 'unsure', 'fell'],
   /** Share of a query's earlier documents that are still returned for this query. */
   results: ['intact', 'disturbed', 'scrambled'],
@@ -99,7 +99,7 @@ export const signStates = {
   query_kind: ['spread', 'one'],
   /** Whether the failing measure was higher in the first run of the golden set. */
   level: ['was_higher', 'always_low'],
-  /** Ratings of live results by users and the judge, relative to the golden score. */
+  /** Whether ratings of live results by users and the judge agree with the golden score or are higher. */
   opinions: ['agree', 'higher'],
   labels: ['alive', 'some_gone', 'many_gone'],
   /** What happened to most missing judged documents. */
@@ -122,7 +122,7 @@ export const signStates = {
   missed_vectors: ['own', 'foreign'],
   /** Whether the store has the documents that the run returned. */
   returned_documents: ['stored', 'absent'],
-  /** Whether documents in the manifest, if one is configured, are missing from the store. */
+  /** Whether documents in the manifest are missing from the store; no sign without a manifest. */
   index_documents: ['whole', 'missing'],
   /** Whether stored documents are returned for their own text. */
   index_retrieval: ['found', 'not_found'],

@@ -30,7 +30,9 @@ export interface WrongShare {
   readonly n: number;
   /** Number of documents for which this finding is stored. */
   readonly known: number;
-  /** Estimated number of these documents that are missing because they are new and were never in the store. */
+  /**
+   * Estimated number of the `known` documents that are missing only because they are new and were never in the store.
+   */
   readonly neverArrived: number;
 }
 

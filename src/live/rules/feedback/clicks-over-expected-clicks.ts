@@ -56,7 +56,7 @@ export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_C
   const shown = shownTo(queries, 1);
   return {
     kind: 'baseline' as const,
-    /** CTR at ranks 1, 2, ...; each in (0, 1]. Deeper ranks were shown too rarely to be estimated. */
+    /** CTR at ranks 1, 2, ...; each in (0, 1]. Deeper ranks were shown too rarely to estimate their rates. */
     rates,
     /** Covariance of the rates, which are estimates too. */
     covariance: covarianceOf(shown, ranks),

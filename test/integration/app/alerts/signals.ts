@@ -1,4 +1,4 @@
-/** Values over time for the fixtures of alerts, and the metrics that every recalld always exports. */
+/** Values over time for the fixtures of alerts, and the metrics that every recalld process always exports. */
 import { type Signal, signal, type ValueAt } from '../../../support/promtool.ts';
 
 export const always =

@@ -18,7 +18,7 @@ afterEach(() => server.close());
 
 const texts = ['how much is it', 'where is the door'] as const;
 
-/** Accepts only requests in one format, and returns as many results as requested. */
+/** A service that accepts only requests in one format, and returns as many results as requested. */
 const service =
   (read: (request: ReceivedRequest) => { readonly text: unknown; readonly k?: unknown }): Responder =>
   (request, response) => {
