@@ -25,7 +25,7 @@ const documents = Number(values.documents);
 const missing = documents / 50;
 const program = path.resolve(import.meta.dirname, '../dist/cli/main.js');
 
-/** Peak of the resident set in MB. */
+/** Returns the peak size of the resident set in MB. */
 async function peakOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;

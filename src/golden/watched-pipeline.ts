@@ -87,7 +87,7 @@ export interface GoldenSchedule {
    * over. If `rotationRuns` is 0, the new version takes over immediately.
    */
   readonly rotationRuns: number;
-  /** How long the query results of the set's runs are kept. */
+  /** Time in milliseconds for which the query results of the set's runs are kept. */
   readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }

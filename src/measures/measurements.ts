@@ -271,7 +271,7 @@ function seriesKey({ pipeline, measure, segment }: MeasurementSeries): string {
 export interface LatestMeasurement extends MeasurementSeries {
   /** The latest value. */
   readonly newest: (Measurement & { readonly ageSeconds: number }) | null;
-  /** Why a window after `newest` has no value. */
+  /** States why a window after `newest` has no value; null if there is no such window. */
   readonly gap: (MeasurementGap & { readonly ageSeconds: number }) | null;
 }
 

@@ -150,7 +150,7 @@ function shipmentsOf(pipeline: string, client: number, batch: number): Shipment[
   ];
 }
 
-/** OTLP in JSON with one retriever span. */
+/** Returns an OTLP export in JSON with one retriever span. */
 function anExport(pipeline: string, traceId: string, spanId: string): unknown {
   const now = `${Date.now()}000000`;
   const attributes = Object.entries({

@@ -62,7 +62,7 @@ export async function aFolder(
   return folder;
 }
 
-/** A connection to a running daemon's embedded database, located in the same way as by recalld's commands. */
+/** A connection to a running daemon's embedded database, found in the same way as recalld's commands find it. */
 export async function aDatabase(folder: string, atEnd: AtEnd = onTestFinished): Promise<Client> {
   const client = new Client(embeddedConnection(folder));
   client.on('error', () => undefined);
@@ -98,7 +98,7 @@ export async function runRecalld(
 /** Commands share the process, and run one at a time. */
 let lastCommand: Promise<unknown> = Promise.resolve();
 
-/** Like src/cli/main.ts, but captures its output and its exit code. */
+/** Runs a command as src/cli/main.ts does, but captures the output and the exit code. */
 async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
   const { createProgram } = (await import(fileOf('program'))) as typeof program;
   const { reportError } = (await import(fileOf('exit'))) as typeof conclusion;
@@ -265,7 +265,7 @@ export function seriesValue(metrics: string, series: string): number | undefined
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
-/** Connection options for a running daemon's embedded database, located in the same way as by recalld's commands. */
+/** Connection options for a running daemon's embedded database, found in the same way as recalld's commands find it. */
 export function embeddedConnection(folder: string) {
   const owner = readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8');
   const { port } = JSON.parse(owner) as { port: number };

@@ -190,7 +190,7 @@ function measured({ value: last, segment }: CheckTransition, check: CheckState |
 
 const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
 
-/** Links to the measurements of a check within an hour of the change. */
+/** Returns a link to the measurements of a check from one hour before to one hour after the change. */
 function evidence({ pipeline, occurredAt }: CheckTransition, known: CheckState | undefined): Link {
   const set = known?.goldenSet ?? null;
   const page = known?.kind === 'density_drift' ? 'density' : set === null ? 'traffic' : 'golden';

@@ -9,7 +9,7 @@ import type { CoverageTotals, WindowSpan, WindowTotals } from './pooled-density.
 export interface WatchSettings {
   readonly pipeline: string;
   readonly windowMs: number;
-  /** How long recalld waits after the end of a window before it closes the window. */
+  /** Time in milliseconds for which recalld waits after the end of a window before it closes the window. */
   readonly graceMs: number;
   readonly budget: FalsePageBudget;
   /** Number of pipelines that share the budget. */
@@ -70,7 +70,7 @@ export interface DensityState {
 }
 
 export interface ClosedWindow extends WindowSpan {
-  /** When the window was measured; queries scored later count as late. */
+  /** Time at which the window was measured; queries that are scored after this time count as late. */
   readonly measuredMs: number;
   readonly baselineVersion: number;
   readonly totals: WindowTotals;

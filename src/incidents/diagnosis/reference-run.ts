@@ -179,7 +179,7 @@ export async function observeRun(
 
 const LIVE_LISTS = 2000;
 
-/** Results of the newest live queries of the two days before a time. */
+/** Reads the results of the newest live queries from the two days before `until`. */
 function liveLists({ db }: Context, pipeline: string, until: Date): Promise<readonly LiveList[]> {
   return db.live.samples.newest({ pipeline, since: new Date(until.getTime() - 2 * DAY_MS), until, limit: LIVE_LISTS });
 }

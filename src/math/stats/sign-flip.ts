@@ -106,7 +106,8 @@ function isWhole(multiple: number): boolean {
 }
 
 /**
- * The sums of values over all 2^n choices of signs. Bit i of the index is set if value i is positive.
+ * Returns the sum of the signed values for each of the 2^n choices of signs. Bit i of the index is set if value i gets
+ * a positive sign.
  *
  * @param values at most 30
  */

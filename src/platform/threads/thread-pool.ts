@@ -192,7 +192,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   };
 }
 
-/** worker.js in dist; worker.ts through tsx if this file runs as TypeScript. */
+/** Starts worker.js in dist, or worker.ts through tsx if this file runs as TypeScript. */
 function startWorker(tasks: string): Worker {
   const extension = extname(import.meta.filename);
   const file = join(import.meta.dirname, `worker${extension}`);

@@ -127,7 +127,7 @@ export function uniformHash(parts: readonly string[]): number {
   return (uint32(digest, 0) * 2 ** 21 + (uint32(digest, 4) >>> 11)) / 2 ** 53;
 }
 
-/** Big-endian integer of four one-byte characters. */
+/** Returns the big-endian integer that four one-byte characters encode. */
 function uint32(bytes: string, from: number): number {
   const [a, b] = [bytes.charCodeAt(from), bytes.charCodeAt(from + 1)];
   const [c, d] = [bytes.charCodeAt(from + 2), bytes.charCodeAt(from + 3)];

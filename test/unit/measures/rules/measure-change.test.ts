@@ -6,7 +6,7 @@ import { aMeasurement, hours } from '../../../support/measurements.ts';
 const budget = { count: 1, periodMs: 90 * 86_400_000, series: 13 };
 const quiet = { incidents: [], deployments: [] };
 
-/** A measurement with this value, of the hour that ended `hour` hours after noon. */
+/** Returns a measurement with this value for the hour that ended `hour` hours after noon. */
 function valueAt(hour: number, value: number, measure = 'context_characters'): Measurement {
   return aMeasurement({
     measure,
