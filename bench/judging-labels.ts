@@ -1,6 +1,6 @@
 /**
- * Measures how wide the intervals of judged live relevance are for different numbers of human-graded live queries:
- * without a judge, and with a judge that grades ten times as many queries.
+ * Measures how wide the intervals of judged live relevance are for different numbers of human-graded live queries, both
+ * without a judge and with a judge that grades ten times as many queries as people do.
  *
  *     npx tsx bench/judging-labels.ts
  */

@@ -164,7 +164,7 @@ export interface Budget {
 
 interface Draw {
   readonly scores: (measure: ScoredMeasure) => JudgedQuery[];
-  /** Documents that both the model and people graded. */
+  /** Returns the two grades of each document that both the model and people graded. */
   readonly pairs: () => GradedPair[];
 }
 

@@ -45,7 +45,7 @@ export async function findComplaints({ reads, compute }: Context, pipeline: stri
     const textsById = new Map(members.flatMap(({ id }) => textOf(id).map((text) => [id, text] as const)));
     topics.push({
       ...topic,
-      /** Distinctive words; empty if texts are not stored. */
+      /** Distinctive words of the topic; empty if texts are not stored. */
       label,
       shown: distinctExamples(topic.examples, topic.members, textsById).flatMap((id) => known.get(id) ?? []),
       failed: members.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length,

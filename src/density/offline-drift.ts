@@ -255,7 +255,7 @@ function partOf({ vectors, surprises }: SurprisedQueries, rows: readonly number[
   };
 }
 
-/** Region of each query; NO_REGION if there is only one region. */
+/** Returns the region of each query; NO_REGION for all queries if there is only one region. */
 function locate(
   reference: Matrix,
   current: Matrix,

@@ -67,7 +67,7 @@ export async function readTrends(
 export type MeasuredPoint = ReturnType<typeof pointOf>;
 
 function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]) {
-  // The 95 % bounds are null for a measure without bounds.
+  // `low` and `high` are null for a measure that has no 95 % bounds.
   return { at: new Date(epoch * 1000), value, low: finiteOrNull(low), high: finiteOrNull(high) };
 }
 

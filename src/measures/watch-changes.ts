@@ -31,7 +31,7 @@ const HISTORY_MS = 14 * DAY_MS;
  */
 const VALUES_IN_WINDOW = 12;
 
-/** Maximum number of incidents and of deployments to read. */
+/** Maximum number of incidents to read, and also the maximum number of deployments. */
 const MAX_INCIDENTS = 500;
 
 /** Returns each pipeline with the measures for which its config has a check; these measures are not watched. */

@@ -109,7 +109,7 @@ async function told(stack: AlertingStack, summary: string, actions: readonly str
   });
 }
 
-/** Pages that are not resolved. */
+/** Returns the summaries of the pages that have not been resolved. */
 function openPages(stack: AlertingStack): string[] {
   const last = new Map(stack.pages().map(({ key, summary, action }) => [key, { summary, action }]));
   return [...last.values()].flatMap(({ summary, action }) => (action === 'resolve' ? [] : [summary]));
@@ -175,7 +175,7 @@ describe.skipIf(isMissing)('the pager', () => {
         .map(({ title }) => title)
         .filter((title) => !/ recalld|take longer than their interval|scores are out of date/.test(title)),
     ).toEqual([]);
-    // The resolved incident is the one that was opened.
+    // Each page was resolved under the key under which it was opened.
     expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
   }, 400_000);
 

@@ -92,7 +92,7 @@ export interface Regions {
 }
 
 const MAX_REGIONS = 32;
-/** Minimum number of baseline queries per region. With fewer queries, the region would have no tail. */
+/** Minimum number of baseline queries per region. With fewer queries, a region would have too few tail queries. */
 const QUERIES_PER_REGION = 300;
 /**
  * Maximum number of rows to which centroids are fitted; more rows would change little and take proportionally longer.

@@ -22,8 +22,8 @@ export function nearestSimilarity(found: readonly { readonly similarity: number 
 
 /**
  * Score of a query, `top-1-less-mean`: the cosine to its nearest chunk minus half of its mean cosine to the store. Some
- * queries are close to all chunks and others to none; subtracting the mean removes this effect, which does not depend
- * on coverage.
+ * queries are close to all chunks, and others are far from all chunks, whatever the coverage; subtracting the mean
+ * removes this effect.
  *
  * @param storeMean mean direction of the chunks, from `meanDirection`; if it is empty (unknown), nothing is subtracted
  */
@@ -49,7 +49,7 @@ export function coverageScores(
 
 export interface ScoredQuery {
   readonly id: string;
-  /** Session of the query, null if unknown. All queries of one session share one vote. */
+  /** Session of the query, null if unknown. All queries of one session together count as one unit. */
   readonly session: string | null;
   /** Score from `coverageScore`; null if not measurable. */
   readonly score: number | null;

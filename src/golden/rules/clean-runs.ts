@@ -1,5 +1,5 @@
 /**
- * Chooses the runs on which retriever noise is measured. Excludes runs that would make the noise look larger than it
+ * Chooses the runs from which retriever noise is measured. Excludes runs that would make the noise look larger than it
  * is, and so hide later faults: runs during an incident, runs with failures, and runs from another deployment.
  */
 import { decimal } from '../../core/format.ts';

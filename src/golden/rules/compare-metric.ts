@@ -197,7 +197,7 @@ function atLeast(
   };
 }
 
-/** Two-sided p of a difference whose standard deviation is known. */
+/** Returns the two-sided p-value of a difference whose standard deviation is known. */
 function knownNoiseP(difference: number, deviation: number): number {
   if (difference === 0) return 1;
   return deviation === 0 ? 0 : 2 * normalCdf(-Math.abs(difference) / deviation);
@@ -212,8 +212,8 @@ function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, 
 type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
 
 /**
- * Returns the variance of the difference between the means of two runs of an unchanged retriever, with its degrees of
- * freedom.
+ * Returns a variance and its degrees of freedom: the variance that the difference between the mean scores of two runs
+ * has if the retriever is unchanged.
  *
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
  * of the n paired differences. The degrees of freedom of the variance, by Satterthwaite (1946), are variance^2 / ((sd^2

@@ -19,7 +19,7 @@ export interface GoldenBaseline {
   readonly unpinnedAt: Date | null;
   /** Noise between reruns of an unchanged retriever; empty if it was not measured. */
   readonly noise: NoiseTable;
-  /** Runs excluded from the noise measurement, with reasons. */
+  /** Runs that were excluded from the noise measurement, each with the reason. */
   readonly excludedRuns: readonly ExcludedRun[];
 }
 

@@ -107,7 +107,7 @@ interface SpanEvent {
   readonly traceId: string;
   /** Span id, 16 hexadecimal digits; null if only the trace is known. */
   readonly spanId: string | null;
-  /** Attributes; numbers are sent as numbers. */
+  /** Attributes; numbers are sent as numbers, not as text. */
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 

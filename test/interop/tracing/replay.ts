@@ -3,7 +3,7 @@ import { contentId } from '../../../src/core/text/content-id.ts';
 import type { Installation, InstalledDaemon } from '../../support/installation.ts';
 import type { Recording, Retrieval } from './recording.ts';
 
-/** A live query with the fields that the program knows. */
+/** Those fields of a stored live query that the traced program also knows. */
 export interface Stored {
   readonly query: string | null;
   readonly results: readonly (readonly [id: string | null, score: number | null])[];

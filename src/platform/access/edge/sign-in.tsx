@@ -25,7 +25,7 @@ interface SignInPageProps {
   readonly frame: Frame;
   /** Path of the page that opens after sign-in. */
   readonly next: string;
-  /** Why the last sign-in failed. */
+  /** Reason why the last sign-in failed; null if it did not fail. */
   readonly problem: string | null;
   /** Host of the provider; null if only API keys are accepted. */
   readonly provider: string | null;

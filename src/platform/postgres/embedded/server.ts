@@ -103,7 +103,7 @@ const backendsRemain = /pre-existing shared memory block|unexpected postmaster e
 /**
  * Starts the server on a loopback port. Resolves when the server accepts connections.
  * @throws RecalldError `embedded_database_failed` with the server's error, or `data_dir_unusable` if the disk is full;
- * `signal.reason` if the signal aborts. No process remains after an error.
+ * `signal.reason` if the signal aborts. After an error, no process of the server keeps running.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   const leftBackendsDeadline = Date.now() + leftBackendsLimitMs;

@@ -6,7 +6,7 @@ import type { Feedback } from '../../../../../src/live/rules/live-query.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
 
-/** The time this many minutes after noon. */
+/** Returns the time `minutes` minutes after noon. */
 export function minutesAfterNoon(minutes: number): Date {
   return new Date(NOON.getTime() + minutes * 60_000);
 }
