@@ -31,8 +31,8 @@ export function foreign(vector: Float32Array, strength: number): Float32Array {
 }
 
 /**
- * The vector of another encoder, truncated or padded with zeros; a rotated copy of `own` if the other encoder has no
- * vector for the text.
+ * Returns the vector of another encoder, truncated or padded with zeros. If the other encoder has no vector for the
+ * text, returns a rotated copy of `own`.
  */
 export function fitted(other: () => Float32Array, own: Float32Array): Float32Array {
   try {

@@ -8,8 +8,8 @@ export function closingLevel(reports: readonly MinuteLoad[]): number {
 }
 
 /**
- * Returns a stored sample after its minute has closed: the decision that the closing level would have made immediately.
- * A sample that a rule selected remains stored, and keeps its probability.
+ * Returns a sample as it is stored after its minute has closed: with the decision that the closing level would have
+ * made immediately. A sample that a rule selected remains stored, and keeps its probability.
  *
  * @param level sampling level at which the sample was taken
  * @param closing final level of the minute, from `closingLevel`; never below `level`

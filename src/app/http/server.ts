@@ -102,8 +102,8 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress): Pr
     clientErrorHandler: createClientErrorHandler(deps.logger, () => deps.api?.otlpReceiver.recordGrpc()),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
-  // Must run first: a route that is registered before an awaited plugin does not get the handlers added after that
-  // plugin.
+  // Must run first: a route that is registered before an awaited plugin does not get the handlers that are added after
+  // the plugin.
   addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
   const draining = addRetirement(app);

@@ -48,7 +48,10 @@ export interface ComparedRuns {
 }
 
 export interface StoredComparison extends ComparedRuns {
-  /** `baseline`: against the pinned run. `deployment`: against the last run before the store or the model changed. */
+  /**
+   * `baseline`: comparison with the pinned run. `deployment`: comparison with the last run before the store or the
+   * model changed.
+   */
   readonly kind: 'baseline' | 'deployment';
 }
 

@@ -136,8 +136,8 @@ const LEASE = '1 minute';
 export function createNotifications(pool: Pool) {
   return {
     /**
-     * Returns incidents that are open or have closed within `JUST_CLOSED_MS`, and reported incidents for which a last
-     * message has yet to be recorded.
+     * Returns incidents that are open, incidents that closed at most `JUST_CLOSED_MS` ago, and reported incidents whose
+     * last message has not been recorded yet.
      */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(

@@ -34,8 +34,9 @@ export function languageOrScript(text: string, usual: string | null): string | n
  * Returns the weighted share of the usual language among texts in that language and in the most frequent other
  * language, with a 95 % confidence interval (Wilson, over Kish's effective sample size). Texts in all other languages
  * are ignored: errors in the detection of short texts spread over many rare languages, whereas users who change their
- * language mostly change to the same new language. At first, the usual language is the most frequent language. Once its
- * share has been below one half for two weeks, the most frequent language at that time becomes the usual language.
+ * language mostly change to the same new language. At first, the usual language is the most frequent language. Once the
+ * share of the usual language has been below one half for two weeks, the language that is most frequent at that time
+ * becomes the usual language.
  *
  * @returns null if fewer than 30 texts have a detected language
  */

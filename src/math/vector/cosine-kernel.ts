@@ -97,9 +97,9 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
       right = copy(rightStart, RIGHT_TILE, rows, from, to, scales);
     },
     /**
-     * The cosines of all rows in the right block with all rows in the left block: one row of `stride` numbers for each
-     * right row. In each row, the numbers beyond the last left row are undefined. The cosines are valid until the next
-     * call.
+     * Returns the cosines of all rows in the right block with all rows in the left block: one row of `stride` numbers
+     * for each right row. In each row, the numbers beyond the last left row are undefined. The cosines are valid until
+     * the next call.
      */
     cosines(): Float32Array {
       if (left.end > 0 && right.end > rightStart) {

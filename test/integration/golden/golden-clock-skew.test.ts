@@ -25,7 +25,8 @@ describe('two schedulers, one of them with a wrong clock', () => {
       });
       await world.importSet({});
       const schedulers = [0, skewMinutes * MINUTE_MS];
-      // At a tick, the clock of each scheduler shows the planned time; a clock that is ahead ticks early.
+      // Each scheduler ticks when its own clock shows the planned time, so a scheduler whose clock is ahead ticks
+      // early.
       const ticks = schedulers.flatMap((skewMs, scheduler) =>
         Array.from({ length: HOURS }, (_, number) => ({
           plannedAt: hour(number),

@@ -1,5 +1,6 @@
 /**
- * Spans that a service sends and recalld does not read: an HTTP request, an SQL query, and a call to a language model.
+ * Spans that a service sends, but that recalld does not read: an HTTP request, an SQL query, and a call to a language
+ * model.
  */
 import type { ExportRequest } from '../tracing/recording.ts';
 

@@ -112,7 +112,7 @@ describe.runIf(folder !== '').each(engines)('the retriever of $product', ({ prod
         Math.round(one * scores.length),
       );
       expect(result.hitRate).toBe(published.hitRate);
-      // Some order of the documents with equal scores yields exactly the published numbers.
+      // At least one order of the documents with equal scores yields exactly the published numbers.
       expect(sums).toContain((publishedSums[0] ?? 0) + (publishedSums[1] ?? 0));
       if (process.env['RECALLD_TEST_RECORD'] === '1') writeCourseResult(result);
     } finally {

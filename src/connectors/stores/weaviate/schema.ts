@@ -77,8 +77,8 @@ export async function readSchema(
 }
 
 /**
- * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, according to the property's type; null for a value
- * that the property cannot have.
+ * Returns a condition such as `{ path: ["lang"], operator: Equal, valueText: "de" }`, in which the name of the value
+ * field depends on the property's type; null for a value that the property cannot have.
  *
  * @throws Refused for a text property whose values Weaviate compares word by word
  */

@@ -35,7 +35,10 @@ export interface RankedCause {
 }
 
 export interface CauseRanking {
-  /** `unknown`, unless one cause (or a pair of causes) is likelier than all others and is supported by a sign. */
+  /**
+   * `unknown`, unless one cause (or a pair of causes) is likelier than all other causes together and is supported by a
+   * sign.
+   */
   readonly cause: Cause;
   readonly confidence: Confidence;
   /** Probability of this cause alone. */

@@ -148,8 +148,8 @@ const FIRST_MOVED = 0.5;
  */
 const FIRST_GONE = 0.2;
 /**
- * The share of lists that lost their top document must be at least this many times the mean share of documents that a
- * list lost.
+ * For `FIRST_GONE`, the share of lists that lost their top document must also be at least this many times the mean
+ * share of documents that a list lost.
  */
 const TIMES_OTHERS = 3;
 /** Minimum share of earlier documents that are still returned; the order of fewer documents is not meaningful. */

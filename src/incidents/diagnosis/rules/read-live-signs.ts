@@ -49,7 +49,8 @@ function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const usual = Math.max(SOME_FAILURES, before ?? 0);
   const values = { before, now: value, unit: 'share' } as const;
   if (value <= usual) return [sign('live_errors', 'none', sentence, values)];
-  // In a window with few queries, a rise becomes significant before it is large enough to fire a critical alert.
+  // Compares the lower bound with `FEW_FAILURES` instead of `SOME_FAILURES`: in a window with few queries, a rise
+  // becomes significant before it is large enough to fire a critical alert.
   if (ciLow <= Math.max(FEW_FAILURES, before ?? 0)) return [];
   return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence, values)];
 }

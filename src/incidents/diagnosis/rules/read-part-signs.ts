@@ -30,7 +30,7 @@ import { type Sign, sign } from './signs.ts';
 const SIZE_CHANGED = 0.02;
 /**
  * Minimum relative loss of vectors. A smaller loss may come from a few corrected documents; a larger loss may be the
- * start of a loss that continues.
+ * start of a continuing loss.
  */
 const SIZE_SHRANK = 0.005;
 const RECALL_FELL = 0.02;

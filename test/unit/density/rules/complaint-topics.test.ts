@@ -9,7 +9,9 @@ const FROM = new Date('2026-11-10T00:00:00Z');
 const TOPICS = [0, 1, 2, 3, 4, 5];
 const DISLIKED = 4;
 
-/** Satisfied and dissatisfied users from four days; a share `share` of the dissatisfied users asks about one topic. */
+/**
+ * Satisfied and dissatisfied users from four days; `share` is the share of dissatisfied users who ask about one topic.
+ */
 function aWorld(share: number, negative = 400) {
   const world = queryWorld(7, TOPICS.length, TOPICS.length);
   const every = share === 0 ? Number.POSITIVE_INFINITY : Math.round(1 / share);
