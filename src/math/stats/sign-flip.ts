@@ -10,7 +10,7 @@ type SignFlipTail = (bound: number) => number;
 
 /** Maximum number of sizes for enumeration, which takes about 10 ms with two halves of 2^16 sums each. */
 const MAX_ENUMERATED = 32;
-/** Maximum number of steps of the dynamic program, which take about 1 ns each. */
+/** Maximum number of steps of the dynamic program; each step takes about 1 ns. */
 const MAX_STEPS = 5e7;
 /** Tolerance as a share of the distance between two adjacent sums. Rounding errors never exceed this tolerance. */
 const QUARTER = 0.25;

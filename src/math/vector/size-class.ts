@@ -1,6 +1,6 @@
 /**
- * Width of the hysteresis, as a share of the boundary between two classes: the class changes only when the count is
- * past the boundary by more than this share.
+ * Width of the hysteresis, as a share of the count at the boundary between two classes: the class changes only when the
+ * count is past the boundary by more than this share.
  */
 const BAND = 0.25;
 

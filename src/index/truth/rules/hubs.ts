@@ -27,9 +27,9 @@ export interface ReturnedDocument {
 export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
 export const MIN_QUERIES = 100;
-/** A hub is retrieved for more than this many times as many queries as the average retrieved document. */
+/** Minimum ratio of the number of queries that retrieve a hub to the mean number over all retrieved documents. */
 const MIN_RATIO = 10;
-/** A hub is also retrieved for more than this share of all queries. */
+/** Of all queries, the minimum share that retrieves a hub; a hub must exceed both minimums. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 

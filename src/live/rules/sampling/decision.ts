@@ -170,7 +170,7 @@ export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 's
 /**
  * Counts an arriving query, and decides at the resulting level whether the query is sampled.
  *
- * @param load what this replica has counted for the pipeline so far; null at the start
+ * @param load the load of this replica for the pipeline so far; null at the start
  */
 export function sampleArrival(
   query: SamplingTraits,
