@@ -63,7 +63,7 @@ function marked(id: string, language: string): string {
   return `${language}:${id}`;
 }
 
-/** In a corpus of two languages, ids of the second language contain the language, so that they are unique. */
+/** In a corpus of two languages, ids of the second language contain the language, so that all ids are unique. */
 export function readCorpus(name: CorpusName): StoredCorpus {
   const [first, second] = parts[name].map(readFile);
   if (first === undefined) throw new Error(`The corpus ${name} has no file.`);

@@ -12,7 +12,7 @@ export interface Asked {
   readonly vector?: Float32Array;
   /** True for rows that the search may return; if missing, the search may return all rows. */
   readonly allows?: (row: Row) => boolean;
-  /** Number of candidates for the reranker; 0 skips it. */
+  /** Number of candidates for the reranker; 0 skips the reranker. */
   readonly reranked?: number;
   /** If set, the search compares only the signs of this number of dimensions. */
   readonly bits?: number;

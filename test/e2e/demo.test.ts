@@ -19,7 +19,7 @@ const caused: readonly (readonly string[])[] = [
   [alertNames.liveHits],
 ];
 
-/** Names of the alerts of each incident, in order. */
+/** Names of the alerts of each incident, as listed in the output. */
 function reportedAlerts(stdout: string): string[][] {
   const incidents = stdout.split(/^Incident \d of \d: /m).slice(1);
   return incidents.map((incident) =>

@@ -42,9 +42,9 @@ export interface Part {
 }
 
 export interface AlertingStack {
-  /** All PagerDuty events, in order. */
+  /** All PagerDuty events, in order of arrival. */
   pages(): readonly Page[];
-  /** All Slack messages, in order. */
+  /** All Slack messages, in order of arrival. */
   chats(): readonly Chat[];
   /** Makes Prometheus scrape another address. */
   scrape(daemonUrl: string): Promise<void>;

@@ -14,7 +14,7 @@ export interface VerdictEpisode {
   readonly explanation: string;
 }
 
-/** Totals over all episodes with one verdict. */
+/** Totals over all episodes with the same verdict. */
 interface Firings {
   readonly verdict: Verdict;
   readonly episodes: number;

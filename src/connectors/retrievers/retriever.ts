@@ -76,7 +76,7 @@ export type Reading =
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /**
- * Returns ranked documents for a text, best first, in the order in which the service returned them.
+ * Returns ranked documents for a text, best first, in the order of the service's response.
  *
  * `latencyMs` measures only the last attempt, without waits between attempts. A call takes at most attempts x (timeout
  * + longest back-off). When `signal` aborts, the call rejects immediately with the signal's reason.

@@ -296,7 +296,7 @@ export function crossFitRanks(queries: readonly DatedScore[], regionCount: numbe
   return queries.map((query) => tiedRanks(query.score, query.region, isInOddBlock(query) ? evenScores : oddScores));
 }
 
-/** Windows with queries, in order. */
+/** Windows with queries, in chronological order. */
 function baselineWindows(queries: readonly MeasuredQuery[], vectors: Matrix, windowMs: number) {
   const byStart = groupBy(queries.entries(), ([, { occurredAt }]) => windowAt(occurredAt.getTime(), windowMs).startMs);
   return [...byStart]

@@ -105,8 +105,8 @@ export function excessOf(surprise: number, expected: number): number {
 }
 
 /**
- * Matched surprise of a query: 0.99 + excess - mean excess of the baseline. The mean is 0.99 if coverage equals that of
- * similar baseline queries.
+ * Matched surprise of a query: 0.99 + excess - mean excess of the baseline. The mean over live queries is 0.99 if they
+ * are covered as well as similar baseline queries.
  *
  * @param expected from `expectedInBaseline`; 0.99 for a query without a vector
  * @param meanExcess mean excess of baseline queries, each compared with the half of the baseline that does not contain

@@ -64,7 +64,7 @@ export interface GoldenTest {
 /**
  * Returns the verdict of the first decisive test or, if there is none, of the latest test.
  *
- * @param tests in order
+ * @param tests in chronological order
  */
 export function statusOfTests<Test extends GoldenTest>(
   tests: readonly Test[],
@@ -80,7 +80,7 @@ export function statusOfTests<Test extends GoldenTest>(
  *
  * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *
- * @param tests in order
+ * @param tests in chronological order
  * @param difference smallest true difference that must be detected, > 0
  * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */

@@ -120,7 +120,7 @@ export async function readRunQueries(
     total: ordered.length,
     page: page.map((query, row) => ({
       query,
-      /** The results of the query; null until it has been run. */
+      /** The results of the query; null until the query has been run. */
       answer: answerOf.get(query.id) ?? null,
       scores: scoresOf(keys, columns, row),
       /** Judged documents that are missing from the store. */
@@ -152,7 +152,7 @@ export function scoresOf(
 }
 
 /**
- * Returns one page of queries, and the total number in the view.
+ * Returns one page of queries, and the total number of queries in the view.
  *
  * @param against the run with which the queries are compared; null for no comparison
  * @param key the metric of the listed scores

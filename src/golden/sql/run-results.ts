@@ -280,7 +280,7 @@ export function createRunReads(pool: pg.Pool) {
   return {
     trends: (request: ScoreTrendRequest) => readScoreTrends(pool, request),
 
-    /** Returns the latest full runs of a set that started in [from, until), oldest first. */
+    /** Returns a set's latest full runs that started in [from, until), oldest first. */
     async history(request: {
       readonly pipeline: string;
       readonly goldenSet: string;

@@ -109,7 +109,7 @@ export function applyDuplicatePolicy(
 /**
  * Reciprocal rank fusion: a document's score is the sum of 1 / (rankConstant + rank) over the rankings that contain it,
  * with ranks from 1. If a ranking contains an id more than once, the best rank counts. Documents with equal scores are
- * ordered by the first ranking that contains them, then by their rank in it.
+ * ordered by the first ranking that contains them, then by their rank in this ranking.
  *
  * Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
  * methods", SIGIR 2009; their constant is 60.

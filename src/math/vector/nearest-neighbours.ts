@@ -39,7 +39,7 @@ export interface Neighbours {
   readonly similarities: Float64Array;
 }
 
-/** Number of store rows that are compared with the queries in one pass over them. */
+/** Number of store rows that are compared with the queries in one pass over the queries. */
 const STORE_PANEL = 2048;
 /** Number of queries in a block, which fits into the second-level cache together with a few store rows. */
 const QUERY_BLOCK = 96;
@@ -166,7 +166,7 @@ function keepBest(
   }
 }
 
-/** Adds a row to the best rows for one query if it is more similar than the last of them. */
+/** Adds a row to the best rows for one query if the row is more similar than the last of these rows. */
 function insert({ k, indices, similarities }: Neighbours, query: number, row: number, cosine: number): void {
   const best = query * k;
   const key = tieKey(cosine);

@@ -91,7 +91,7 @@ export async function readOverviewPage(context: Context, pipeline: WatchedPipeli
     quality,
     /** Deployments within the range, oldest first. */
     deployments,
-    /** Points, keyed by segment and measure. */
+    /** Points of the charts, keyed by segment and measure. */
     trends: new Map(trends),
     range,
     now: context.clock.now(),

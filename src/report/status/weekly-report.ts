@@ -51,11 +51,11 @@ export async function readWeeklyReport(context: Context, request: ReportScope) {
     density: {
       /** True if query density is configured and has a baseline. */
       isWatched: plan !== null && state?.state.phase.kind === 'watching',
-      /** Points, keyed by measure, oldest first. */
+      /** Points of the charts, keyed by measure, oldest first. */
       series: { query_density: density, query_uncovered_ratio: uncovered },
       /** Newest first. */
       events: events.filter(({ occurredAt }) => occurredAt >= from && occurredAt < until),
-      /** Null if density is not configured. */
+      /** Budget of false pages; null if density is not configured. */
       budget: plan?.budget ?? null,
     },
     topics,

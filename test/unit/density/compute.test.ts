@@ -17,8 +17,8 @@ const settings = {
 const never = new AbortController().signal;
 
 /**
- * A matrix so large that the thread that processes it is busy until it is stopped. The matrix is in shared memory,
- * because copying it would take longer than a test.
+ * A matrix so large that processing it keeps the thread busy until the thread is stopped. The matrix is in shared
+ * memory, because copying it would take longer than a test.
  */
 const endless = (() => {
   const [rows, columns] = [60_000, 256];

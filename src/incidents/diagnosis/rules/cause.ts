@@ -1,4 +1,4 @@
-/** Possible causes of an alert. The set of causes is fixed, so that a cause can be a metric label. */
+/** Possible causes of an alert. The set of causes is fixed, so that a cause can be the value of a metric label. */
 
 export interface CauseText {
   readonly title: string;

@@ -1,4 +1,4 @@
-/** Erasure of users and live queries from which golden queries were promoted. */
+/** Erasure of live queries from which golden queries were promoted, and of the users who sent them. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { erase as eraseEverywhere } from '../../../../src/app/erasure/erase.ts';
 import type { QueryOrigin } from '../../../../src/golden/rules/golden-set.ts';
