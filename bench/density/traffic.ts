@@ -175,7 +175,8 @@ function drawTopic(world: World, cumulative: Float64Array, random: RandomNumbers
 }
 
 /**
- * The normal distribution function, approximated to within 0.01 by a logistic curve. Ranks need no higher precision.
+ * The standard normal distribution function, approximated to within 0.01 by a logistic curve. Ranks need no higher
+ * precision.
  */
 function normalShare(z: number): number {
   return 1 / (1 + Math.exp(-1.702 * z));

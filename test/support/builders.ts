@@ -71,7 +71,7 @@ export function aLiveQuery(parts: Partial<LiveQuery> = {}): LiveQuery {
   };
 }
 
-/** Best first; the scores decrease from 1. */
+/** Returns documents with these ids, best first; the scores decrease from 1. */
 export function documents(...ids: readonly string[]): RetrievedDocument[] {
   return ids.map((id, index) => ({ id, score: 1 / (index + 1) }));
 }

@@ -17,7 +17,7 @@ export async function everyRow(database: Client): Promise<string[]> {
   return rows;
 }
 
-/** The bytes of all files below a folder, joined by line feeds. */
+/** Returns the bytes of all files below a folder, joined by line feeds. */
 export function everyFile(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -6,7 +6,7 @@ export interface VectorDocument {
   readonly id: string;
   readonly vector: Float32Array;
   readonly content: string;
-  /** `topic` and `language`: fields for filters. */
+  /** Fields that the tests of filters use. */
   readonly fields: { readonly topic: string; readonly language: string };
 }
 

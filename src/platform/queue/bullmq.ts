@@ -156,7 +156,7 @@ function createProblemLog(read: () => Promise<readonly string[]>, logger: Logger
   };
 }
 
-/** Compares problems without the numbers in parentheses, because those change. */
+/** Compares problems without the numbers in parentheses, because these numbers change. */
 const isSameProblem = (one: string, other: string): boolean =>
   one.replace(/\(.*\)/, '') === other.replace(/\(.*\)/, '');
 

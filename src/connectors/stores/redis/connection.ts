@@ -12,7 +12,7 @@ export type Reply = Buffer | number | null | readonly Reply[];
 export interface RedisCommand {
   readonly name: string;
   readonly args: readonly (string | number | Buffer)[];
-  /** The Redis version that introduced the command, such as `Redis 8.4 (VRANGE)`. */
+  /** The Redis version that introduced the command, followed by the command, such as `Redis 8.4 (VRANGE)`. */
   readonly needs: string;
 }
 

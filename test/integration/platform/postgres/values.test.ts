@@ -4,7 +4,7 @@ import { useDatabase } from '../../../support/database.ts';
 
 const database = useDatabase();
 
-/** The elements as PostgreSQL parsed them. */
+/** Returns the elements as PostgreSQL parsed them. */
 async function received(type: ElementType, values: readonly Element[]): Promise<unknown[]> {
   const { rows } = await database.pool.query<{ value: unknown }>(
     `select value from unnest($1::${type}[]) with ordinality as u (value, position) order by position`,

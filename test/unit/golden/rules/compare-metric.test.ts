@@ -17,7 +17,7 @@ function compare(baseline: readonly number[], candidate: readonly number[], key 
   return compareMetric(key, baseline, candidate, null, SETTINGS);
 }
 
-/** All numbers of a comparison that are not null. */
+/** Returns all numbers of a comparison that are not null. */
 function numbersOf(comparison: MetricComparison): number[] {
   return Object.values(comparison).filter((value) => typeof value === 'number');
 }
@@ -253,7 +253,7 @@ describe('compareMetric with the noise of a retriever', () => {
 describe('compareMetric with the known noise of an unchanged retriever', () => {
   const means = pattern(100);
   const constant = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0, isConstant: true });
-  /** Two queries of a hundred dropped to 0. */
+  /** Two of a hundred queries drop to 0. */
   const fallen = means.map((value, i) => (i === 3 || i === 50 ? 0 : value));
   const compareKnown = (
     candidate: readonly number[],

@@ -81,7 +81,7 @@ describe('mostRegressed', () => {
   });
 });
 
-/** Every second query changes by `size`, alternately up and down. */
+/** Every second query changes by `size`, alternating between a rise and a drop. */
 function advice(n: number, size: number, settings: ComparisonSettings = SETTINGS): string[] {
   const baseline = pattern(n);
   const candidate = baseline.map((value, i) => value + ([0, size, 0, -size][i % 4] ?? 0));

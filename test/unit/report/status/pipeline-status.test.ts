@@ -43,7 +43,10 @@ function endedWith(verdict: Verdict, parts: Partial<LatestRun> = {}): LatestRun 
   return aLatestRun({ ended: { ...ended, checks: [aCheck(verdict)] }, ...parts });
 }
 
-/** The status of `docs`, `seconds` after noon. The golden set runs hourly; live traffic is measured every 5 minutes. */
+/**
+ * Returns the status of `docs` at `seconds` seconds after noon. The golden set runs hourly; live traffic is measured
+ * every 5 minutes.
+ */
 async function statusAt(
   seconds: number,
   latest: readonly LatestRun[] = [endedWith('ok')],

@@ -11,7 +11,7 @@ import {
 import { anAlert } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
 
-/** An alert for a score (`value`) of a check with the threshold 0.8. */
+/** An alert of a check with the threshold 0.8; `value` is the score. */
 const floor = (value: number, severity: Alert['severity'] = 'critical'): Alert =>
   anAlert({
     name: 'floor',

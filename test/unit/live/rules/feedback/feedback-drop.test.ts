@@ -14,7 +14,7 @@ const PER_DAY = DAY / BUCKET;
 const budget = { count: 1, periodMs: 90 * DAY };
 const usual: FeedbackBaseline = { positive: 800, negative: 200, phi: 1 };
 
-/** Numbers in [0, 1) that are the same for the same seed. */
+/** Returns a generator of numbers in [0, 1); equal seeds yield equal numbers. */
 function uniform(seed: number): () => number {
   const fill = createRandom(seed);
   const word = new Uint32Array(1);
