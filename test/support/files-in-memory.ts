@@ -26,7 +26,7 @@ function hasRoom(): boolean {
     const mayRun = mounted !== undefined && !/\b(?:ro|noexec)\b/.test(mounted.split(' ')[3] ?? '');
     return mayRun && bavail * bsize > ROOM_BYTES && freemem() > 2 * ROOM_BYTES;
   } catch {
-    // Not every system has both this folder and /proc/mounts.
+    // Some systems lack the folder for files in memory, or /proc/mounts.
     return false;
   }
 }

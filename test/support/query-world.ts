@@ -1,4 +1,4 @@
-/** A store of topics and users who ask about them, generated from a seed. */
+/** A store with chunks about topics, and users who ask about these topics, both generated from a seed. */
 
 import { coverageScores, type ScoredQuery } from '../../src/density/rules/query-score.ts';
 import { type Matrix, matrixOf, meanDirection } from '../../src/math/vector/matrix.ts';

@@ -62,7 +62,7 @@ function scoresOf({ candidates }: NumberedWorld, vector: Float64Array, temperatu
   return { of, counts };
 }
 
-/** Adds the derivative of the loss with respect to each score. @returns the loss */
+/** Adds the derivative of the loss with respect to each score to `slopes`. @returns the loss */
 function addSlopes(
   { of }: Scores,
   right: ReadonlySet<number>,

@@ -142,9 +142,9 @@ const opinionsOfWindow = `
  * Tallies the opinions that users gave within the window. If an opinion changed after the window, the opinion in the
  * window counts. If feedback for a window arrives late, reading the window again returns a different result.
  *
- * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. An opinion refers to a query that
- * arrived on one of three days. Each day is searched separately, because before PostgreSQL 18, a range of days would
- * scan whole days.
+ * Opinions are tallied in SQL, because fetching a day of feedback would take seconds. The query that an opinion refers
+ * to arrived on the same day, one day earlier or one day later. Each of the three days is searched separately, because
+ * before PostgreSQL 18, a range of days would scan whole days.
  */
 export async function readOpinions(
   pool: Pool,

@@ -1,4 +1,4 @@
-/** Arguments that no type allows, but that JavaScript callers may pass. */
+/** Arguments that the client's types do not allow, but that JavaScript callers may pass. */
 import * as fc from 'fast-check';
 
 const throwing = {

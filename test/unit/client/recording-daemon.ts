@@ -19,7 +19,7 @@ export interface RecordedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Body as sent, before decompression. */
   readonly bytes: Buffer;
-  /** Items of the JSON array, or the one object; empty if the body is not JSON. */
+  /** Items of the JSON array, or the single JSON object; empty if the body is not JSON. */
   readonly items: readonly Item[];
   /** HTTP status of the response to this request; 0 until a response is sent. */
   readonly status: number;

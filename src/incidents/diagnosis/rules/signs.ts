@@ -26,8 +26,8 @@ export const signStates = {
   /** Mean number of characters per live query. */
   query_length: ['as_before', 'fell', 'rose'],
   /**
-   * Retrieval calls per agent episode; `stopped` if almost no episode has a second call. `fell` is healthy, because a
-   * better retriever answers sooner.
+   * Retrieval calls per agent episode; `stopped` if almost no episode has a second call. `fell` is healthy, because an
+   * agent needs fewer calls if its retriever improves.
    */
   episode_calls: ['as_before', 'fell', 'rose', 'stopped'],
   /** Number of calls per episode that repeat the results of an earlier call of the same episode. */

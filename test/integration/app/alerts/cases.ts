@@ -111,7 +111,7 @@ function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: 
   return [...new Map([...background, ...own].map((each) => [key(each), each])).values()];
 }
 
-/** The same signals in another deployment under the same Prometheus. */
+/** The same signals from another deployment that the same Prometheus monitors. */
 function elsewhere(world: World): World {
   return world.map(({ signal, instance }) => ({
     instance: `other-${instance}`,

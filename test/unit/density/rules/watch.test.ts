@@ -72,7 +72,7 @@ const replay = {
 } as const;
 const replaying = transition(settings, watching, changedTo(replay)).state;
 
-/** A window in which all sessions have the same score `y` (higher is worse), after a window with the same coverage. */
+/** A window in which all sessions have the same score `y` (higher is worse), after a window with identical coverage. */
 function aWindow(sessions: number, y: number): WatchObservation {
   const sumX = sessions * y * Math.log(100);
   const windowAt = (startMs: number) => ({

@@ -12,7 +12,7 @@ import { aWatchedPipeline, documents } from '../../../support/builders.ts';
 const never = new AbortController().signal;
 
 const numbers = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
-/** Words that are unique to the number. */
+/** Returns words that occur only in the chunk with number `n`. */
 const spelled = (n: number): string => `${numbers[n % 10]}${n} ${numbers[(n * 7) % 10]}x${n}`;
 const chunksOf = (count: number): Chunk[] =>
   Array.from({ length: count }, (_, n) => ({
