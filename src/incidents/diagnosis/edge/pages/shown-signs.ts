@@ -65,7 +65,7 @@ export const shownSigns: Readonly<Record<SignName, readonly [title: string, plac
   common_document: ['New document in many results', regressed],
   score: ['Golden score', regressed],
   results: ['Earlier documents still returned', regressed],
-  changed_lists: ['Documents kept in changed results', regressed],
+  changed_lists: ['Earlier documents in changed results', regressed],
   retrieval_scores: ["The retriever's scores", regressed],
   surviving_documents: ['Surviving documents still returned', regressed],
   order: ['Order of results', regressed],
