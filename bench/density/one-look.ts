@@ -1,4 +1,4 @@
-/** One comparison of a window of queries with a baseline, as in `recalld drift`. */
+/** Compares one window of queries with a baseline, as `recalld drift` does. */
 import { compareCoverage } from '../../src/density/offline-drift.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { selectRows } from '../../src/math/vector/matrix.ts';

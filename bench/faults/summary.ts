@@ -1,5 +1,5 @@
 /**
- * Summarizes the worlds of a split: how often causes were right, at which confidence, and which messages were false
+ * Summarizes the worlds of a split: how often causes were right at each confidence level, and which messages were false
  * alarms.
  */
 import type { Cause, Confidence } from '../../src/incidents/diagnosis/rules/cause.ts';

@@ -1,4 +1,4 @@
-/** One check on a golden run of `faq`, evaluated as the run evaluates it. */
+/** Evaluates one check on a golden run of `faq`, in the same way as at the end of a run. */
 import {
   evaluateGoldenRun,
   type FloorCheck,

@@ -40,7 +40,7 @@ function tableIndex(pool: Pool, table: string, metric: VectorMetric): TestIndex 
   return {
     async add(documents) {
       await insert(pool, table, documents);
-      // The index is built after the first documents are inserted, because building it before them is slower.
+      // The index is built after the first documents are inserted, because inserting into an existing index is slower.
       await pool.query(
         `create index if not exists ${table}_hnsw on ${table} using hnsw (embedding ${operatorClasses[metric]})`,
       );

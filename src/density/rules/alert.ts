@@ -19,7 +19,7 @@ export interface FalsePageBudget {
 
 /**
  * Minimum e-value of an alert: the number of windows per accepted false page, times the number of monitors that share
- * the budget. For one false page per year, hourly windows and one monitor: 8,760.
+ * the budget. The result is 8,760 for one false page per year, hourly windows and one monitor.
  */
 export function alertThreshold(budget: FalsePageBudget, windowMs: number, monitors: number): number {
   return (budget.periodMs / windowMs / budget.count) * monitors;

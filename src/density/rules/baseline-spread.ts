@@ -166,8 +166,8 @@ export function regionTable(regions: QueryDensity['regions'], baselineShares: re
         /** Density of the region; null if the window has no query in it. */
         density,
         /**
-         * Contribution of the region to -ln D of all traffic: share * -ln D. 0 without queries; negative if coverage of
-         * the region improved.
+         * Contribution of the region to -ln D of all traffic: share * -ln D. 0 if the region has no queries; negative
+         * if coverage of the region improved.
          */
         explained: density === null ? 0 : share * -Math.log(density),
       };

@@ -6,9 +6,9 @@ import { meanSimilarities, nearestNeighbours } from '../../math/vector/nearest-n
 import type { CanaryVerdict } from './measurement-change.ts';
 
 /**
- * `embedding_changed`: the embedding model changed, so densities before and after are not comparable. `content_gap`:
- * users ask for content that the store never had. `lost_content`: the store or the index lost content. `topic_mix`:
- * users ask about other topics, and the store covers all of them; no action needed. `steady`: no change.
+ * `embedding_changed`: the embedding model changed, so densities before and after the change are not comparable.
+ * `content_gap`: users ask for content that the store never had. `lost_content`: the store or the index lost content.
+ * `topic_mix`: users ask about other topics, and the store covers all of them; no action needed. `steady`: no change.
  */
 export type CoverageCause = 'embedding_changed' | 'content_gap' | 'lost_content' | 'topic_mix' | 'steady';
 

@@ -75,7 +75,8 @@ async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed
 }
 
 /**
- * Embeds chunks again if their vectors differ, because a single difference may be due to a non-deterministic embedder.
+ * Embeds chunks a second time if the first new vectors differ from the stored vectors, because a single difference may
+ * be due to a non-deterministic embedder.
  */
 async function confirmForeign(
   run: PhaseRun,

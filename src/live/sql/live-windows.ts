@@ -170,7 +170,7 @@ export function createLiveWindows(pool: Pool) {
       return row === undefined || row.ms === null ? null : { ms: row.ms, n: row.n };
     },
 
-    /** Returns at most `limit` texts from randomly selected sessions; none in hash mode. */
+    /** Returns at most `limit` texts from randomly selected sessions; none if only hashes of texts are stored. */
     texts({ pipeline, from, until }: LiveWindow, limit: number) {
       return read<{ readonly text: string; readonly probability: number; readonly cluster: number }>(
         `select text, probability, unit_hash as cluster from live_queries
@@ -296,7 +296,7 @@ export interface WindowQuery extends ShownQuery {
   readonly context: ContextSize | null;
   readonly stages: readonly LiveStage[];
   readonly latencyMs: number | null;
-  /** Sampling probability from the rate and the level alone (see `SamplingDecision`). */
+  /** Sampling probability that results from the rate and the level alone (see `SamplingDecision`). */
   readonly rateProbability: number;
 }
 

@@ -60,7 +60,7 @@ async function shareProcess(first: Client, second: Client): Promise<boolean> {
   return other === before || after !== before;
 }
 
-/** Timeout for the check; a pooler in session mode makes a client wait for a free process. */
+/** Timeout for the check; a pooler in session mode makes a client wait for a free server process. */
 const TIMEOUT_MS = 5000;
 
 async function processOf(client: Client): Promise<number> {

@@ -64,7 +64,7 @@ it('reading the gauges reads no row of live traffic or of a golden set, and the 
   });
   const rowsRead = () =>
     withPool(database.connection, async (pool) => {
-      // PostgreSQL may count the rows that a connection has read only when the connection ends.
+      // PostgreSQL may not count the rows that a connection has read until the connection ends.
       await waitFor(async () => {
         const others = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
         return (await pool.query(others)).rowCount === 0;

@@ -1,6 +1,6 @@
 /**
- * docker-compose.yml, the Dockerfile and the files that they mount match each other and the program. These tests do not
- * run Docker.
+ * Tests that docker-compose.yml, the Dockerfile and the mounted files match each other and the program. These tests do
+ * not run Docker.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';

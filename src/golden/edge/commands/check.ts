@@ -280,7 +280,7 @@ async function acceptedOf(
 }
 
 /**
- * Asks the user about each proposal: `y` accepts it, `a` accepts it and all further ones, `q` quits, and any other
+ * Asks the user about each proposal: `y` accepts it, `a` accepts it and all further proposals, `q` quits, and any other
  * input rejects it.
  */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {

@@ -26,8 +26,8 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
 
 /**
  * Ranks causes for the effects that the first cause cannot explain, using the signs that the first cause does not
- * account for. First ranks causes for all remaining effects together; if that names no cause, ranks causes for each
- * effect separately. If the main ranking named no cause, for example because no single cause explains all firing
+ * account for. First ranks causes for all remaining effects together; if this ranking names no cause, ranks causes for
+ * each effect separately. If the main ranking named no cause, for example because no single cause explains all firing
  * alerts, skips the joint ranking and ranks causes for each effect separately.
  *
  * @param signs the evidence of the main ranking

@@ -91,7 +91,7 @@ export function changedAnswers(
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
     /** Like `kept`, but only among documents that are still returned for at least one query. */
     keptOfThere: meanOf(surviving.map(keptOf)),
-    /** Among the result lists that became shorter: share of the lists that kept their top documents. */
+    /** Of the result lists that became shorter, the share that kept their top documents. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
     /**
      * Share of changed ranks at which one new document consistently replaces one old document; null if too few ranks

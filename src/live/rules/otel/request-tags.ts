@@ -13,7 +13,7 @@ const prefixes = [
   'ai.telemetry.metadata.',
 ];
 
-/** JSON objects with the tags of a request: OpenInference, Langfuse. */
+/** Attributes whose value is a JSON object with the tags of a request, in OpenInference and Langfuse. */
 const objects = ['metadata', 'langfuse.trace.metadata', 'langfuse.observation.metadata'];
 
 /**

@@ -55,7 +55,7 @@ const attempts = 5;
 // This limit is long, because crash recovery may take a long time, and would start from the beginning after an abort.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
-// After its postmaster was killed, a backend may continue until the end of its current statement.
+// A backend whose postmaster was killed may continue until the end of its current statement.
 const leftBackendsLimitMs = 120_000;
 
 /** Settings for every start. The settings are not written to the cluster, so that a newer recalld can change them. */

@@ -1,4 +1,4 @@
-/** Draws a chart as a PNG for messages, with the scales and paths of the charts on pages. */
+/** Draws a chart as a PNG for messages, with the same scales and paths as the charts on pages. */
 import { createRequire } from 'node:module';
 import { renderAsync } from '@resvg/resvg-js';
 import { renderToString } from 'preact-render-to-string';

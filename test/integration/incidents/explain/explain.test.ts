@@ -265,7 +265,7 @@ class World {
   async outrank(place: number, chunkOf: (copy: number) => readonly [id: string, body: string]): Promise<string> {
     const text = await this.aQuestionAbout(place);
     const vector = this.#questions.get(text) ?? [];
-    // All vectors differ, because an index keeps few of many equal vectors.
+    // All vectors differ, because an index keeps only a few of many identical vectors.
     const near = () => vector.map((value) => value + 0.001 * gaussian());
     const above = Array.from({ length: ABOVE }, (_, copy): Chunk => {
       const [id, body] = chunkOf(copy);

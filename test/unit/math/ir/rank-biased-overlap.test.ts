@@ -4,7 +4,7 @@ import { rankBiasedOverlap } from '../../../../src/math/ir/ranking.ts';
 
 const rankings = uniqueArray(constantFrom(...'abcdefghijkl'.split('')), { maxLength: 12 });
 
-/** Reference implementation for rankings of equal length: agreement at each depth, extrapolated beyond the last. */
+/** Reference implementation for rankings of equal length: agreement at each depth; the last value continues. */
 function byDefinition(a: readonly string[], b: readonly string[], p: number): number {
   const overlap = (depth: number) => a.slice(0, depth).filter((id) => b.slice(0, depth).includes(id)).length;
   let sum = 0;
