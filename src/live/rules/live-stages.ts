@@ -140,9 +140,9 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile. Its bounds are the quantiles at the two ends of a confidence interval: the interval of the
- * share of queries whose values do not exceed the percentile (Woodruff, Confidence intervals for medians and other
- * position measures, JASA 1952).
+ * Weighted 95th percentile. Its bounds are the quantiles at the two ends of the confidence interval for the share of
+ * queries whose values do not exceed the percentile (Woodruff, Confidence intervals for medians and other position
+ * measures, JASA 1952).
  */
 export function percentile95(
   queries: readonly (CalibratedMember & { readonly value: number })[],

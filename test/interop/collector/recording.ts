@@ -1,4 +1,4 @@
-/** What a Collector with the configuration in deploy/otel-collector exported for the recordings of tracing programs. */
+/** Exports of a Collector, configured as in deploy/otel-collector, for the recordings of tracing programs. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';

@@ -48,7 +48,7 @@ export interface EpisodeFragment extends InTrace {
   readonly kind: 'episode';
   readonly scope: EpisodeScope;
   readonly startedAtUnixNano: bigint;
-  /** What the user asked; null if unknown. */
+  /** Text of the user's question; null if unknown. */
   readonly text: string | null;
 }
 
