@@ -36,7 +36,7 @@ export function shareWithBounds(count: number, trials: number): ShareWithBounds 
   return { share, ...wilsonInterval(share, trials, CONFIDENCE) };
 }
 
-/** Returns the mean of counts and the 95 % interval of the mean. If all counts are 0, the upper limit is still above 0. */
+/** Returns the mean of counts with its 95 % interval. If all counts are 0, the upper limit is still above 0. */
 export function meanWithBounds(counts: readonly number[]): MeanWithBounds {
   const value = mean(counts);
   if (value === 0) return { mean: 0, low: 0, high: NEVER / counts.length };

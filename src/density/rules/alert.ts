@@ -65,7 +65,7 @@ interface AlertIncident {
   readonly raisedHigh: number;
   /**
    * True if the alert fired again soon after its resolution. To avoid flapping, only the density of a full day can then
-   * resolve it.
+   * resolve the alert.
    */
   readonly hasReturned: boolean;
 }

@@ -9,8 +9,8 @@ export const NEAR_TEXT = 0.9;
 /**
  * Finds duplicates, contradictions and queries without a relevant document. Two queries with the same tags are
  * duplicates if either the Jaccard similarity of the words in their texts is at least 0.9, or the texts differ only in
- * case and punctuation. Two equal queries contradict each other if a document is judged relevant to one and irrelevant to
- * the other.
+ * case and punctuation. Two equal queries contradict each other if a document is judged relevant to one and irrelevant
+ * to the other.
  */
 export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {
   const duplicates: {

@@ -13,7 +13,7 @@ import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './wire.ts';
 /** Estimated memory per connection: its buffers, the request head, and responses that the client has not read. */
 const CONNECTION_BYTES = 128 * 1024;
 
-/** Maximum number of pipelined requests per connection. Clients that use pipelining send only a few requests at a time. */
+/** Maximum number of pipelined requests per connection. Clients that use pipelining send only a few at a time. */
 const MAX_PIPELINED = 8;
 
 interface Connection {

@@ -109,8 +109,8 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
 }
 
 /**
- * Resolves if the database accepts writes. If the database refuses writes, closes the connection, so that the next connection can
- * reach the primary after a failover.
+ * Resolves if the database accepts writes. If the database refuses writes, closes the connection, so that the next
+ * connection can reach the primary after a failover.
  *
  * @throws RecalldError database_read_only, and `pg` errors if the database does not respond
  */

@@ -278,7 +278,7 @@ export async function endPostmaster(
 /** Checks the process, because its id may have been reused after the file was written. */
 async function servesCluster(pid: number, cluster: string): Promise<boolean> {
   if (process.platform === 'linux') {
-    // The server's working directory is the folder of its cluster. A process that cannot be inspected belongs to another user.
+    // The server's working directory is its cluster folder. A process that cannot be inspected belongs to another user.
     const [theirs, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(cluster)]).catch(() => []);
     if (theirs === undefined || ours === undefined) return false;
     if (theirs.dev !== ours.dev || theirs.ino !== ours.ino) return false;

@@ -107,7 +107,7 @@ describe('the regression check', () => {
   it('states that the golden set is too small to detect the configured drop', () => {
     const blind = { ...steady, smallestDetectableDifference: 0.08 };
     const result = evaluateRegression(check, aRun(blind), []);
-    // At a two-sided level of 5 %, the drop is 0.08; here it is (z of 0.99 + z of 0.8) / (z of 0.975 + z of 0.8) times that.
+    // 0.08 is the drop at a two-sided level of 5 %; the factor is (z of 0.99 + z of 0.8) / (z of 0.975 + z of 0.8).
     expect(result.smallestDetectableDrop).toBeCloseTo(0.08 * 1.13079, 4);
     expect(isBlind(result)).toBe(true);
     expect(result.explanation).toContain('Blind: the check can only detect');
