@@ -217,7 +217,8 @@ function innerFields(schema: JsonSchema, path: string, depth: number, place: Pla
 }
 
 function fieldCells({ path, schema, isRequired, listedAt }: Field): [string, string, string] {
-  const ifOmitted = schema.default === undefined ? 'optional' : `default ${code(String(schema.default))}`;
+  const ifOmitted =
+    schema.default === undefined ? 'optional' : `default ${code(JSON.stringify(schema.default).replaceAll('"', ''))}`;
   const type = `${typeOf(schema, listedAt !== '')}${isRequired ? '' : `, ${ifOmitted}`}`;
   return [code(path), type, [meaningOf(schema), listedAt].filter((text) => text !== '').join(' ')];
 }

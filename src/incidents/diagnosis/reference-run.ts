@@ -195,7 +195,6 @@ async function missingDocuments(
   const [stale, lost] = await Promise.all([golden.runs.staleLabels(run.id), golden.runs.lostLabels(run.id)]);
   const lostIds = [...new Set(lost.map(({ documentId }) => documentId))];
   const deleted = await golden.documents.withdrawn(run.pipeline, lostIds);
-  const queriesOf = (labels: readonly StaleLabel[]) => new Set(labels.map(({ queryId }) => queryId));
   const labels = observedLabels(run);
   return {
     labels: labels && {
@@ -207,6 +206,10 @@ async function missingDocuments(
     stale: queriesOf([...stale, ...lost.filter(({ documentId }) => deleted.has(documentId))]),
     lost: queriesOf(lost.filter(({ documentId }) => !deleted.has(documentId))),
   };
+}
+
+function queriesOf(labels: readonly StaleLabel[]): ReadonlySet<string> {
+  return new Set(labels.map(({ queryId }) => queryId));
 }
 
 function observedLabels({ labels: { probed, stale, deleted, lost } }: GoldenRun): ObservedLabels | null {

@@ -59,7 +59,6 @@ function agreement(groups: readonly string[], isChanged: readonly boolean[]): nu
     const count = counts.get(group) ?? { members: 0, changed: 0 };
     counts.set(group, { members: count.members + 1, changed: count.changed + Number(isChanged[at] ?? false) });
   }
-  const pairsOf = (members: number): number => (members * (members - 1)) / 2;
   let [pairs, alike] = [0, 0];
   for (const { members, changed } of counts.values()) {
     pairs += pairsOf(members);
@@ -68,4 +67,8 @@ function agreement(groups: readonly string[], isChanged: readonly boolean[]): nu
   const share = isChanged.filter(Boolean).length / isChanged.length;
   const byChance = share ** 2 + (1 - share) ** 2;
   return pairs < MIN_PAIRS || byChance === 1 ? null : (alike / pairs - byChance) / (1 - byChance);
+}
+
+function pairsOf(members: number): number {
+  return (members * (members - 1)) / 2;
 }
