@@ -163,7 +163,7 @@ async function connected(
   return client;
 }
 
-/** Reads the resident set of the second process in each role; this process is never killed. */
+/** Reads the resident set size of the second process in each role; this process is never killed. */
 function residentSets(fleet: Fleet): MemoryRow[] {
   return (['api', 'worker', 'scheduler'] as const).map((role) => {
     const [, survivor] = fleet.of(role);

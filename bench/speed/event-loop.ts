@@ -1,4 +1,4 @@
-/** Measures the longest delay of a daemon's main thread, as the daemon exports it, during expensive work. */
+/** Measures the longest event-loop delay of a daemon, as the daemon exports it, during expensive work. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { createComputePool } from '../../src/app/compute.ts';

@@ -8,7 +8,7 @@ import { contextOf } from './context.ts';
 
 type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<Context, 'densityPlans'>>;
 
-/** The states after an evaluation at the time `at`; by default, for hourly sets without a rotation. */
+/** Returns the states after an evaluation at the time `at`. By default, golden sets run hourly without a rotation. */
 export function evaluated(
   { pipelines, densityPlans = [] }: Watched,
   facts: Partial<StoredFacts>,
@@ -28,7 +28,7 @@ export function evaluated(
   return { statuses: async () => statuses };
 }
 
-/** The check states after an evaluation at `evaluatedAt`, as they are read at `readAt`. */
+/** Returns the check states that a read at `readAt` returns, after an evaluation at `evaluatedAt`. */
 export async function statesAt(
   watched: Watched,
   facts: Partial<StoredFacts>,

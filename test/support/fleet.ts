@@ -10,7 +10,7 @@ import { type Daemon, type Finished, runRecalld, startRecalld } from './recalld.
 import { startTcpGate, type TcpGate } from './tcp-gate.ts';
 
 export interface FleetSettings {
-  /** Folder in which the configs are written and the processes work. */
+  /** Folder for the configs, and the working directory of the processes. */
   readonly folder: string;
   readonly postgres: Pick<OwnPostgres, 'connection'>;
   /** URL of Redis; null stores the jobs in PostgreSQL. */

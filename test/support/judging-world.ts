@@ -41,7 +41,7 @@ export function chatAnswer(content: string): Responder {
     });
 }
 
-/** The texts that a request sent to the model. */
+/** Returns the user message that a request sent to the model. */
 export function promptOf({ body }: ReceivedRequest): string {
   const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] };
   return messages.filter(({ role }) => role === 'user').map(({ content }) => content)[0] ?? '';

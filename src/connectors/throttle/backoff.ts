@@ -56,7 +56,7 @@ export interface ShareClaim {
   readonly concurrency: number;
   /**
    * Concurrency that this process may use until it next renews its registration: the larger of its last share and its
-   * queries in flight.
+   * number of queries in flight.
    */
   readonly using: number;
   /** The value of `using` for each other process. */

@@ -27,7 +27,7 @@ export interface RerunNoise {
   readonly sharedVariance: number;
   /** Number of queries over which the noise was measured. */
   readonly queries: number;
-  /** Number of queries that scored differently between reruns. */
+  /** Number of queries whose score differed between reruns. */
   readonly moved: number;
   /** Variance of a query's score between reruns, averaged over the queries. */
   readonly ofQueries: number;

@@ -72,7 +72,7 @@ function series(text: string): Map<string, string> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]));
 }
 
-/** Names of the series of stored gauges that are in the text. */
+/** Returns the series in the text that belong to stored gauges. */
 function storedSeries(text: string): string[] {
   const stored = Object.entries(metricCatalogue).filter(([, { source }]) => source === 'stored');
   const names = new Set(stored.map(([name]) => name));
