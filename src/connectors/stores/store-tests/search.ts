@@ -133,7 +133,7 @@ async function short(subject: StoreSubject): Promise<string> {
   const { known, isWhole, queries } = subject;
   const [query] = queries;
   if (query === undefined || !isWhole)
-    throw new NotTried('The store is too large for a test that requests more neighbors than it contains.');
+    throw new NotTried('The store is too large for a test that requests more neighbors than the store contains.');
   const one = await nearest(subject, query, { k: 1 });
   must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbor does not return exactly one neighbor.');
   const k = known.length + 50;
