@@ -158,8 +158,8 @@ function withoutOneWord(text: string, random: RandomNumbers): string {
 }
 
 /**
- * Creates a world with the vectors of a neural encoder. The store lacks six articles, and contains six others about
- * which no query asks before a change.
+ * Creates a world with the vectors of a neural encoder. The store lacks six articles, and contains six other articles
+ * that no query asks about before a change.
  *
  * @param repeats true if users repeat the written queries unchanged; otherwise, two users rarely use the same words
  */

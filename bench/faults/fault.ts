@@ -1,6 +1,6 @@
 /**
- * The faults of a world. Each kind of fault is one file in `kinds`, which defines the effects of the fault, but not how
- * recalld detects them.
+ * The faults of a world. Each file in `kinds` defines the effects of one kind of fault, but not how recalld detects
+ * them.
  */
 
 import { hashText } from '../../src/demo/rag/hashed-tfidf.ts';
@@ -129,7 +129,7 @@ export function someTexts(random: RandomNumbers, share: number): (text: string) 
   return (text) => hashText(text, seed) / 2 ** 32 < share;
 }
 
-/** Combines several effects; each receives what the previous effect returned. */
+/** Combines several conditions; each function receives what the same function of the previous condition returned. */
 export function together(conditions: readonly Condition[]): Condition {
   type Wrap<Value> = (value: Value) => Value;
   const chain = <Value>(wraps: readonly (Wrap<Value> | undefined)[]): Wrap<Value> => {

@@ -10,7 +10,7 @@
  * check         one configured expectation about a measure; its verdict is ok, warning, critical or no_data
  */
 
-/** A document as ranked by the retriever; `score` is null if the retriever returns none. */
+/** A document as ranked by the retriever; `score` is null if the retriever returns no score. */
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;

@@ -86,7 +86,10 @@ function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBasel
   return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
-/** A session counts in every region of its queries, so shares are relative to the sum of sessions over all regions. */
+/**
+ * A session counts once in each region that contains any of its queries, so shares are relative to the sum of sessions
+ * over all regions.
+ */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
   let all = 0;

@@ -201,7 +201,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Stored texts of live queries, keyed by id: the original text if known, otherwise the query. */
+    /** Stored texts of live queries, keyed by id: the original text if known, otherwise the text of the query. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,
@@ -233,7 +233,7 @@ async function record(
       [topic.id, topic.windowEnd, topic.sessions, topic.trafficShare, topic.excessPoints, topic.density],
     );
   }
-  // A topic that is now part of another one is closed only if it is open; an acknowledged topic keeps its state.
+  // A topic that is now part of another topic is closed only if it is open; an acknowledged topic keeps its state.
   await client.query(
     `update uncovered_topics t
         set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'Part of ' || p.whole || '.'

@@ -131,8 +131,8 @@ function drawFrom(
 }
 
 /**
- * @param shadowShares share of selected queries, by outcome, that are also compared with shadows; 0 for failed queries,
- * because a comparison would show nothing
+ * @param shadowShares for each outcome, the share of the selected queries to compare with shadows as well; 0 for failed
+ * queries, because a comparison would show nothing
  */
 function drawSome(
   plan: JudgingPlan,

@@ -1,4 +1,7 @@
-/** Measures all live traffic from graded queries: scores over the trailing window, and drops in nDCG in recent days. */
+/**
+ * Estimates measures of all live traffic from graded queries: scores over the trailing window, and drops in nDCG in
+ * recent days.
+ */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';

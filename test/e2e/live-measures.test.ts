@@ -77,7 +77,7 @@ describe('the measures of live traffic', () => {
     };
     const check = (value: (name: string, labels?: string) => number | null): void => {
       expect(value('recalld_query_volume')).toBe(125);
-      // Every query was sampled, but the interval still has a width, because sessions vary.
+      // Every query was sampled, but the interval is still wider than zero, because sessions vary.
       for (const [measure, share] of [
         ['zero_results', 20 / 125],
         ['error', 5 / 125],

@@ -287,7 +287,7 @@ async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
   await pool.end();
 }
 
-/** Measures that would need weeks of data or a scheduled golden run: the value, and its bounds if it has any. */
+/** Values, with bounds if there are any, of measures that would need weeks of data or a scheduled golden run. */
 const stored: Readonly<Record<string, readonly [number, number?, number?]>> = {
   query_density: [0.93, 0.9, 0.96],
   query_uncovered_ratio: [0.07, 0.05, 0.09],

@@ -1,4 +1,4 @@
-/** The generated dashboards for tests: panels, their queries, and variables with values. */
+/** Reads the generated dashboards for tests: panels, their queries, and variables with values. */
 import { createDashboards } from '../../src/app/dashboards/catalogue.ts';
 import { type DashboardSettings, defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 

@@ -62,7 +62,7 @@ export function queryWorld(seed: number, topics: number, covered: number): Query
   };
 }
 
-/** Queries spread evenly over a period, each in a separate session; the topics rotate. */
+/** Queries spread evenly over a period, each in a separate session; the queries cycle through the topics. */
 export function evenQuestions(count: number, topics: readonly number[], from: Date, lengthMs: number): Question[] {
   return Array.from({ length: count }, (_, i) => ({
     topic: topics[i % topics.length] ?? 0,

@@ -58,7 +58,7 @@ export function manifestOf(ways: readonly (WrongWay | null)[]): Line[] {
 /** A store that a test may fill. */
 export interface FillableStore {
   readonly store: VectorStore;
-  /** True if a document can have more than one chunk; otherwise old chunks are omitted. */
+  /** True if a document can have more than one chunk; if false, the caller omits old chunks. */
   readonly hasChunks: boolean;
   readonly add: (rows: readonly StoredRow[]) => Promise<void>;
   /** Removes everything. */

@@ -133,7 +133,7 @@ interface Search {
   readonly k: number;
 }
 
-/** Returns the nearest chunks of each search by cosine distance, then by id. */
+/** Returns the nearest chunks of each search, ordered by cosine distance, then by id. */
 async function searchChunks(pool: Pool, searches: readonly Search[]): Promise<FoundChunk[][]> {
   const { rows } = await pool.query<FoundChunk & { place: number }>(
     `select place, id, 1 - distance as score

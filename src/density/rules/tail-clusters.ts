@@ -201,7 +201,7 @@ interface ClusterCounts {
 /**
  * Tests each cluster in the union of both tails. The window contributes A members to all clusters together and a
  * members to this cluster; the baseline contributes B and b members. Then p = P(H >= a) for H ~ Hypergeometric(A + B,
- * a + b, A). The p-values are adjusted for the number of clusters. They are exact for the given clusters, provided that
+ * a + b, A). The p-values are adjusted for the number of clusters, and are exact for the given clusters, provided that
  * the clustering did not depend on which side a query comes from.
  *
  * @param sessions number of all sessions on each side; > 0

@@ -52,7 +52,7 @@ export function populationStabilityIndex(
 ): number {
   requireSamples(baseline, current);
   const sorted = Float64Array.from(baseline).toSorted();
-  // A value on an edge belongs to the bin above it.
+  // A value on an edge belongs to the bin above that edge.
   const edges = Float64Array.from({ length: bins - 1 }, (_, i) => quantile(sorted, i + 1, bins));
   const baselineCounts = countByBin(baseline, edges);
   const currentCounts = countByBin(current, edges);
@@ -168,7 +168,7 @@ export function kolmogorovTail(z: number): number {
 }
 
 /**
- * A = U / (n m) of Mann and Whitney (1947) for two independent samples: P(x > y) + P(x = y) / 2. It is 0.5 if neither
+ * A = U / (n m) of Mann and Whitney (1947) for two independent samples: P(x > y) + P(x = y) / 2. A is 0.5 if neither
  * sample tends to be larger, and equals the area under the ROC curve. Takes O(n log n) time.
  *
  * @throws RangeError if a sample is empty

@@ -1,4 +1,7 @@
-/** Role of a column. `document_text` names a document by text; `no_answer` marks a query that no document answers. */
+/**
+ * Role of a column. `document_text` identifies a document by its text; `no_answer` marks a query that no document
+ * answers.
+ */
 export type ColumnRole =
   | 'query'
   | 'query_id'

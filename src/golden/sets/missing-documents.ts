@@ -65,8 +65,9 @@ export async function findLostDocuments(
 }
 
 /**
- * Maximum number of missing documents for which a run searches the store for replacements, separately for documents
- * that the manifest lists as deleted and for all others. The rest are classified like the majority of their kind.
+ * Maximum number of missing documents for which a run searches the store for replacements. The limit applies separately
+ * to documents that the manifest lists as deleted and to all other missing documents. The rest are classified like the
+ * majority of their kind.
  */
 const SEARCHED = 100;
 const SEED = 1;

@@ -181,7 +181,7 @@ export interface JudgedQueriesSources {
   readonly queries: string;
   readonly qrels: string;
   readonly corpus: string | null;
-  /** A sentence that states which of several possible files is read; null if there is only one. */
+  /** A sentence that states which of several possible files is read; null if there is only one such file. */
   readonly note: string | null;
 }
 

@@ -75,7 +75,7 @@ export function checkEmbedding(embedding: Float32Array | null, dimensions: numbe
   if (embedding === null) return null;
   let squares = 0;
   for (let i = 0; i < embedding.length; i++) squares += (embedding[i] ?? 0) ** 2;
-  // A float64 sum of squared float32 values cannot overflow, so it is finite unless a value is NaN or infinite.
+  // A float64 sum of squared float32 values cannot overflow, so the sum is finite unless a value is NaN or infinite.
   if (!Number.isFinite(squares))
     return { code: 'embedding_not_finite', message: 'embedding contains NaN or an infinity.' };
   if (squares === 0)

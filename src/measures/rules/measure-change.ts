@@ -80,12 +80,12 @@ const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; re
   episode_repeats: { absolute: 0.05, relative: 0.35 },
 };
 /**
- * Smallest change in a duration that counts, relative to the normal value (1 = doubled), because latencies may double
+ * Smallest change that counts for a duration, relative to the normal value (1 = doubled), because latencies may double
  * on a busy machine. A change must also reach `MIN_DELAY_SECONDS`.
  */
 const MIN_RELATIVE_DELAY = 1;
 /**
- * Smallest change in a duration that counts, in seconds. Users who wait for a generated answer do not notice an extra
+ * Smallest change that counts for a duration, in seconds. Users who wait for a generated answer do not notice an extra
  * 0.2 s.
  */
 const MIN_DELAY_SECONDS = 0.2;

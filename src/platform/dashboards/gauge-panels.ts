@@ -112,9 +112,7 @@ function checkThresholds(measure: string, unit: string): PromQuery {
   };
 }
 
-/**
- * A number is drawn only while the metric has a value, so that a panel without data shows its text for missing data.
- */
+/** A numeric limit is drawn only while the metric has a value, so that a panel without data shows its no-data text. */
 function limitLine(limit: number | MetricName, metric: MetricName, where: Readonly<Record<string, string>>): PromQuery {
   const expr = typeof limit === 'number' ? `0 * ${maxOf([], metric, where)} + ${limit}` : maxOf([], limit, where);
   return { expr, legend: 'threshold' };

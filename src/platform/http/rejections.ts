@@ -7,7 +7,7 @@ type Issue = z.core.$ZodIssue;
 
 /**
  * Returns the code and the message of the first problem. An unknown field is reported before a missing field, because
- * it is probably a misspelling of the missing one.
+ * it is probably a misspelling of the missing field.
  *
  * @param whole name of the value, such as "The item"
  */

@@ -33,7 +33,7 @@ function useStream() {
   };
 }
 
-/** Simulates a day in which users ask for missing content. @param every hours between two evaluations of the windows */
+/** Simulates a day on which users ask for missing content. @param every hours between two evaluations of the windows */
 async function watchDay(stream: WatchedStream, every: number, delay: number): Promise<void> {
   const from = stream.clock.now().getTime();
   const delayed: { readonly at: number; readonly samples: readonly LiveSample[] }[] = [];

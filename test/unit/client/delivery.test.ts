@@ -28,7 +28,7 @@ const aQuery = (id: string, more: Partial<TrackedQuery> = {}): TrackedQuery => (
 
 const aLargeQuery = (id: string) => aQuery(id, { embedding: Array.from({ length: 16_000 }, Math.random) });
 
-/** A server that acts on each connection when the first bytes of a request arrive. */
+/** Starts a server that calls `act` with the socket of each connection when the first bytes of a request arrive. */
 async function startCutting(act: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

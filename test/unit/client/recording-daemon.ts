@@ -37,7 +37,7 @@ export interface RecordingDaemon {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of 127.0.0.1, or on `port`, like a restarted daemon. */
+/** Listens on a free port of 127.0.0.1, or on `port`, as a restarted daemon does. */
 export async function startRecordingDaemon(respond: Responder = accept(), port = 0): Promise<RecordingDaemon> {
   const requests: RecordedRequest[] = [];
   let responder = respond;

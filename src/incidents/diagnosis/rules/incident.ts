@@ -13,7 +13,7 @@ export interface NamedAlert {
   readonly severity: Severity;
   /** The golden set whose runs the alert covers; null for an alert that covers no golden runs. */
   readonly goldenSet: string | null;
-  /** The stored measure of the alert, for its chart; absent if the alert has none. */
+  /** The stored measure of the alert, for its chart; absent if the alert has no stored measure. */
   readonly measured?: Measured | undefined;
 }
 

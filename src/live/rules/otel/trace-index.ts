@@ -56,7 +56,7 @@ export function episodeScope({ attributes }: OtlpSpan): EpisodeScope | null {
   return null;
 }
 
-/** Roles by `mlflow.spanType`, whose values MLflow writes as JSON strings, in quotes. */
+/** Span roles, keyed by `mlflow.spanType`, whose values MLflow writes as JSON strings, in quotes. */
 const mlflowTypes = new Map<string, SpanRole>([
   ['RETRIEVER', 'retriever'],
   ['EMBEDDING', 'embedding'],
