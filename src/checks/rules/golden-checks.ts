@@ -207,7 +207,7 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
   return { ...measured, verdict: check.severity, explanation: `${counts} ${fix}` };
 }
 
-/** A check that fails if a query returns a document that is forbidden for the query. */
+/** A check that fails if the retriever returns a document that is forbidden for the query. */
 export type ForbiddenCheck = AnyCheck;
 
 /** Maximum number of documents in an explanation; the run lists all of them. */

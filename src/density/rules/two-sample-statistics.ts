@@ -187,8 +187,8 @@ export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): number 
 }
 
 /**
- * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It
- * is the minimum cost, as mass times distance, of turning one distribution into the other.
+ * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. The
+ * result is the minimum cost, as mass times distance, of turning one distribution into the other.
  *
  * @throws RangeError if a sample is empty
  */

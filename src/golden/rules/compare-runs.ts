@@ -128,7 +128,7 @@ function compareRows(
   return { segment, n: rows.length, metrics, ...decided(primaryOf(metrics)) };
 }
 
-/** Returns the primary metric and its verdict; inconclusive if there is no metric. */
+/** Returns the primary metric and its verdict; the verdict is `inconclusive` if there is no metric. */
 export function decided(primary: MetricComparison | null): { primary: string; verdict: ComparisonVerdict } {
   return primary === null
     ? { primary: '', verdict: 'inconclusive' }

@@ -94,8 +94,8 @@ function integerValue(value: unknown): AttributeValue {
 export const noAttributes: Attributes = Object.freeze({});
 
 /**
- * Attribute key that would set the prototype of the attributes object. Objects without a prototype would avoid this,
- * but need several times the memory.
+ * Attribute key that would set the prototype of the attributes object. Objects without a prototype would not have this
+ * problem, but need several times the memory.
  */
 export const FORBIDDEN_KEY = '__proto__';
 

@@ -189,7 +189,8 @@ function placeholderOf(kind: string): string {
 
 /**
  * Returns the HMAC-SHA-256 of a query text. Pipelines that store no texts store this hash, so that equal queries can
- * still be counted. Ignores case, Unicode normalization (NFC) and surrounding white space.
+ * still be counted. Texts that differ only in case, Unicode normalization (NFC) or surrounding white space have the
+ * same hash.
  *
  * @param key secret of this installation; the config requires at least 16 bytes
  * @returns 64 hexadecimal digits

@@ -89,7 +89,7 @@ interface Report {
 /** Another process that opens a database; see opener.ts. */
 export interface Opener {
   readonly pid: number;
-  /** Resolves with the first report of this kind; rejects if the process ends without it. */
+  /** Resolves with the first report of the kind `event`; rejects if the process ends without such a report. */
   report(event: string): Promise<Report>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   /** All output on stderr so far, including any stack traces. */

@@ -204,7 +204,7 @@ describe('a diagnosis', () => {
         returnedAbsent: { before: 0, value: 0.06, ciLow: 0.03, ciHigh: 0.1, n: 150 },
       },
     ],
-    // Documents that are ranked lower are still returned for some queries; a filter would hide them from all.
+    // Documents that are ranked lower are still returned for some queries; a filter would hide them from all queries.
     [
       'unknown',
       {
