@@ -102,12 +102,14 @@ function startUsers(
 async function causeProblems(url: string, causes: readonly Cause[], signal: AbortSignal): Promise<string[]> {
   const response = await fetch(`${url}/v1/incidents?pipeline=${PIPELINE}&limit=100`, { signal });
   const { items } = (await response.json()) as { items: readonly IncidentJson[] };
-  const named = items.map(({ cause }) => cause).toReversed();
+  // On a busy machine, recalld also reports that it is short of processor time, which is right.
+  const ofService = items.filter(({ cause }) => cause !== 'recalld');
+  const named = ofService.map(({ cause }) => cause).toReversed();
   return [
     ...(named.join() === causes.join()
       ? []
       : [`the causes of the listed incidents are ${named.join(', ')}, not ${causes.join(', ')}.`]),
-    ...(items.some(({ closed_at: closedAt }) => closedAt === null) ? ['an incident is still open.'] : []),
+    ...(ofService.some(({ closed_at: closedAt }) => closedAt === null) ? ['an incident is still open.'] : []),
   ];
 }
 
