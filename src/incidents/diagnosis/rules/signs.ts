@@ -80,7 +80,8 @@ export const signStates = {
   surviving_documents: ['stay', 'move'],
   order: ['as_before', 'changed'],
   /**
-   * Documents that are returned for at most half as many queries as before: `gone` if hardly any query still gets them.
+   * Documents that are returned for at most half as many queries as before: `gone` if most of them are no longer
+   * returned at all.
    */
   rarer_documents: ['gone', 'fewer'],
   /** Whether all queries together still retrieve the same documents. */
