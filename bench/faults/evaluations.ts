@@ -1,4 +1,4 @@
-/** Data for fitting the weights of the diagnosis: the evidence of each diagnosis in a world, and the true cause. */
+/** Data for fitting the diagnosis weights: the evidence that each diagnosis in a world had, and the true causes. */
 import type { Sign } from '../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from '../diagnosis/fit/evaluation.ts';
 import type { WorldRecord } from './record.ts';

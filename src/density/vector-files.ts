@@ -70,7 +70,7 @@ function typeOf(descr: string) {
   return width === undefined ? null : { width: Number(width) as 2 | 4 | 8, isLittleEndian: order === '<' };
 }
 
-/** Describes how to convert an unsupported number type. Each conversion was tested with a file of that type. */
+/** Describes how to convert an unsupported number type. Each conversion was tested with a file of its type. */
 function otherType(descr: string): string {
   if (descr.endsWith('O')) {
     return `contains Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;

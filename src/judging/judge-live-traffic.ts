@@ -56,8 +56,8 @@ export async function judgePipeline(
 }
 
 /**
- * Delay before a query can be selected, so that users can give feedback first, and the sampling rate of the query's
- * minute is final.
+ * Delay before a query can be selected. During this delay, users can give feedback, and the sampling rate of the
+ * query's minute becomes final.
  */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /**

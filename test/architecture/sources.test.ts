@@ -96,7 +96,7 @@ describe('a rule in a subject, and other pure code', () => {
   const core = src.filter(({ path: file }) => /^src\/(stats|ir|vector|schedule|text|[a-z]+\/rules)\//.test(file));
   const tests = sourceFiles('test/unit');
 
-  /** The files imported by tests in the mirrored folder, and the files in the same folder that those files use. */
+  /** Files that tests in the mirrored folder import, directly or through other files in the same folder. */
   const reached = new Set<string>();
   const reach = (file: string): void => {
     const source = core.find((candidate) => candidate.path === file);

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const folder = path.join(import.meta.dirname, '../fixtures/live-spans');
 
-/** Moves the times of a fixture to the last minutes, so that they are within the retention period. */
+/** Moves the times of a fixture into the past few minutes, so that they are within the retention period. */
 async function fixture(name: string): Promise<string> {
   const body = await readFile(path.join(folder, `${name}.json`), 'utf8');
   const time = /("(?:startTimeUnixNano|endTimeUnixNano|timeUnixNano)": "?)(\d{10})(\d{9})/g;

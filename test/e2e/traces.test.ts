@@ -110,7 +110,7 @@ function send(exporter: SpanExporter, spans: ReadableSpan[]): Promise<void> {
   });
 }
 
-/** A user's rating of a complete LLM answer, as a log record in the context of its span. */
+/** Sends a user's rating of a complete LLM answer, as a log record in the context of the answer's span. */
 async function thumb(pipeline: string, { traceId, spanId }: SpanContext, label: string): Promise<void> {
   const exporter = new OTLPLogExporter(exportTo('/v1/logs'));
   const provider = new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter })] });

@@ -67,7 +67,7 @@ export interface InstallationSettings {
   /** `none` for commands that end before they would need a database. */
   readonly database?: DatabaseContent | 'none';
   readonly env?: Readonly<Record<string, string>>;
-  /** Returns the URL by which recalld reaches its database; a test may return the URL of a gate in front of it. */
+  /** Returns the URL by which recalld reaches its database, which may be the URL of a TCP gate. */
   readonly wayTo?: (connection: DatabaseConnection) => Promise<string>;
 }
 

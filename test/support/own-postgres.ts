@@ -27,7 +27,7 @@ export interface OwnPostgres {
   close(): Promise<void>;
 }
 
-/** @param made a data folder to copy; if omitted, a new one is created */
+/** @param made a data folder to copy; if omitted, the server gets a new data folder */
 export async function startOwnPostgres(made?: string): Promise<OwnPostgres> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-own-postgres-'));
   const dataDir = path.join(folder, 'data');

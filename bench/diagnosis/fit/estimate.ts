@@ -42,7 +42,7 @@ const SPREAD_OF_UNEXPLAINED = 1;
 const MIN_SEEN = 3;
 /** Maximum weight of one sign, in nats. */
 const MAX_WEIGHT = 5;
-/** Minimum share of its judged weight that an edge keeps. */
+/** Minimum fitted weight of an edge, as a share of its judged weight. */
 const MIN_KEPT = 0.1;
 const priorBounds = [-8, 2] as const;
 const factorBounds = [0.2, 1.5] as const;

@@ -200,7 +200,7 @@ function problemCount(issues: readonly Issue[]): number {
   return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }
 
-/** Counts the keys of `value` that match a required key of `form`. A misspelled key matches too. */
+/** Counts the keys of `value` that are required keys of `form`, or misspellings of required keys. */
 function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): number {
   const required = form.required ?? [];
   return Object.keys(value).filter((key) => closest(key, required) !== null).length;

@@ -128,8 +128,8 @@ export function failureOf({ code, message, latencyMs }: Omit<FailedCall, 'kind'>
 }
 
 /**
- * Returns the error for a config that was built in code and lacks a required part. In a config file, the schema reports
- * the same problem with its position.
+ * Returns the error for a config that was built in code and lacks a required vector store or embedder. In a config
+ * file, the schema reports the same problem with its position.
  */
 export function missingPart(part: 'vector_store' | 'embedder', configField: string): RecalldError {
   return new RecalldError(

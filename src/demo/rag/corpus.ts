@@ -97,8 +97,8 @@ const NEIGHBORS = 8;
 
 /**
  * An embedder with precomputed vectors. For a text without a precomputed vector, such as a query that a user typed, the
- * embedder averages the vectors of the eight known texts with the most similar words, weighted by the square of this
- * similarity. The result is the zero vector if no known text shares a word with the query.
+ * embedder averages the vectors of the eight known texts whose words are most similar, each weighted by the square of
+ * its word similarity. The result is the zero vector if no known text shares a word with the query.
  *
  * @param texts all texts for which `vectors` has a vector
  * @param words embedder whose vectors determine how similar the words of two texts are

@@ -124,7 +124,7 @@ export type PooledCoverage = Extract<ReturnType<typeof pooledCoverage>, { kind: 
  * Coverage of the latest windows: as many as are needed for 200 sessions, but at most one day. If some sessions are
  * poorly covered, sessions vary more than in the baseline. The interval of the density accounts for this variation.
  *
- * @param windows in order, latest last; totals are null for a window without queries of the segment
+ * @param windows in order, latest last; `totals` is null if the segment has no queries in the window
  * @param baseline spread of the baseline sessions
  */
 export function pooledCoverage(

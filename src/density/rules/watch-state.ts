@@ -144,7 +144,7 @@ export interface RebaselineRequest {
   readonly at: Date;
   /** Reason that is shown to users and stored with the event. */
   readonly reason: string | null;
-  /** The new baseline ignores traffic before this time. If null, the request itself excludes no traffic. */
+  /** The new baseline ignores traffic before this time; null if the request sets no such time. */
   readonly since: Date | null;
 }
 
@@ -157,7 +157,7 @@ export interface AlertToInvestigate {
   readonly history: readonly ClosedWindow[];
 }
 
-/** The next state, and what to store with it. */
+/** The next state, and the data to store together with it. */
 export interface WatchStep {
   readonly state: DensityState;
   readonly measurements?: readonly MeasurementOutcome[];

@@ -157,7 +157,7 @@ function headerForm(
   choices: ColumnChoices,
 ): QrelsForm {
   const columns = cells.map((name, index) => readingOf(name, index, place, choices));
-  // If no column name stands for a query id, the column `query` is read as the query id.
+  // The column `query` is read as the query id if no other column is.
   const hasId = columns.some(({ readAs }) => readAs === 'query_id');
   const found = columns.map((column) =>
     column.readAs === 'query' && !hasId ? { ...column, readAs: 'query_id' as const } : column,

@@ -61,13 +61,12 @@ export function evaluateSentinel(
  * many queries that always score 1, are broken by a hash of the id, so that neighbors in the file are not chosen
  * together.
  *
- * Because a fault may affect a single segment, the segments take turns, smallest first: each adds its best query that
- * has not been chosen yet. Queries without a segment form an additional segment.
+ * Because a fault may affect a single segment, the segments take turns, smallest first: each segment adds its most
+ * informative query that has not been chosen yet. Queries without a segment form an additional segment.
  *
  * The same set, history and settings yield the same choice.
  *
- * @param history one array of scores (0..1, in query order) for each of the last full runs, of which there is at least
- *   one
+ * @param history one array of scores (0..1, in query order) for each of the last full runs; at least one array
  * @param stale ids of queries that cannot be chosen because one of their judged documents is missing
  */
 export function chooseSentinel(

@@ -126,7 +126,7 @@ function measured(measure: string, segment = ALL_SEGMENT) {
   return { measured: { measure, segment } };
 }
 
-/** The alert rule of a violated isolation rule, as in checks/edge/alerts.ts. */
+/** Alert rule for a violated isolation rule; checks/edge/alerts.ts uses the same name. */
 export const ISOLATION_ALERT = 'RecalldIsolationViolated';
 export const OUTAGE_ALERT = 'RecalldRetrieverNotAnswering';
 

@@ -40,9 +40,9 @@ export function rewritingScores(
 }
 
 /**
- * Means over all episodes, and over each segment, weighted by inverse probabilities. The jackknife of `judgedMean` runs
- * over sessions (or episodes without a session). The scores come from model grades, which are not corrected by human
- * judgments.
+ * Means over all episodes, and over each segment, with the weight 1 / `probability` for each episode. The jackknife of
+ * `judgedMean` runs over sessions (or episodes without a session). The scores come from model grades, which are not
+ * corrected by human judgments.
  *
  * - `episode_hit_rate`: share of episodes with a hit.
  * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first

@@ -130,7 +130,7 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
 
 /**
  * Yields every live measure of one segment in the order of `liveMeasures`. Measures are computed lazily, so that the
- * caller can yield to other work in between: each takes milliseconds for 10,000 queries.
+ * caller can yield to other work between measures: a measure of 10,000 queries takes milliseconds.
  *
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson).
  * - `zero_results_ratio`, `error_ratio`: queries without results, and queries that failed or timed out, each as a share
@@ -228,7 +228,7 @@ function shareOutcome(
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  // Only randomly sampled queries reveal how many queries no sampling rule selected.
+  // The number of queries that no sampling rule selected can be estimated only from randomly sampled queries.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return rateOutcome(measure, queryRate(queries, holds));

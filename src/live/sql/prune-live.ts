@@ -27,8 +27,8 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
     await pool.query(countByHourSql, [pipeline, dayAfter(now, -MINUTE_DAYS)]);
   for (const table of ['live_query_counts', 'sampling_minutes'])
     await pool.query(`delete from ${table} where minute < ($1::timestamp at time zone 'utc')`, [oldest]);
-  // The level of a closed minute is stored with its samples, and a report that arrives a day late closes the minute
-  // again, so old levels are not needed.
+  // Old sampling levels are not needed: the level of a closed minute is stored with its samples, and a report that
+  // arrives a day late closes its minute again.
   await pool.query(
     `delete from sampling_minutes where minute < ($1::timestamp at time zone 'utc') and closed_at is not null`,
     [dayAfter(now, -1)],

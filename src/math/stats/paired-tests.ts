@@ -148,7 +148,7 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
 }
 
 /**
- * The mean difference that the paired t test detects with the planned power. For many pairs and the usual plan
+ * Smallest mean difference that the paired t test detects with the planned power. For many pairs and the usual plan
  * (two-sided alpha 0.05, power 0.8), the difference is 2.8 sd / sqrt(n). Null for one pair, because a single pair
  * cannot detect any difference.
  *

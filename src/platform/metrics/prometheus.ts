@@ -18,8 +18,8 @@ interface Lines {
 }
 
 /**
- * Serializes stored gauges in the Prometheus text format 0.0.4. Serializes the samples in `kept` once, and caches the
- * text for the lifetime of the object that identifies the samples. Yields to the event loop regularly.
+ * Serializes stored gauges in the Prometheus text format 0.0.4. Serializes each set of samples in `kept` only once,
+ * and caches its text until the key object `of` is garbage-collected. Yields to the event loop regularly.
  *
  * @param onDropped called for each sample that is omitted because it is not finite
  * @returns the parts of the text, in order

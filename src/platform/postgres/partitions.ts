@@ -25,7 +25,7 @@ export function dropPartitionsBefore(pool: Pool, day: string): Promise<readonly 
 
 const monthly = ['measurements', 'measurement_hours'] as const;
 
-/** Creates the partitions for the months (UTC) of these dates. Replicas wait for each other. */
+/** Creates the partitions for the months (UTC) that contain these dates. Replicas wait for each other. */
 export async function createMonths(pool: Pool, dates: readonly Date[]): Promise<void> {
   const months = [...new Set(dates.map(monthOf))].map((month) => ({
     time: month,

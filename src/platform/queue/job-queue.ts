@@ -134,7 +134,7 @@ interface JobRunner<Deps> {
   readonly shutdown: AbortSignal;
 }
 
-/** Returns the function that runs a job of any name. */
+/** Returns the function that finds a job by its name and runs it. */
 export function createJobRunner<Deps>({ jobs, jobDeps, clock, logger, meter, shutdown }: JobRunner<Deps>): RunJob {
   const definitions = new Map(jobs.map((job) => [job.name, job]));
 

@@ -66,8 +66,8 @@ export interface TrendChart {
   /** Text shown if no series has any points. */
   readonly empty: string;
   /**
-   * Start of the time axis. By default, the axis has the range of the page, shortened if all points are at the end of
-   * the range. Charts with the same axis share a cursor.
+   * Start of the time axis. By default, the axis covers the time range of the page; if all points are at the end of
+   * this range, the axis starts later. Charts with the same axis share a cursor.
    */
   readonly from?: Date;
   readonly until?: Date;

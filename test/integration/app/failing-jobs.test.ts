@@ -18,7 +18,7 @@ import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 const UNREACHABLE = 'http://127.0.0.1:9';
 const exported = mkdtempSync(path.join(tmpdir(), 'recalld-exported-'));
 
-/** Two pipelines with everything that a job may process, and one with only a retriever. */
+/** Two pipelines that give every job something to process, and one pipeline that has only a retriever. */
 const configOf = (url: string): string => `
 storage: {url: "${url}"}
 notify: [{kind: webhook, url: "${UNREACHABLE}/hook"}]

@@ -1,4 +1,4 @@
-/** What monitoring must report about documents that a real store lost, kept or changed. */
+/** Tests what monitoring reports about documents that a real store lost, kept or changed. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
 import type { VectorStore } from '../../../src/connectors/stores/vector-store.ts';

@@ -13,7 +13,7 @@ export interface Combination {
   readonly program: string;
   /** Module of the instrumentation, without `_tracing`. */
   readonly tracing: string;
-  /** Packages whose versions the recording names; installed in the newest version. */
+  /** Packages to install in their newest versions, which the recording lists. */
   readonly packages: readonly string[];
   /** Packages that the program also needs. */
   readonly extras?: readonly string[];
@@ -21,7 +21,7 @@ export interface Combination {
   readonly missing?: readonly TracedField[];
   /** Names of the tools that search, which the config must list. */
   readonly tools?: readonly string[];
-  /** Why recalld can store no retrieval of this combination; missing if it can. */
+  /** Reason why recalld cannot store the retrievals of this combination; missing if it can store them. */
   readonly reason?: UnreadableReason;
   /** Environment variables and calls that are required for spans with documents; empty if none are. */
   readonly switchedOn: string;

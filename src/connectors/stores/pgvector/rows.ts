@@ -217,8 +217,8 @@ export async function searchNearest(
       : [{ name: 'content', of: quoted(settings.content), shown: content }]),
   ];
   if (request.exact) await query(withoutIndex);
-  // The outer query reads texts and vectors and computes hashes only for the nearest rows. If the inner query did this,
-  // it would have to read and hash the texts and vectors of every compared row.
+  // The outer query reads texts and vectors and computes hashes only for the nearest rows. The inner query would have
+  // to read and hash the texts and vectors of every row that it compares.
   const rows = await query<FoundRow>(
     `select position, ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}
      from (values ${vectors.map((_, at) => `(${at + 1}, $${at + 2}::${schema}.vector)`).join(', ')}) as recalld_query (position, vector)

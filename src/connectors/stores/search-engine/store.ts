@@ -156,7 +156,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
     return calls.json({ method: 'POST', path: place, query, body, purpose, missing }, attempt);
   };
 
-  // Without this option, a search that times out or lacks a shard would look like a search with fewer results.
+  // Without this option, a search in which a shard fails or times out would look like a search with fewer results.
   const search = (body: Fields, purpose: string, attempt: Attempt) =>
     post('/_search', body, purpose, attempt, { allow_partial_search_results: 'false' });
 

@@ -1,4 +1,4 @@
-/** The list of store tests, and how to run them on an existing store without writing to it. */
+/** Lists the store tests, and runs them on an existing store without writing to it. */
 import { plural } from '../../../core/format.ts';
 import { cosineSimilarity, matrixOf, rowOf } from '../../../math/vector/matrix.ts';
 import {
@@ -321,8 +321,8 @@ async function seeded(subject: StoreSubject): Promise<string> {
 }
 
 /**
- * For a completely known store, checks how often each chunk was sampled. For a larger store, counts the chunks that
- * each pair of samples has in common. Two samples of n chunks from a store of N chunks share n² / N chunks on average
+ * For a completely known store, checks how often each chunk was sampled. For a larger store, counts how many chunks
+ * each pair of samples shares. Two samples of n chunks from a store of N chunks share n² / N chunks on average
  * if every chunk is equally likely, and more if some chunks are preferred.
  */
 async function uniform(subject: StoreSubject): Promise<string> {

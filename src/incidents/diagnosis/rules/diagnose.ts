@@ -19,7 +19,7 @@ export const MAX_SUMMARY_LENGTH = 300;
 export interface Findings extends RankedEffects {
   /** At most 300 characters. */
   readonly summary: string;
-  /** Causes of the firing alerts that the first cause cannot explain. */
+  /** Further causes, which explain the firing alerts that the first cause cannot explain. */
   readonly also: readonly AlsoCause[];
   readonly signs: readonly Sign[];
   /** Names of the signs that were used in the ranking. */
@@ -62,8 +62,8 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
  * time do not count against the retriever, unless the service also reports longer latencies. If queries return empty
  * results, a document that is not found by its own text is no evidence of a wrong vector. If the retriever scores
  * documents differently, a small number of reversed pairs does not show that it still ranks documents as before. If
- * owners deleted documents on purpose, a smaller store, results without these documents, and users who no longer find
- * them are expected, and are no evidence of a fault.
+ * owners deleted documents on purpose, the store is smaller, results lack these documents, and users no longer find
+ * them; these effects are expected and are no evidence of a fault.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
@@ -81,7 +81,7 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
   );
 }
 
-/** Signs, with their states, that deletions on purpose cause. */
+/** Signs, each with its state, that are expected after owners deleted documents on purpose. */
 const expectedAfterDeletion: ReadonlySet<string> = new Set([
   'store_size=shrank',
   'store_size=fell',
@@ -274,7 +274,7 @@ function significant(part: number): number {
   return part < MIN_TO_TELL ? 0 : part;
 }
 
-/** Returns the drop in the score: the sum of the parts that dropped. Parts that rose do not offset them. */
+/** Returns the drop in the score: the sum of its parts. Parts in which the score rose are not subtracted. */
 function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   const loss = run?.reference?.loss ?? null;
   const isAlwaysLow = signs.some(({ name, state }) => name === 'level' && state === 'always_low');

@@ -1,4 +1,4 @@
-/** Decides whether a new diagnosis of an incident is recorded after the last one. */
+/** Decides whether a new diagnosis of an incident replaces the last recorded diagnosis. */
 import { MINUTE_MS } from '../../../core/time.ts';
 import { confidences } from './cause.ts';
 import type { Diagnosis, Trend } from './incident.ts';

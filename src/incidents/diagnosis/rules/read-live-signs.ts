@@ -33,7 +33,7 @@ export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }:
   ];
 }
 
-/** Reads violations of isolation rules. The sign is the same as for the forbidden documents of a golden set. */
+/** Reads violations of isolation rules. Forbidden documents in golden results produce the same sign. */
 function readIsolation({ rules, answers }: NonNullable<Observations['isolation']>): Sign {
   const sentence = `The results of ${plural(answers, 'live query', 'live queries')} in the last hour violated the isolation ${rules.length === 1 ? 'rule' : 'rules'} ${rules.join(', ')}.`;
   return sign('forbidden', 'some', sentence);
@@ -102,8 +102,8 @@ function readRelevance(relevance: ObservedRelevance): Sign {
 }
 
 /**
- * Minimum overlap at which results are comparable; below this overlap, the service may add a filter to every call, or
- * use other ids.
+ * Minimum overlap at which results are comparable. A lower overlap may mean that the service adds a filter to every
+ * call, or that it uses other ids.
  */
 const COMPARABLE = 0.5;
 /** Minimum difference in overlap between the queries of the last hour and the queries from before the incident. */
@@ -127,7 +127,7 @@ function readJudge(judge: 'same' | 'changed'): Sign {
   return sign('judge', judge, sentence);
 }
 
-/** Same thresholds as for golden queries: latency at least doubles, and its rise exceeds the delays on a busy host. */
+/** As for golden queries, the latency must at least double, and must rise by more than the delays on a busy host. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 
@@ -215,8 +215,8 @@ function readFeedback(observed: ObservedFeedback): Sign[] {
 /** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
 /**
- * Part of the minimum rise in repeated calls per episode: the rise must be at least this number plus `OTHER_CALLS`
- * times the earlier number.
+ * Constant part of the minimum rise in repeated calls per episode. The minimum rise is this number plus `OTHER_CALLS`
+ * times the earlier number of repeated calls.
  */
 const FEW_REPEATS = 0.03;
 /** Minimum rise in the share of rewritten queries that look like answers. */

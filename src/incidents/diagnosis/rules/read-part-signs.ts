@@ -158,8 +158,8 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
 }
 
 /**
- * For each sign, the kinds of findings that it shows. If a sign has two kinds, the finding whose share of documents has
- * the larger lower bound is used.
+ * Kinds of findings that each sign shows. If findings of two kinds exist for a sign, the sign uses the finding with the
+ * larger lower bound of the share of documents.
  */
 const indexSigns: readonly {
   readonly kinds: readonly FindingKind[];

@@ -51,7 +51,7 @@ function hubsCommand(signal: AbortSignal): CommandUnknownOpts {
     });
 }
 
-/** Maximum number of live queries. If more queries fall within `--days`, only the newest queries count. */
+/** Maximum number of live queries that are read; if `--days` covers more queries, only the newest are read. */
 const MAX_QUERIES = 20_000;
 
 function tooFew(queries: number, days: number): string {

@@ -52,7 +52,7 @@ interface ServerSetup extends ClusterSetup {
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
-// This limit is long, because crash recovery may take a long time, and would start from the beginning after an abort.
+// This limit is long, because crash recovery may take a long time, and an aborted recovery would have to start over.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
 // A backend whose postmaster was killed may continue until the end of its current statement.
@@ -74,7 +74,7 @@ function settings(port: number): Record<string, string | number> {
     io_method: 'sync',
     jit: 'off',
     // Each day has new partitions. The default of `autovacuum_naptime` is one minute.
-    // Until a partition is analyzed, PostgreSQL assumes few rows in it, and plans slow nested-loop joins.
+    // Until a partition is analyzed, PostgreSQL assumes that it has few rows, and plans slow nested-loop joins.
     autovacuum_naptime: '10s',
     // No replication is used. Committed data is on disk: fsync and synchronous_commit keep their default, on.
     wal_level: 'minimal',

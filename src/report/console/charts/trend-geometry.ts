@@ -159,8 +159,8 @@ function extent(
 const MARK_ROOM = 80;
 
 /**
- * Returns a label for each mark, numbered from 1, and the place of the label. Labels that would overlap become one
- * range such as `2-4`, centered over its marks.
+ * Returns the labels of the marks, which are numbered from 1, and the place of each label. Labels that would overlap
+ * become one range such as `2-4`, centered over its marks.
  *
  * @param places positions of the marks, in ascending order
  */

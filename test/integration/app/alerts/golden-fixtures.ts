@@ -150,7 +150,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldCheckNoData',
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'no_data'), ...unknownFloor],
-    // A run of a new version is in progress for some minutes.
+    // The check has no data for some minutes, because a run of a new set version is in progress.
     healthy: [
       ...checkStates(floorCheck, (m) => (m >= 30 && m < 40 ? 'no_data' : 'ok')),
       // Low traffic.

@@ -10,7 +10,7 @@ const database = useDatabase();
 const signal = new AbortController().signal;
 let sets = 0;
 
-/** A manifest of three tenants: the ids of a and b start with the tenant, and the ids of c have no unique prefix. */
+/** A manifest of tenants a, b and c: ids of a and b start with the tenant name; ids of c have no unique prefix. */
 async function aReadManifest(): Promise<IndexWorld> {
   const world = new IndexWorld(database.pool);
   const ids = ['a', 'b', 'c'].flatMap((tenant) =>

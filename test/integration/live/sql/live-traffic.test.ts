@@ -1,4 +1,4 @@
-/** Live traffic on a real database: idempotency, completion by later data, erasure. */
+/** Live traffic in a real database: idempotent storage, queries that later data completes, and erasure. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../../src/app/erasure/erase.ts';
 import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';

@@ -18,7 +18,7 @@ function printed(config: Config): string {
   return `${stringify(redacted)}\n${JSON.stringify(redacted)}`;
 }
 
-/** Letters that occur in no key and no marker, so that a match can only come from the secret, escaped or not. */
+/** Characters that occur in no key or redaction marker, so that a match must come from the secret, escaped or not. */
 const aCanary = fc
   .array(fc.constantFrom('Q', 'X', 'Z', 'J', '0', '7'), { minLength: 12, maxLength: 24 })
   .map((letters) => letters.join(''));

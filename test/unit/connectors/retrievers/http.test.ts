@@ -396,7 +396,7 @@ describe('an abort', () => {
     const listeners = () => getEventListeners(controller.signal, 'abort');
     const call = retrieve({ retries: 5 }, controller.signal);
     const [listenerOfAttempt] = listeners();
-    // The wait has begun once the signal has a listener other than that of the attempt.
+    // The wait has begun once the signal has a listener that does not belong to the attempt.
     await expect.poll(() => listeners().filter((listener) => listener !== listenerOfAttempt).length).toBe(1);
     controller.abort(reason);
     await expect(call).rejects.toBe(reason);

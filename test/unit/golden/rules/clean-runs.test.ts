@@ -1,4 +1,4 @@
-/** The runs from which the noise of a retriever is measured. */
+/** Tests which runs are used to measure the noise of a retriever. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseCleanRuns, type RunFacts } from '../../../../src/golden/rules/clean-runs.ts';
