@@ -45,7 +45,7 @@ const pieces = [
   '..',
 ];
 
-/** Ids as recalld receives them: strings made by JSON.parse, which are flat in memory. */
+/** Ids as recalld receives them: strings created by JSON.parse, which are flat in memory. */
 function idsOf(owner: string): string[] {
   const ids = pieces.flatMap((piece) => [0, 1, 2, 3].map((n) => `${owner}/${piece}/${n}`));
   return JSON.parse(JSON.stringify(ids)) as string[];

@@ -96,8 +96,8 @@ export async function runDaemonStream(
           arrived.flatMap((episode, place) => queriesOf(library, episode, `${hour}-${place}`)),
         );
         await daemon.tickGoldenSets(new Date(from + HOUR_MS));
-        // Starts the golden run together with this job.
-        // The run would exceed its deadline if the clock advanced before the run started.
+        // The golden run starts while this job is processed; if the clock advanced before then, the run would exceed
+        // its deadline.
         await daemon.run('maintain-partitions');
         const until = from + HOUR_MS + MEASURED_MS;
         clock.set(new Date(until));

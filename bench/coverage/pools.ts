@@ -1,6 +1,6 @@
 /**
- * Scenarios for the confidence interval of the pool gap (`poolGap`), the excess in judged nDCG. Whole sessions are
- * sampled; sessions with poor results are sampled more often than others. Most sessions have no gap.
+ * Scenarios for the confidence interval of the pool gap (`poolGap`), by which judged nDCG is too high. Whole sessions
+ * are sampled; sessions with poor results are sampled more often than others. Most sessions have no gap.
  */
 import { type PooledQuery, poolGap } from '../../src/judging/rules/judged-measures.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
@@ -29,7 +29,10 @@ const FAILING = 0.1;
 /** Probability that a query has the same gap as the previous query in its session. */
 const SAME = 0.5;
 const CHANCE = 0.001;
-/** Mean numbers of sampled sessions whose pools are searched. Each kind of traffic is simulated with each number. */
+/**
+ * Mean numbers of sampled sessions whose pools are searched. Each kind of traffic is simulated with each of these
+ * means.
+ */
 const SIZES = [10, 30, 70, 300];
 
 const traffics: readonly Traffic[] = [

@@ -30,7 +30,7 @@ export function mainDirections({ rows, columns, data }: Matrix, count: number): 
   return directions;
 }
 
-/** Gram-Schmidt orthogonalization of each direction to the previous directions. */
+/** Orthogonalizes each direction against the previous directions, and scales it to length 1 (Gram-Schmidt). */
 function orthonormal(vectors: readonly Float64Array[]): Float64Array[] {
   const done: Float64Array[] = [];
   for (const vector of vectors) {

@@ -38,7 +38,7 @@ export interface ChangeResult {
   readonly delays: Readonly<Record<AlertLevel, { readonly hours: number; readonly queries: number } | null>>;
   /** Density of all traffic, from the change to the first alert of either level, or to the end if no alert fired. */
   readonly density: number;
-  /** The explanation of the first alert. */
+  /** Explanation of the first alert of either level; null if no alert fired. */
   readonly reading: Reading | null;
   /** Hour in which the canary detected another model; null if the canary detected none. */
   readonly canaryHours: number | null;
@@ -116,7 +116,7 @@ export function watchChange(pipeline: Pipeline, scenario: Scenario, number: numb
       const event = closed.events[level];
       if (delays[level] !== null || event?.kind !== 'raised') continue;
       delays[level] = { hours: hour - onset + 1, queries };
-      // Includes the hours before the change, because the e-value started to accumulate in them.
+      // Includes hours before the change in which the e-value had already started to accumulate.
       const measured = recent.filter(({ startMs }) => startMs >= event.size.startMs);
       reading ??= readAlert(memory, measured, vectors, scores, change.missing, randomNumbers(seed + number));
     }

@@ -49,7 +49,7 @@ export interface Material {
   readonly rows: readonly Row[];
   /** Text of each document in the corpus, keyed by its id before any fault. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Rows of sources that are not yet written. */
+  /** Rows of sources that have not been written yet. */
   readonly unwritten: readonly Row[];
   /** Queries about these sources. */
   readonly unwrittenQueries: readonly Query[];
@@ -59,7 +59,7 @@ export interface Material {
 }
 
 const TOPICS = 6;
-/** Share of the sources that are not yet written. */
+/** Share of the sources that have not been written yet. */
 const UNWRITTEN = 0.08;
 const SEED = 20_260_301;
 

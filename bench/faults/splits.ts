@@ -1,6 +1,6 @@
 /**
- * The worlds of the splits, which are generated once and stored. The test split differs from the training split in
- * corpora, combinations of shape properties and seeds, and therefore also in the random properties of each fault. In
+ * The worlds of the splits, which are generated once and stored. The test split has other corpora, other combinations
+ * of shape properties and other seeds than the training split, so the random properties of each fault differ too. In
  * the split `quiet`, no fault occurs.
  */
 import { createHash } from 'node:crypto';
@@ -144,7 +144,10 @@ const pairs: readonly (readonly [string, string])[] = [
 /** Number of worlds without a fault for each shape; those of the split `quiet` add up to at least a hundred days. */
 const QUIET = { training: 4, test: 4, quiet: 40 } as const;
 
-/** Generates the worlds of a split: every kind in every size, pairs, and quiet worlds. */
+/**
+ * Generates the worlds of a split: every kind of fault in every size, pairs of faults, and worlds without a fault. The
+ * split `quiet` has only worlds without a fault.
+ */
 export function drawSplit(name: SplitName, seed: number, kinds: ReadonlyMap<string, FaultKind>): Split {
   const random = randomNumbers(seed);
   const own = shapes[name === 'quiet' ? 'test' : name];

@@ -71,8 +71,8 @@ function seen({ at, takes }: Change, weight: number, now: number): Arrival {
 }
 
 /**
- * Generates the changes of a day that recalld tracks, as it observes them, and computes the true quantile of the time
- * until a change arrives: in a world with a burst, over the changes of that day; otherwise, over the population.
+ * Generates the changes of a day that recalld tracks, as recalld observes them. Also computes the true quantile of the
+ * time until a change arrives: from the changes of that day in a world with a burst, otherwise from the population.
  */
 export function followedDay(
   world: ArrivalWorld,

@@ -19,7 +19,7 @@ export interface Judge {
 
 /**
  * Fault of a query. `content`: the requested content is missing, so the grades of documents are lower by two. `order`:
- * the best documents come last. `misread`: no fault, but the judge's grades are two too low.
+ * the best documents come last. `misread`: retrieval has no fault, but the judge's grades are too low by two.
  */
 export type Fault = 'content' | 'order' | 'misread';
 

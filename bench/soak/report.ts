@@ -36,8 +36,8 @@ export interface SoakResult {
   readonly latency: readonly LatencyRow[];
   readonly memory: readonly MemoryRow[];
   /**
-   * Number of responses that told a client to retry, and of requests without a response, by status; 0 means no
-   * response.
+   * Number of refused requests, keyed by the status that told the client to retry; the key 0 stands for requests
+   * without a response.
    */
   readonly refusals: Readonly<Record<string, number>>;
 }

@@ -34,7 +34,7 @@ pipelines:
           await measureNow(daemon);
           const client = createClient({ url: daemon.url, pipeline: 'docs' });
           try {
-            // The client makes about 400 calls a second, the same rate as that of the requests from `sendLoad`.
+            // The client makes about 400 calls a second, the rate at which `sendLoad` sends requests.
             return quantile(await timeCalls(client, quick ? 100 : 3000, 25), 0.99);
           } finally {
             await client.close();

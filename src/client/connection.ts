@@ -8,7 +8,7 @@ import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { startTimer } from './exit.ts';
 
-/** Maximum size of a response: enough to reject each of 1,000 items. */
+/** Maximum size of a response in bytes, large enough for the rejections of 1,000 items. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 export type Reply =

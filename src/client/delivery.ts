@@ -34,8 +34,8 @@ type Verdict =
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
 /**
- * Maximum number of codes that are counted separately. The daemon uses fewer codes; any further codes are counted
- * together.
+ * Maximum number of codes that are counted separately. The daemon uses fewer codes than this; any codes above the
+ * maximum are counted together.
  */
 const MAX_CODES = 32;
 
@@ -198,7 +198,7 @@ export class Delivery {
   /** True if the daemon requested the current wait (Retry-After). */
   #isRetryAfter = false;
   #underWay: readonly ClientRecord[] = [];
-  /** While fewer records than this are completed, batches are sent even if they are not full. */
+  /** Until this many records are completed, batches are sent even if they are not full. */
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 

@@ -100,9 +100,9 @@ export function coverageTable(pool: Pool) {
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
     /**
-     * Records an admission decision and applies it to the queries without a row. Rejects the queries of sessions whose
-     * random number is not below the admission probability, and queues the other queries. Stores the admission
-     * probability with each query. Retries and replicas reject the same queries.
+     * Records an admission decision and applies it to the queries without a coverage row. Rejects the queries of
+     * sessions whose random number is not below the admission probability, and queues the other queries. Stores the
+     * admission probability with each query. Retries and replicas reject the same queries.
      *
      * @returns the number of rejected queries; null if another decision was made in the meantime
      */

@@ -46,7 +46,7 @@ const closeSamplingMinutesJob = defineCronJob({
   cron: '20 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
-    // Closes a minute only one minute after its end, so that requests in flight can finish.
+    // Closes each minute one minute after it ends, so that requests in flight can finish.
     await context.db.live.traffic.closeMinutes(new Date(context.clock.now().getTime() - 120_000));
   },
 });

@@ -2,7 +2,9 @@
 
 import type { MinuteLoad, SamplingDecision } from '../../src/live/rules/sampling/decision.ts';
 
-/** Returns the final level of a minute: the highest that any replica reported, 0 without a report. */
+/**
+ * Returns the final sampling level of a minute: the highest level that any replica reported, or 0 if none reported one.
+ */
 export function closingLevel(reports: readonly MinuteLoad[]): number {
   return reports.reduce((highest, report) => Math.max(highest, report.level), 0);
 }

@@ -16,8 +16,8 @@ import { jobCatalogue } from '../jobs.ts';
 type ServiceAlert = Omit<AlertRule, 'dashboard'>;
 
 /**
- * Selects targets by their scrape job. `series` cannot select them, because `up` and `process_*` are not in the metric
- * catalog.
+ * Selects the series of `up` or `process_*` by scrape job. `series` cannot be used, because the metric catalog does not
+ * contain these metrics.
  */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;

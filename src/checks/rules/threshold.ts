@@ -218,7 +218,7 @@ function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
-/** Returns the bounds of one value. The bounds of all `family` values hold together with 95 % confidence. */
+/** Returns the bounds of one value. The bounds of all `family` values hold simultaneously with 95 % confidence. */
 function boundsOf({ value, ciLow, ciHigh }: ValueReading, { unit }: ThresholdPolicy, family: number): Bounds {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
   const bounds = { low: ciLow, high: ciHigh };

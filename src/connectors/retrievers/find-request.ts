@@ -91,8 +91,8 @@ export async function findRequest(
 }
 
 /**
- * First tries requests whose only key contains the query text, because a strict service rejects unknown keys. The later
- * requests also have a key for the number of results, which some services require.
+ * First tries requests that have only a key for the query text, because a strict service rejects unknown keys. The
+ * later requests also have a key for the number of results, which some services require.
  */
 function attemptsFor(url: string): Attempt[] {
   if (url.includes('{{text}}')) return [{ url, method: 'GET', body: null }];

@@ -6,8 +6,8 @@ import { francAll } from 'franc-min';
 const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
 /**
- * If the second-best language scores more than this share of the best score, the result is null. The scores of two
- * languages are this close in names, in code, and in texts that mix languages.
+ * If the second-best language scores more than this share of the best score, the result is null. Names, code, and texts
+ * that mix languages often have two scores that are this close.
  */
 const ALMOST_AS_WELL = 0.9;
 

@@ -5,9 +5,9 @@ import type { DemoDocument, DemoQuestion } from './corpus.ts';
 
 export const JUDGE_MODEL = 'stand-in-judge';
 
-/** Share of grades that are one too high. */
+/** Share of grades that are too high by one. */
 const TOO_HIGH = 0.1;
-/** Share of grades that are one too low. */
+/** Share of grades that are too low by one. */
 const TOO_LOW = 0.05;
 const MAX_GRADE = 3;
 

@@ -95,7 +95,7 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
     scores,
     /** Mean excess over the sessions; see `matchedSurprise`. */
     meanExcess,
-    /** Spread, between sessions, of the mean matched surprise of a session. */
+    /** Distribution of the sessions' means of the matched surprise. */
     global: baselineSpread(means.map((own) => own.map((value) => BASELINE_MEAN_X + value - meanExcess))),
     /** Queries with which live queries are compared; each distinct vector once. */
     reference,

@@ -26,8 +26,8 @@ export function referenceHalves(rows: number): readonly [readonly number[], read
 }
 
 /**
- * Expected surprise of each query: the mean surprise of the five nearest reference queries, or of all found if there
- * are fewer than five.
+ * Expected surprise of each query: the mean surprise of the five nearest reference queries (of fewer if the search
+ * found fewer).
  *
  * @param surprises surprise values of the searched rows
  * @param counts number of reference queries that each searched row represents, at least 1; default: 1
@@ -77,7 +77,8 @@ export function expectedInBaseline(
 ): Float64Array {
   const searched = halves.filter((counts) => counts.some((count) => count > 0));
   const [first = new Uint32Array(), last = first] = searched;
-  // Sorts rows of the first half only, then shared rows, then rows of the last half only, so each half is a range.
+  // Sorts rows that only the first half contains before shared rows, and rows that only the last half contains after
+  // them, so that each half is a range.
   const side = (row: number): number => Number(first[row] === 0) - Number(last[row] === 0);
   const store = [...first.keys()]
     .filter((row) => searched.some((counts) => counts[row] !== 0))

@@ -38,7 +38,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
     /** Mean of the directions, not scaled to length 1. */
     centroid: meanDirection(directions),
     meanLength: kept.reduce((sum, row) => sum + lengthOf(rowOf(sample, row)), 0) / kept.length,
-    /** Row-major directions of the clusters. */
+    /** Directions of the clusters, in row-major order. */
     clusters,
     /** Share of the sample in each cluster, 0 to 1. */
     shares,

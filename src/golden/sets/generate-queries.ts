@@ -134,8 +134,8 @@ export async function generateQueries(
   }
 
   /**
-   * Returns the finished prompt, which is null if the model charged nothing, and the error message, which is null
-   * unless the model or the retriever failed.
+   * Returns the finished prompt (null if the model charged nothing) and the error message (null unless the model or the
+   * retriever failed).
    */
   async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt) {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
@@ -255,7 +255,7 @@ function createQueryFilter(
   };
 }
 
-/** One prompt about one chunk, with at most one repair of a malformed completion. */
+/** Outcome of one prompt about one chunk, after at most one attempt to repair a malformed completion. */
 type Asked =
   | ((GeneratedQuery | { readonly kind: 'refused' }) & { readonly tokens: Tokens })
   | { readonly kind: 'failed'; readonly message: string };

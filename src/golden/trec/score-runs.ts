@@ -227,7 +227,7 @@ function noScores({ ids, places }: JudgedQueries, path: string, { keys }: Scorin
   return {
     /** One column per metric key, with one value per judged query; 0 for queries without results in the run. */
     columns: keys.map(() => new Float64Array(ids.length)),
-    /** 1 for each judged query with results. */
+    /** 1 for each judged query with results, otherwise 0. */
     answered: new Uint8Array(ids.length),
     unjudged: new Set<string>(),
     steps: new RunSteps(path, places),

@@ -32,8 +32,8 @@ const MAX_FAILURES = 3;
 const PATIENCE_MS = 15_000;
 
 /**
- * Returns true if live queries should be replayed for an open incident: if the last replay, successful or not, was half
- * an hour ago or earlier, and if a replay can help. Isolation violations have no other cause to find, and while the
+ * Returns true if live queries should be replayed for an open incident: a replay can help, and the last replay,
+ * successful or not, was at least half an hour ago. Isolation violations have no other cause to find, and while the
  * retriever is down, a replay would only delay the page.
  */
 export function isReplayDue(

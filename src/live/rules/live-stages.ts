@@ -121,7 +121,7 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
 
 /**
  * Returns the number of documents that the preceding stage returned; null for the first stage. If several parallel
- * stages precede this one, returns the number for the stage with the most documents. An unknown number counts as 0.
+ * stages precede this one, returns the largest of their numbers. An unknown number counts as 0.
  */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);

@@ -19,8 +19,9 @@ const MAX_TEXT = 2000;
 /**
  * Returns SQL for the first day (UTC) on which recalld may have received rows that occurred at or after the time in
  * `since`. Rows are partitioned by day of receipt. PostgreSQL skips earlier partitions only if the expression is
- * immutable: subtraction from a `timestamp` is immutable, but subtraction from a `timestamptz` is not. Clocks may
- * differ by up to an hour, so a row that occurred just after midnight may have been received the day before.
+ * immutable: subtraction from a `timestamp` is immutable, but subtraction from a `timestamptz` is not. The sender's
+ * clock may be up to an hour ahead, so a row that occurred just after midnight by this clock may have been received the
+ * day before.
  */
 export function firstDayOf(since: `$${number}`): string {
   return `(${since}::timestamptz at time zone 'utc' - interval '1 hour')::date`;

@@ -142,7 +142,7 @@ function slotAt(time: Date): number {
   return Math.floor(time.getTime() / SLOT_MS) % SLOTS;
 }
 
-/** A buffered trace fragment: text redacted, users and sessions hashed. */
+/** A buffered trace fragment, with redacted text, and with hashes of users and sessions. */
 export interface BufferedFragment
   extends Pick<TraceFragment, 'kind' | 'traceId' | 'spanId' | 'endedAtUnixNano' | 'pipeline' | 'within'>,
     Pick<LiveSample, 'text' | 'textHash' | 'embedding' | 'embedderVersion' | 'topK' | 'latencyMs' | 'userHash'> {

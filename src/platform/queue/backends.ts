@@ -144,7 +144,7 @@ export async function openPostgresBackend(
     max: POOL_SIZE,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    // Lets workers start to listen concurrently.
+    // Lets workers send their LISTEN commands concurrently on the shared session.
     pipeline: true,
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,

@@ -1,7 +1,7 @@
 /**
  * Content for people, independent of its output format: sentences, facts, tables and charts that contain times and
  * numbers with units. The code in an `edge/` folder builds content from the results of the use cases next to it.
- * Renderers turn content into pages, Markdown, or text for a terminal. JSON output does not use content, because it has
+ * Renderers turn content into pages, Markdown, or text for a terminal. JSON output is not built from content: it has
  * the wire format of the API.
  */
 import type { Unit } from '../../core/format.ts';

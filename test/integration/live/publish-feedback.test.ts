@@ -29,7 +29,7 @@ const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeed
     return aStoredFeedback({ id: person, userHash: person, occurredAt: hours(-1), ...parts });
   });
 
-/** Returns the gauges some seconds after the measurement at noon. */
+/** Returns the gauges as of the given number of seconds after the measurement at noon. */
 async function gaugesAt(
   seconds: number,
   feedback: readonly StoredFeedback[],

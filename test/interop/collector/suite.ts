@@ -6,7 +6,7 @@ import { configOf, expected, type Stored, send, stored } from '../tracing/replay
 import { otherNames } from './other-spans.ts';
 import type { CollectorRecording } from './recording.ts';
 
-/** The Collector keeps only the failed trace, not the other traces of its session. */
+/** The Collector keeps only the failed trace, not the other traces of the same session. */
 const failure = ({ query, error }: Stored) => (error === null ? [] : [{ query, error }]);
 
 export function describeCollector(

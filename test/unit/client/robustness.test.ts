@@ -20,7 +20,9 @@ function openClient(options: ClientOptions): Client {
   return client;
 }
 
-/** Returns two numbers that must be equal: how many items the host passed, and for how many the client accounts. */
+/**
+ * Returns two numbers that must be equal: the items that the host passed, and the items that the client accounts for.
+ */
 function balance({ offered, sampledOut, sent, pending, dropped }: DeliveryStats): [number, number] {
   const lost = Object.values(dropped).reduce((sum, count) => sum + count, 0);
   return [offered, sampledOut + sent + pending + lost];

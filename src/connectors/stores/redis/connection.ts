@@ -6,7 +6,7 @@ import { orAborted } from '../../../platform/threads/wait.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { type Attempt, failed, failureCode, Refused, unsupported } from '../store-rows.ts';
 
-/** A RESP2 reply. Strings are bytes, because vectors and ids may contain any byte. */
+/** A RESP2 reply. Strings are returned as bytes, because vectors and ids may contain any byte. */
 export type Reply = Buffer | number | null | readonly Reply[];
 
 export interface RedisCommand {

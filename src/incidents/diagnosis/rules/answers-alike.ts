@@ -1,4 +1,4 @@
-/** Compares results across golden runs: consecutive bad runs, and much older runs. */
+/** Compares the results of bad golden runs with each other, with a good run, and with much older runs. */
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
 import { answeredOf } from './changed-answers.ts';
 
@@ -24,9 +24,9 @@ export function repeatedAnswers(reference: ComparedSide, previous: ComparedSide,
     inOne: 0,
     /** Number of queries whose results changed in the first bad run and were restored in the second. */
     back: 0,
-    /** Number of queries with the same new results in both bad runs. */
+    /** Number of queries whose results changed in both bad runs and are the same in these runs. */
     alike: 0,
-    /** Number of queries with different new results in the two bad runs. */
+    /** Number of queries whose results changed in both bad runs, but differ between these runs. */
     unlike: 0,
   };
   let changedFirst = 0;

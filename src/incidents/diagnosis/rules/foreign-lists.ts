@@ -58,8 +58,8 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
 }
 
 /**
- * Returns a function that tells whether a list is new for its query, and was already returned for a live query with
- * another text.
+ * Returns a function that is true for a list that is new for its golden query but was earlier returned for a live query
+ * with another text.
  */
 function liveOwners(live: readonly LiveList[]): (list: GoldenLists) => boolean {
   const owners = new Map<string, Set<string>>();
@@ -130,17 +130,17 @@ export function commonNewcomer(lists: readonly Lists[]) {
      */
     queries: largest(counts),
     /**
-     * Number of queries that a new document gained, summed over all new documents and divided by the number of distinct
-     * documents that the earlier run returned.
+     * Number of queries for which a document is new, summed over all new documents and divided by the number of
+     * distinct documents that the earlier run returned.
      */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),
   };
 }
 
 /**
- * Returns the last rank of a list, from 0, at which a new document counts. If a list has at most as many new documents
- * as earlier documents that vanished from all results, the new documents below the last known document do not count:
- * they only moved up into the free ranks.
+ * Returns the last rank, from 0, at which `commonNewcomer` counts a new document of a list. If a list has at most as
+ * many new documents as earlier documents that vanished from all results, new documents below the last known document
+ * are not counted: they only moved up into the free ranks.
  */
 function lastNewRank({ old, now }: Lists, pool: ReadonlySet<string>): number {
   const known = new Set(old);

@@ -6,8 +6,8 @@
 import type { Unit } from '../../../core/format.ts';
 
 /**
- * States of each sign. The first state indicates no change since before the alert; `healthyStates` lists the
- * exceptions.
+ * States of each sign. The first state usually means that nothing has changed since before the alert; `healthyStates`
+ * lists the exceptions.
  */
 export const signStates = {
   /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, otherwise `most`. */
@@ -56,7 +56,7 @@ export const signStates = {
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Mean number of characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
-  /** Share of results, or of their texts, that repeat earlier ones of the same result list. */
+  /** Share of results, or of their text, that repeats a higher-ranked result of the same list. */
   repeats: ['as_before', 'rose'],
   /** Whether any query gets the results of a different query. */
   foreign_lists: ['none', 'some'],
@@ -96,7 +96,7 @@ export const signStates = {
   older_answers: ['alike', 'unlike'],
   /** Whether one segment of the golden set accounts for the loss. */
   segment: ['spread', 'one', 'several'],
-  /** Whether queries of one script, language, length or other text trait account for the loss. */
+  /** Whether queries that share one text trait, such as script, language or length, account for the loss. */
   query_kind: ['spread', 'one'],
   /** Whether the failing measure was higher in the first run of the golden set. */
   level: ['was_higher', 'always_low'],

@@ -294,7 +294,7 @@ const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): 
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/** Explains a document that a search for its own text does not find: its rank in the results is due to chance. */
+/** Explains a document that not even a search for its own text finds; its rank in any results is due to chance. */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;

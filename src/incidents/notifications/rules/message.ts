@@ -26,8 +26,8 @@ export interface Notified {
 }
 
 /**
- * Time after an incident closes during which recalld reports it even if no earlier message did, for example because it
- * opened and closed between two runs of the job.
+ * For this long after an incident closes, recalld reports the incident even if no earlier message reported it, for
+ * example because the incident opened and closed between two runs of the job.
  */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 

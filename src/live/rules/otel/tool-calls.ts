@@ -47,9 +47,9 @@ const MAX_TOOLS = 30;
 
 /**
  * Returns the searches of an export that have no retriever span. A search is a call to a tool whose name suggests that
- * it searches. If an export has neither such tool calls nor retriever spans, returns its model calls instead: an
- * instrumentation of a model SDK traces nothing else. The result is useful only for pipelines without live queries,
- * because the retriever span may be in another export.
+ * it searches. If an export has neither such tool calls nor retriever spans, returns its model calls instead, because
+ * the instrumentation of a model SDK traces only model calls. The result is useful only for pipelines without live
+ * queries, because the retriever span may be in another export.
  */
 export function untracedSearches(
   { spans, roleOf, retrieverAround, ancestorsOf }: TraceIndex,

@@ -172,12 +172,12 @@ export interface Arrivals {
 type Calibration = Readonly<Record<QueryOutcome, number>>;
 
 /**
- * Calibrates weights by post-stratification on the outcome: counted / estimated. The method is the generalized
- * regression estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling,
- * 1992). After calibration, the weighted numbers of queries equal the actual numbers, and the share of failures has no
- * sampling error. Calibration also avoids a bias that an uncalibrated ratio has in small windows: if failures are
- * always sampled and other queries are sampled at random, the ratio is too large by about the relative variance of the
- * estimated number of other queries.
+ * Calibrates weights by post-stratification: the factor of an outcome is the counted number of its queries divided by
+ * the estimated number. The method is the generalized regression estimator with one indicator per outcome (Deville and
+ * Särndal, Calibration estimators in survey sampling, 1992). After calibration, the weighted numbers of queries equal
+ * the actual numbers, and the share of failures has no sampling error. Calibration also avoids a bias that an
+ * uncalibrated ratio has in small windows: if failures are always sampled and other queries are sampled at random, the
+ * ratio is too large by about the relative variance of the estimated number of other queries.
  *
  * An outcome without counts or samples keeps its weights.
  */

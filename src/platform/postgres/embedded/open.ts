@@ -64,14 +64,17 @@ export interface EmbeddedPostgres {
   readonly connection: Connection;
   /** True if this process started the server and will stop it; false if a running daemon owns the server. */
   readonly startedHere: boolean;
-  /** Resolves if the server that was started here ends without `stop`; otherwise stays pending. */
+  /** Resolves if the server that this process started exits without a call to `stop`; otherwise stays pending. */
   readonly died: Promise<RecalldError>;
   /**
    * Restarts, on the same port, a server that this process started and that died. Committed data is preserved. Rejects
    * with RecalldError if the server does not start; `restart` may then be called again.
    */
   restart(): Promise<void>;
-  /** Stops a server that this process started. Resolves when all of its processes have ended. May be called again. */
+  /**
+   * Stops a server that this process started. Resolves when all processes of the server have exited. May be called
+   * again.
+   */
   stop(): Promise<void>;
 }
 

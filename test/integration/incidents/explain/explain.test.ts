@@ -47,7 +47,7 @@ interface Way {
   readonly says?: RegExp;
   /** Returns true for a store that cannot be broken in this way. */
   readonly isLeftOut?: (broken: BreakableStore) => boolean;
-  /** Breaks one document, and returns the query that misses it. */
+  /** Breaks one document, and returns the query that no longer finds it. */
   readonly break: (world: World, place: number) => Promise<string>;
 }
 

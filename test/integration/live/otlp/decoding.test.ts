@@ -1,4 +1,4 @@
-/** Bodies from exporters in languages other than JavaScript, according to the OTLP specification. */
+/** Bodies as exporters in languages other than JavaScript send them, according to the OTLP specification. */
 import { describe, expect, it } from 'vitest';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
 import { contentOf, defaultOtlpLimits, encodeFailure, encodeSuccess } from '../../../../src/live/otlp/parse.ts';

@@ -161,8 +161,8 @@ describe('regions', () => {
     const rows = { rows: 50_000, columns: 2, data: new Float32Array(100_000) };
     for (let i = 0; i < 50_000; i++) rows.data[2 * i + (i % 2)] = 1;
     const regions = findRegions(rows, 1, 1);
-    // Only every third row is read. The rows that are read point in both directions equally often, give or take one
-    // row.
+    // Only every third row is read. Of the rows that are read, as many point in one direction as in the other, except
+    // for one row.
     expect(regions.centroids[0]).toBeCloseTo(Math.SQRT1_2, 3);
     expect(regions.centroids[1]).toBeCloseTo(Math.SQRT1_2, 3);
   });

@@ -610,7 +610,10 @@ describe('a diagnosis', () => {
     expect(diagnose(observing(losing(percentage)))).toMatchObject({ cause: 'index_lost_documents' });
   });
 
-  /** Owners deleted a third of the documents: the store is smaller, and the other queries keep their scores. */
+  /**
+   * Owners deleted a third of the documents: the store is smaller, and queries about the remaining documents keep their
+   * scores.
+   */
   const withdrawn: Parts = {
     firing: ['score', 'labels'],
     run: { labels: { probed: 100, stale: 33, deleted: 30, lost: 0 } },
