@@ -257,6 +257,6 @@ function withoutDatabase(dataDir: string, cause: unknown): RecalldError {
 function ended(dataDir: string, lastLine: string): RecalldError {
   return new RecalldError(
     'database_unreachable',
-    `The embedded PostgreSQL of ${dataDir} ended unexpectedly; the last line of postgres.log there is "${lastLine}".`,
+    `The embedded PostgreSQL of ${dataDir} ended unexpectedly; the last line of its postgres.log is "${lastLine}".`,
   );
 }
