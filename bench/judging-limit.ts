@@ -62,7 +62,7 @@ function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<Limit
   const variance = mean(people.map((y) => (y - peopleMean) ** 2));
   const modelVariance = mean(model.map((f) => (f - modelMean) ** 2));
   const covariance = mean(people.map((y, at) => (y - peopleMean) * ((model[at] ?? 0) - modelMean)));
-  // Computes the mean of each grade pattern from one half of the queries, and tests these means on the other half.
+  // Computes the mean human score for each grade pattern on one half of the queries, and tests it on the other half.
   const patterns = queries.map(({ grades }) => grades.map(([, grade]) => grade).join(''));
   const errors = [0, 1].flatMap((half) => {
     const sums = new Map<string, { sum: number; n: number }>();

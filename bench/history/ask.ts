@@ -134,7 +134,7 @@ export function commandsOf(pipeline: string): string[][] {
   ];
 }
 
-/** Runs each command twice and returns the shorter duration, because each run includes the start of a process. */
+/** Runs each command twice and returns the shorter duration, because each duration includes the start of a process. */
 export async function runCommands({ folder }: Daemon, commands: readonly (readonly string[])[]): Promise<Answered[]> {
   const answered: Answered[] = [];
   for (const command of commands) {

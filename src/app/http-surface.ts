@@ -214,7 +214,7 @@ export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Exports the live traffic counters as 0 when the process starts, as showJobCounters does for a worker. */
+/** Exports the live traffic counters as 0 when the process starts, as showJobCounters does with a worker's counters. */
 export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
   for (const reason of labelValues.recalld_ingest_shed_total.reason)
     meter.increment('recalld_ingest_shed_total', { reason }, 0);

@@ -70,7 +70,7 @@ export interface TrackedQuery {
   readonly latencyMs?: Optional<number>;
   /** Retriever stages before the final result, in order of execution; at most 10. */
   readonly stages?: Optional<readonly TrackedStage[]>;
-  /** Why the retrieval failed. For an Error, only the message is sent. */
+  /** Reason why the retrieval failed. For an Error, only the message is sent. */
   readonly error?: Optional<string | Error>;
   /** At most 16 segments to which the query belongs, such as its tenant or language. */
   readonly segments?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
@@ -181,7 +181,7 @@ export interface DeliveryStats {
   readonly requests: number;
   /** Number of failed requests that have been or will be retried. */
   readonly retries: number;
-  /** Why the last request failed; null if it succeeded. */
+  /** Reason why the last request failed; null if it succeeded. */
   readonly lastError: string | null;
 }
 

@@ -15,7 +15,7 @@ export interface StoredBaseline {
   /** Version number, starting at 1 for each pipeline. */
   readonly version: number;
   readonly createdAt: Date;
-  /** Why the baseline was built, as shown to users. */
+  /** Reason for building the baseline, as shown to users. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
   /** Mean direction of the chunks, for use in `coverageScore`; empty if unknown. */

@@ -152,8 +152,8 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
 }
 
 /**
- * Computes in the calling thread. Only commands use this, because they have no other work that a long computation could
- * delay.
+ * Golden statistics that are computed in the calling thread. Only commands use these, because they have no other work
+ * that a long computation could delay.
  */
 export const statisticsOfCommands = createGoldenStatistics({
   run: async (task, input) => goldenTasks[task](input as never) as never,

@@ -68,8 +68,8 @@ export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
 }
 
 /**
- * Returns one sentence per problem. `omitted`: burn rates that no alert rule can monitor, if a critical alert can
- * monitor the same objective at another burn rate. `impossible`: burn rates of objectives that no critical alert can
+ * Returns one sentence per problem. `omitted`: burn rates that no alert rule can monitor, although a critical alert
+ * monitors the same objective at another burn rate. `impossible`: burn rates of objectives that no critical alert can
  * monitor, and latency objectives whose limit is not a histogram bucket.
  */
 export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettings, 'pipelines' | 'latencyBuckets'>): {

@@ -33,7 +33,7 @@ export function createTimetable(now: Date) {
     }, 0);
   };
   return {
-    /** When this process started. */
+    /** Time at which this process started. */
     startedAt: now,
     /** Longest gap between two full runs, in seconds; null for a set with no schedule. */
     intervalSeconds: ({ cron, quietHours }: GoldenSchedule) => (cron === null ? null : gapOf(cron, quietHours)),

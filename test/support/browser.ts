@@ -10,7 +10,7 @@ const program = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'goo
   .find((path) => existsSync(path));
 
 /**
- * For suites that need a browser. Without a browser, these suites are skipped: the runner counts them as skipped, and
+ * Describes a suite that needs a browser. Without a browser, the suite is skipped: the runner counts it as skipped, and
  * the message below gives the reason.
  */
 export const describeWithBrowser = program === undefined ? describe.skip : describe;

@@ -1,6 +1,6 @@
 /**
- * Chooses where the suite's temporary files are. Hundreds of databases and data folders are copied and removed, which
- * on a disk takes longer than most of the tests that need them.
+ * Chooses the folder for the suite's temporary files. Hundreds of databases and data folders are copied and removed,
+ * which on a disk takes longer than most of the tests that need them.
  */
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
@@ -10,8 +10,8 @@ const MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**
- * Keeps the files in memory, for this process and its child processes, if there is room and programs may run from
- * there.
+ * Keeps temporary files of this process and its child processes in memory if the in-memory folder has enough free space
+ * and allows programs to run.
  */
 export function keepFilesInMemory(): void {
   if (process.env['TMPDIR'] === undefined && hasRoom()) process.env['TMPDIR'] = MEMORY;

@@ -22,7 +22,7 @@ export interface LiveLoad {
   readonly feedback: ReadonlySet<string>;
   /** Number of responses by status other than 202; 0 means no response. */
   readonly refusals: ReadonlyMap<number, number>;
-  /** Latencies of accepted requests by route, excluding earlier attempts. */
+  /** Latencies of accepted requests by route, excluding rejected attempts before them. */
   readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
   /** Waits until every client has finished its last batch. */
   stop(): Promise<void>;

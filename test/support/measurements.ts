@@ -30,7 +30,7 @@ export function aMeasurement(parts: Partial<Measurement> = {}): Measurement {
   };
 }
 
-/** An attempt over the same hour that produced no value. */
+/** An attempt to measure the hour of `aMeasurement` that produced no value. */
 export function aGap(parts: Partial<MeasurementGap> = {}): MeasurementGap {
   const { pipeline, measure, segment, windowStart, windowEnd, measuredAt, details } = aMeasurement();
   const attempt = { pipeline, measure, segment, windowStart, windowEnd, measuredAt, details };

@@ -19,8 +19,8 @@ export interface RecordedApi {
 }
 
 /**
- * Answers the first request with the first response, the second with the second, and so on. A response is JSON with
- * status 200 unless it is a responder.
+ * Answers the first request with the first item of `answers`, the second with the second, and so on. If an item is a
+ * responder, the responder answers; any other item is sent as JSON with status 200.
  */
 export async function replay(...answers: readonly unknown[]): Promise<RecordedApi> {
   const responders = answers.map((answer) => (typeof answer === 'function' ? (answer as Responder) : json(answer)));

@@ -19,14 +19,14 @@ export interface RedisServer {
   readonly url: string;
   /** Resumes a frozen server; restarts a stopped server on its port, without data. */
   start(): Promise<void>;
-  /** Ends the process and waits for its end. May be called again. */
+  /** Stops the process and waits for it to exit. May be called again. */
   stop(): Promise<void>;
   /** Stops answering without closing a connection, like a machine that has lost its network. */
   freeze(): void;
 }
 
 export interface OwnRedis extends RedisServer {
-  /** Ends the server and removes its folder. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
 

@@ -11,13 +11,13 @@ import { lossOf } from './loss.ts';
 import { numbered } from './problem.ts';
 import { type Ranked, rankedBy, rankedWithout } from './reliability.ts';
 
-/** The evaluations that were left out of a fit, and that fit. */
+/** A fit, and the evaluations that it did not use. */
 export interface Fold {
   readonly left: readonly Evaluation[];
   readonly fit: Fit;
 }
 
-/** Number of folds. A fold contains either all worlds of a shape, kind of fault or cause, or none of them. */
+/** Number of folds. Worlds that agree in the property that `LeftOut` names are always in the same fold. */
 const PARTS = 5;
 
 export type LeftOut = 'shape' | 'fault' | 'cause';
@@ -63,7 +63,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Like `struckIn`, but ranks the causes by the weights set by judgment instead of fitted weights. */
+/** Like `struckIn`, but ranks the causes by weights that an expert chose instead of fitted weights. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }

@@ -51,7 +51,7 @@ export function prometheusRule(settings: RuleSettings): object {
 }
 
 /**
- * Time for which alerts keep firing after their series have ended. The time covers a restart, because a failed scrape
+ * Time for which alerts keep firing after their series have ended. It is longer than a restart, because a failed scrape
  * ends every series immediately.
  */
 const RESTART = '5m';

@@ -209,7 +209,7 @@ export interface CheckStatus extends ConfirmedVerdict, MeasuredValue, Breach {
 export interface CheckState
   extends Omit<ConfiguredCheck, 'isQuietAtFirst'>,
     Omit<CheckStatus, Exclude<keyof SteadyVerdict, 'verdict'> | 'evidenceAt' | 'trustedUntil' | 'updatedAt'> {
-  /** When the verdict last changed; null before the first evaluation. */
+  /** Time of the last change of the verdict; null before the first evaluation. */
   readonly since: Date | null;
   readonly isTooOld: boolean;
 }
@@ -265,7 +265,7 @@ export interface Breach {
   readonly before: number | null;
   /** Time of the first measurement of this breach; null if the check passes. */
   readonly breachedSince: Date | null;
-  /** When the retriever was last known to be down, if only outages made the check fail; otherwise null. */
+  /** Time at which the retriever was last known to be down, if only outages made the check fail; otherwise null. */
   readonly outageUntil: Date | null;
 }
 
@@ -280,7 +280,7 @@ export interface Evaluation {
   readonly value: number | null;
   /** Time span of the measurement; null if there is none. */
   readonly evidence: TimeSpan | null;
-  /** When the pipeline's retriever was last found down; null if it responds. */
+  /** Time at which the pipeline's retriever was last found down; null if it responds. */
   readonly outageAt: Date | null;
 }
 

@@ -40,10 +40,10 @@ export interface PipelineExpectation {
  * Runs are not independent: each is compared with the same baseline, and a baseline score that is high by chance makes
  * every run look like a drop. Let x be the score of a run, b the score of the baseline, and z the alpha quantile; x and
  * b are standard normal. A run shows a significant drop if x <= b + sqrt(2) z. Given b, the runs are independent, and
- * each shows a significant drop with probability p(b) = Phi(b + sqrt(2) z). Over all b, any two comparisons have a
- * correlation of 1/2. The check becomes critical after `runs` consecutive runs with a significant drop, and stays
- * critical until the same number of consecutive runs show none. The expected number of such changes is computed run by
- * run for each b, and averaged over b.
+ * each shows a significant drop with probability p(b) = Phi(b + sqrt(2) z). If b is not given, any two comparisons have
+ * a correlation of 1/2. The check becomes critical after `runs` consecutive runs with a significant drop, and stays
+ * critical until the same number of consecutive runs show none. The expected number of changes to critical is computed
+ * run by run for each b, and averaged over b.
  *
  * The number is too high if the noise is smaller than `drop`, because such noise is never significant. The number is
  * also too high if the noise was measured with ten or more reruns, because runs are then compared with the upper bound

@@ -54,7 +54,7 @@ export async function startDemoRagService(
       exited,
       /** Activates a fault; `none` removes it. Returns the number of documents in the store. */
       setFault: (fault: RagFault, filled: readonly Gap[] = gaps) => setFault(ready.url, fault, filled),
-      /** Stops the process, with SIGKILL after five seconds. A second call waits for the same exit. */
+      /** Stops the process; if it still runs after five seconds, kills it. A second call waits for the same exit. */
       stop: () => stopChild(child, exited),
     };
   } catch (error) {

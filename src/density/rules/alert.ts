@@ -59,7 +59,7 @@ export interface AlertState {
 
 interface AlertIncident {
   readonly openedMs: number;
-  /** When the alert last fired. */
+  /** Time at which the alert last fired. */
   readonly raisedMs: number;
   /** Upper bound of the 95 % CI of the density when the alert fired. */
   readonly raisedHigh: number;

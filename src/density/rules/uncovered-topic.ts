@@ -48,7 +48,7 @@ export interface SeenTopic extends TopicWindow {
 export interface UncoveredTopic extends SeenTopic {
   readonly state: TopicState;
   readonly firstSeen: Date;
-  /** When the topic was last acknowledged or closed, by a user or by recalld; null if it never was. */
+  /** Time at which the topic was last acknowledged or closed, by a user or by recalld; null if it never was. */
   readonly changedAt: Date | null;
   readonly note: string | null;
 }

@@ -104,7 +104,7 @@ export interface NewDensityEvent {
 export interface BuiltBaseline {
   readonly version: number;
   readonly baseline: FrozenBaseline;
-  /** Why the baseline was built, as shown to users. */
+  /** Reason for building the baseline, as shown to users. */
   readonly reason: string;
   /** Windows that end after this time are monitored. */
   readonly closedMs: number;

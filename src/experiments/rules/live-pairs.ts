@@ -112,8 +112,8 @@ function detectable(variance: number, scale: number, alpha: number, power: numbe
 }
 
 /**
- * Forecasts when a true difference will be detected with 80 % power. To be safe, the forecast plans with 90 % power and
- * a variance that is unlikely to be too small. The forecast assumes that future days resemble past days, so that the
+ * Forecasts when a true difference will be detected with 80 % power. To be safe, the forecast uses 90 % power and a
+ * variance that is probably not too small. The forecast also assumes that future days resemble past days, so that the
  * variance is inversely proportional to the total number of days.
  *
  * @param days ascending

@@ -109,8 +109,8 @@ export function idsAlike(judged: readonly string[], returned: readonly string[],
 }
 
 /**
- * Searches for pairs of a judged and a returned id that differ in a prefix or suffix: only one of the two ids has one,
- * or the two ids have different ones. Returns a pair with the most common difference.
+ * Searches for pairs of a judged and a returned id that differ in a prefix or suffix: only one of the two ids has it,
+ * or the two ids have different ones. Returns a pair that shows the most common difference.
  */
 function differenceOfAffix(judged: readonly string[], returned: readonly string[]): IdDifference | null {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));

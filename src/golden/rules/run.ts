@@ -35,7 +35,7 @@ export interface StageStep {
    * that follows parallel stages.
    */
   readonly moved: MovedQueries | null;
-  /** p95 of the stage's own time, over the responses that report it; null if no response does. */
+  /** 95th percentile of the duration of this stage alone, over the responses that report it; null if none does. */
   readonly latencyP95Ms: number | null;
   readonly timed: number;
 }
@@ -48,7 +48,7 @@ export interface MovedQueries {
   readonly difference: number;
   /** Lower bound of the 95 % confidence interval of the change (Newcombe). */
   readonly ciLow: number;
-  /** Upper bound of that interval. */
+  /** Upper bound of the 95 % confidence interval of the change. */
   readonly ciHigh: number;
   /** Two-sided p-value of the difference (McNemar, exact). */
   readonly p: number;
@@ -57,8 +57,8 @@ export interface MovedQueries {
 export interface RunStages {
   readonly k: number;
   /**
-   * Number of queries that have a relevant document and whose responses report stages, plus failed queries, whose
-   * documents count as lost.
+   * Number of queries that have a relevant document and whose responses report stages, plus the number of failed
+   * queries; the relevant documents of failed queries count as lost.
    */
   readonly n: number;
   /** Number of failed queries in `n`. */
@@ -75,8 +75,8 @@ export interface RunStages {
 }
 
 /**
- * Number of queries per batch. A batch is so small that losing one costs little, and large enough to justify a message
- * in the queue.
+ * Number of queries per batch. A batch is small enough that losing it costs little, and large enough to justify a
+ * message in the queue.
  */
 export const BATCH_QUERIES = 50;
 
@@ -164,7 +164,7 @@ export function failedShare(outcomes: OutcomeCounts): number {
 /** `full`: every query of the set; `sentinel`: a few representative queries, between two full runs. */
 export type RunPurpose = 'full' | 'sentinel';
 
-/** Why a run was started, and what it covers. */
+/** Reason for a run, and the queries that the run covers. */
 export interface RunReason {
   readonly purpose: RunPurpose;
   /** What started the run. `sentinel`: a failed sentinel started this full run. */
@@ -245,7 +245,7 @@ export interface FalseAnswer {
   readonly query: string;
   /** Number of documents above `maxScore`. */
   readonly documents: number;
-  /** Highest score of a document above `maxScore`; null if the retriever returns no scores. */
+  /** Highest score of the counted documents; null if the retriever returns no scores. */
   readonly score: number | null;
 }
 

@@ -87,7 +87,7 @@ function jsonFormat(path: string, head: string): 'jsonl' {
   );
 }
 
-/** True if the text has several lines and the first one is an object. */
+/** True if the text has several lines and the first line is a JSON object. */
 function isJsonLines(text: string): boolean {
   const [first = '', ...others] = text.split('\n', 3);
   if (!first.startsWith('{') || others.every((line) => line.trim() === '')) return false;

@@ -5,7 +5,7 @@ import { failedShare, failureSentence, type RunLabels } from '../rules/run.ts';
 import { readComparisons } from './run-comparisons.ts';
 import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, selectLabels } from './run-results.ts';
 
-/** The state of the full runs of one pipeline and golden set. */
+/** The latest full runs of one pipeline and golden set: the last one that ended, and the last completed one. */
 export type LatestRun = Awaited<ReturnType<ReturnType<typeof createLatestRuns>>>[number];
 
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';

@@ -117,8 +117,8 @@ async function isGood({ db }: Context, run: GoldenRun, regressions: readonly Reg
 }
 
 /**
- * Positions of the runs before the reference run that are also compared. If runs are hourly, these runs are about one
- * hour, seven hours and one day older than the reference run.
+ * The earlier runs that are also compared, as positions in the list of runs before the reference run, newest first. If
+ * runs are hourly, these runs are about one hour, seven hours and one day older than the reference run.
  */
 const EARLIER_RUNS = [0, 6, 23];
 /** If the share of unchanged documents is at least this high, earlier runs are not compared. */

@@ -107,8 +107,8 @@ async function lookIntoStore(
 const FOUND_AMONG = 10;
 
 /**
- * Tests whether a search for the document's own text finds its vector. As a control, also tests another document, which
- * the store returns for the query.
+ * Tests whether a search for a document's own text finds this document. As a control, also tests another document,
+ * which the store returns for the query.
  */
 export async function lookAtVector(
   { store, embedder }: WatchedPipeline,

@@ -70,10 +70,7 @@ export interface ReturnedWindow {
   readonly limit: number;
 }
 
-/**
- * Number of documents to read, the most often retrieved first. All other documents are retrieved too rarely to be
- * hubs.
- */
+/** Number of most often retrieved documents to read. All other documents are retrieved too rarely to be hubs. */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -157,7 +154,7 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   }
   const latest = await reads.measurements.latest(now);
   return {
-    /** When the last complete round ended. */
+    /** Time at which the last complete round ended. */
     checkedAt: status?.endedAt ?? null,
     /** Number of documents in the manifest. */
     documents: status?.documents ?? null,

@@ -74,7 +74,7 @@ function overlapOf(a: readonly string[], b: readonly string[]): number {
   return isSame ? 1 : rankBiasedOverlap(a, b, OVERLAP_DEPTH);
 }
 
-/** Orders retrievals by their reported steps if all have one, otherwise by start time. */
+/** Orders retrievals by step number if all retrievals report one, otherwise by start time. */
 function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrieval[]): readonly Retrieval[] {
   const areNumbered = retrievals.every(({ step }) => step !== null);
   return retrievals.toSorted(

@@ -49,7 +49,8 @@ interface Kernel {
 let kernel: Kernel | undefined;
 
 /**
- * Returns memory for two blocks of rows. All calls in a thread use the same memory, so the next call invalidates it.
+ * Returns memory for two blocks of rows. All calls in a thread share one memory, so the next call invalidates the
+ * blocks of this call.
  *
  * @param leftRows maximum number of rows in the left block
  * @param rightRows maximum number of rows in the right block, which should fit into the second-level cache
@@ -272,7 +273,7 @@ function flatten(code: Code): number[] {
 /**
  * A tile consists of `LEFT_TILE` left rows and `RIGHT_TILE` right rows. The dot products of a tile are computed
  * together. The 4 x 2 sums, 3 vectors of numbers and the registers that V8 reserves fit into the 16 vector registers of
- * x86-64. Larger tiles do not fit and take twice the time.
+ * x86-64. Larger tiles exceed these registers and take twice the time.
  */
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;

@@ -50,8 +50,8 @@ export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, see
 }
 
 /**
- * Returns the most typical member of each cluster: the row with the largest cosine to its centroid, the first on ties;
- * null for a cluster without members.
+ * Returns the most typical member of each cluster: the row with the largest cosine to its centroid or, on a tie, the
+ * first such row; null for a cluster without members.
  */
 export function medoids({ k, labels, closeness }: Clustering): (number | null)[] {
   const chosen: (number | null)[] = Array.from({ length: k }, () => null);

@@ -16,7 +16,7 @@ export interface ThresholdPolicy {
   /** Default number of consecutive measurements that must yield a new verdict before the verdict changes. */
   readonly confirm: number;
   /**
-   * What each value of the measure describes: live traffic (in total or in one segment), a golden set, or the whole
+   * Scope of each value of the measure: live traffic (in total or in one segment), a golden set, or the whole
    * pipeline.
    */
   readonly scope: 'traffic' | 'golden_sets' | 'pipeline';
@@ -46,8 +46,8 @@ export interface MeasureGauge {
   readonly help: string;
   readonly labels: readonly ('pipeline' | 'segment' | 'k')[];
   /**
-   * True or a string to export the 95 % bounds `_ci_low` and `_ci_high` too. A string is the name of the method, which
-   * is added to the help text of the bounds.
+   * False to export only the value; otherwise, the 95 % bounds `_ci_low` and `_ci_high` are exported too. A string is
+   * the name of the method, which is added to the help text of the bounds.
    */
   readonly bounds: boolean | string;
 }

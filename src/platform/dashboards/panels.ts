@@ -320,7 +320,7 @@ function steps(list: readonly Step[]): ThresholdsConfigBuilder {
     .steps(list.map(({ from, color }) => ({ value: from, color })));
 }
 
-/** Age of the data that the dashboard shows. */
+/** Returns a panel with the age of the data that the dashboard shows. */
 export function snapshotAge(width: number): Builder<Panel> {
   return stat({
     title: 'Age of the snapshot',

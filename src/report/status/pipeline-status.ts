@@ -102,8 +102,8 @@ function normalRangeOf(
 }
 
 /**
- * Returns the open incident of a pipeline. Returns null if the pipeline is healthy, because an incident that is still
- * open is about to be closed.
+ * Returns the open incident of a pipeline. Returns null if the pipeline is healthy, because its open incident, if any,
+ * is about to be closed.
  */
 export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   { pipeline, state }: PipelineStatus,

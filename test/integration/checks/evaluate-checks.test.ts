@@ -52,7 +52,7 @@ function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
   });
-  /** The nonzero gauges of the check. */
+  /** Returns the states whose gauge for the check is 1. */
   const shown = async () =>
     (await readCheckGauges(deps))(clock.now())
       .filter(({ name, value }) => name === 'recalld_check_state' && value === 1)

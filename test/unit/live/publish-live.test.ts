@@ -1,5 +1,6 @@
 /**
- * The live gauges of `docs`, read at noon and published some seconds later. Live traffic is measured every 5 minutes.
+ * Tests the live gauges of the pipeline `docs`, which are read at noon and published some seconds later. Live traffic
+ * is measured every 5 minutes.
  */
 import { describe, expect, it } from 'vitest';
 import { liveGauges } from '../../../src/live/publish-live.ts';

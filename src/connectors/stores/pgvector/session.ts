@@ -25,7 +25,7 @@ export class CallFailure extends Error implements Failure {
   }
 }
 
-/** No response arrived within the time limit. */
+/** Thrown if no response arrived within the time limit. */
 export class TimeOver extends Error {}
 
 /** Location of the store, worded for messages. */

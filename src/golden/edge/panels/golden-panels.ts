@@ -95,8 +95,9 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
 }
 
 /**
- * Draws the lowest score among a pipeline's golden sets, in one graph per pipeline. Shows the lowest mean, the lowest
- * lower bound and the lowest upper bound. The upper bound is shown because it decides whether a check is critical.
+ * Draws the lowest score among a pipeline's golden sets, in one graph per pipeline: the lowest mean, the lowest lower
+ * bound of any set's CI, and the lowest upper bound. The upper bound is shown because it decides whether a check is
+ * critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
@@ -117,7 +118,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   });
 }
 
-/** Distance of the latest scores from the highest threshold for their measure; empty without a threshold. */
+/** Returns queries for the distance of each latest score from the highest threshold for its measure, if any. */
 export function floorMargins(): PromQuery[] {
   return goldenMeasures.map((measure) => {
     const on = ['pipeline', 'golden_set', 'k'] as const;
@@ -169,8 +170,8 @@ export function stabilityGraph(): Builder<Panel> {
 }
 
 /**
- * Panels of the coverage of live traffic and of scores weighted by live traffic, measured every six hours; empty for a
- * pipeline without an embedder.
+ * Returns panels that show the coverage of live traffic, and scores weighted by live traffic. Both are measured every
+ * six hours; the panels are empty for a pipeline without an embedder.
  */
 export function liveMixPanels(): Builder<Panel>[] {
   return [

@@ -65,7 +65,7 @@ export interface AlertTimeline extends NamedAlert {
   /** Current severity; null if the alert is resolved. */
   readonly currentSeverity: Severity | null;
   readonly openedAt: Date;
-  /** When the alert was last resolved; null while it fires. */
+  /** Time at which the alert was last resolved; null while it fires. */
   readonly endedAt: Date | null;
   /** Times at which the alert became critical; more than one if its severity dropped in between. */
   readonly criticalAt: readonly Date[];

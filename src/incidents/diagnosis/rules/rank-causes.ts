@@ -50,8 +50,9 @@ export interface CauseRanking {
 /**
  * Log-linear model: the score of a cause is its prior plus the weights of the signs, divided by the temperature. Scores
  * are relative to `unknown`, whose score is 0. A cause that explains no firing effect is excluded; a cause is penalized
- * for each effect that it does not explain. A cause without a sign that points to it never exceeds its prior, even if
- * all weaker signs fit it. docs/explanation/diagnosis.md describes how weights, priors and temperature were estimated.
+ * for each effect that it does not explain. The score of a cause without a sign that points to it never exceeds its
+ * prior, even if all weaker signs fit the cause. docs/explanation/diagnosis.md describes how weights, priors and
+ * temperature were estimated.
  *
  * @param signs measured signs, at most one per name
  * @param effects effects of the firing alerts; empty if unknown

@@ -85,7 +85,7 @@ const MIN_CHANGED = 5;
 const MOST_REPLACED = 0.7;
 const FEW_REPLACED = 0.2;
 
-/** A fault in a query or its answer replaces a whole result list; a fault in documents or ranks replaces part of it. */
+/** A fault in queries or responses replaces whole result lists; a fault in documents or ranks replaces some results. */
 function readReplaced({ replaced: { changed, wholly } }: ChangedAnswers): Sign[] {
   if (changed < MIN_CHANGED) return [];
   const sentence = `${wholly} of the ${changed} result lists that changed lost nearly all of their earlier documents.`;
@@ -98,7 +98,8 @@ const MOST_RESCORED = 0.9;
 const HALF_RESCORED = 0.5;
 /**
  * Score changes are attributed to the documents if the agreement of the documents beyond chance is at least `TOGETHER`,
- * and exceeds the agreement of the queries by at least `APART`. The reverse applies to the queries.
+ * and exceeds the agreement of the queries by at least `APART`. Score changes are attributed to the queries if the
+ * agreement of the queries exceeds that of the documents in the same way.
  */
 const TOGETHER = 0.6;
 const APART = 0.2;
@@ -148,7 +149,7 @@ const FIRST_MOVED = 0.5;
  */
 const FIRST_GONE = 0.2;
 /**
- * For `FIRST_GONE`, the share of lists that lost their top document must also be at least this many times the mean
+ * `FIRST_GONE` applies only if the share of lists that lost their top document is at least this many times the mean
  * share of documents that a list lost.
  */
 const TIMES_OTHERS = 3;
@@ -169,7 +170,7 @@ function readOrder({ disorder, firstMoved, firstGone, kept }: ChangedAnswers, us
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }
 
-/** Minimum number of documents that are returned for at most half as many queries as before. */
+/** The sign exists only if at least this many documents are returned for at most half as many queries as before. */
 const MIN_RARER = 5;
 const MOST_GONE = 0.8;
 const FEW_GONE = 0.5;
@@ -228,7 +229,7 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** Minimum number of queries for which one document is new; fewer may be due to chance. */
+/** Minimum number of queries whose results newly contain the same document; a smaller number may be due to chance. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /**

@@ -48,7 +48,7 @@ type Pair = readonly [
   theirs: (sent: readonly WireRequest[]) => Promise<unknown>,
 ];
 
-/** One test for each pair. `same` normalizes requests before they are compared. */
+/** Defines one test per pair. `same` normalizes requests before they are compared. */
 function itAsksAsTheClientDoes(
   server: () => FaultServer,
   pairs: readonly Pair[],

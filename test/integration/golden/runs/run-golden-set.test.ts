@@ -110,7 +110,7 @@ function failing(failures: number): (query: number) => Reply {
   return (query) => (query <= failures ? 'error' : [`d${query}`]);
 }
 
-/** Returns the reason for the rejection. */
+/** Returns the error with which `work` rejects; null if it resolves. */
 function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,

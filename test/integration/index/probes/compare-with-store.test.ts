@@ -13,7 +13,7 @@ const database = useDatabase();
 const never = new AbortController().signal;
 let pipelines = 0;
 
-/** Each text has an orthogonal vector. */
+/** Each text is a number, which is the only coordinate of the text's vector. */
 const embedder: Embedder = {
   identity: 'openai/small',
   embed: async (texts) => ({

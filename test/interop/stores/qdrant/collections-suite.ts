@@ -1,4 +1,4 @@
-/** What recalld must read from collections that Qdrant's client fills: ids, payloads, named vectors, quantization. */
+/** Tests that recalld can read collections filled by Qdrant's client: ids, payloads, named vectors, quantization. */
 import { QdrantClient } from '@qdrant/js-client-rest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bruteForce, recallOf } from '../../../../src/connectors/stores/store-tests/subject.ts';

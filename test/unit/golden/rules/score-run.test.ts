@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 const scoreRun = (queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], settings: RunSettings) =>
   statisticsOfCommands.scoreRun(queries, answers, settings, new Set(), never);
 
-/** Means of one segment by metric key, such as `{'ndcg@10': 0.5}`. */
+/** Returns the mean scores of one segment, keyed by metric, such as `{'ndcg@10': 0.5}`. */
 async function means(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],

@@ -4,7 +4,10 @@ import { rankBiasedOverlap } from '../../../../src/math/ir/ranking.ts';
 
 const rankings = uniqueArray(constantFrom(...'abcdefghijkl'.split('')), { maxLength: 12 });
 
-/** Reference implementation for rankings of equal length: agreement at each depth; the last value continues. */
+/**
+ * Reference implementation for rankings of equal length: weighted sum of the agreement at each depth; the agreement at
+ * the last rank applies to all greater depths.
+ */
 function byDefinition(a: readonly string[], b: readonly string[], p: number): number {
   const overlap = (depth: number) => a.slice(0, depth).filter((id) => b.slice(0, depth).includes(id)).length;
   let sum = 0;

@@ -14,7 +14,7 @@ function grade(text: string): number {
   return parseGrade(bytes, 2, bytes.length - 2);
 }
 
-/** The columns of every line of a text, and the counts that the scanner returned. */
+/** Returns, for each line of a text, its columns and the count that the scanner returned. */
 function scanAll(
   text: string,
   separator: 'blanks' | 'tabs' = 'blanks',

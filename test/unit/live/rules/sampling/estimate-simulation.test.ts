@@ -156,7 +156,7 @@ function simulate(options: {
   replications: number;
   upstream: Upstream;
   upstreamOf: (session: number) => number;
-  /** Input of the estimators for a member; by default, the true value. */
+  /** Returns the member with the values that the estimators get; by default, its true values. */
   seen?: (member: Member) => Member;
 }): Map<string, Tally> {
   const runs = estimands.map((estimand) => ({ ...estimand, covered: 0, errors: [] as number[] }));
