@@ -42,7 +42,7 @@ interface Service {
   readonly name: string;
   /** Returns the documents in the store, nearest first. */
   readonly held: Answers;
-  /** Returns the documents in the store that the service retrieves, best first. */
+  /** Of the documents in the store, returns those that the service retrieves, best first. */
   readonly shown: Answers;
 }
 

@@ -13,7 +13,7 @@ interface Scores {
   one(random: RandomNumbers): number;
 }
 
-/** A share `none` of the scores is 0, a share `all` is 1, and the other scores are uniform between 0 and 1. */
+/** The share `none` of the scores is 0, the share `all` is 1, and the other scores are uniform between 0 and 1. */
 function mixture(name: string, none: number, all: number): Scores {
   return {
     name,

@@ -44,7 +44,10 @@ interface ScoredCase {
   readonly isMissing: (row: number) => boolean;
 }
 
-/** Returns queries about the uncovered topics of this kind (missing content) and about the topics of the traffic. */
+/**
+ * Returns two groups of queries: queries about the uncovered topics of this kind, which ask for missing content, and
+ * queries about the topics of the baseline traffic.
+ */
 export function uncoveredCase({ vectors, topics, asked, uncovered, store }: World, kind: string): ScoredCase {
   const missing = new Set(uncovered.filter((one) => one.kind === kind).map(({ topic }) => topic));
   const taken = new Set([...missing, ...asked.map(({ topic }) => topic)]);

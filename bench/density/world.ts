@@ -25,7 +25,7 @@ export interface World {
 /** Scores of the queries, as the daemon computes them. */
 export type Scores = Float64Array;
 
-/** Scores each query against a store, after subtracting the mean vector that the store had at the baseline. */
+/** Scores each query against a store. `storeMean` is the mean direction that the store had at the baseline. */
 export function scoresOn(store: Matrix, vectors: Matrix, storeMean: Float64Array): Scores {
   return coverageScores(nearestNeighbours(store, vectors, 1), vectors, storeMean);
 }

@@ -17,8 +17,8 @@ export interface HistoryShape {
 export const FULL_PIPELINE = 'p0';
 
 /**
- * This and the next four constants: numbers of rows per pipeline and day, in addition to golden runs, measurements and
- * live queries.
+ * The next five constants are numbers of rows per pipeline and day. Golden runs, measurements and live queries are
+ * written in addition.
  */
 const DEPLOYMENTS_A_DAY = 1;
 const INCIDENTS_A_DAY = 1;

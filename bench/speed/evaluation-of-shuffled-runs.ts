@@ -50,7 +50,7 @@ async function writeLines(file: string, order: Uint32Array, lineOf: (index: numb
   await once(output, 'finish');
 }
 
-/** Evaluates a run in a process, and returns the peak resident memory, in MiB, that the process reports at its end. */
+/** Evaluates a run in a process, and returns the peak resident memory, in MiB, that the process reports on exit. */
 function peakMemory(qrels: string, run: string): number {
   const hook = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))';
   const imported = `data:text/javascript,${encodeURIComponent(hook)}`;

@@ -239,8 +239,8 @@ interface CheckedPipeline {
 }
 
 /**
- * Rejects checks that could never be evaluated, and suggests a fix. For example, if a golden set is not scored at the
- * cutoff of a check, the check would stay at `no_data` forever.
+ * Rejects checks that could never be evaluated, and suggests a fix. For example, a check on a golden set that is not
+ * scored at the check's cutoff would stay at `no_data` forever.
  */
 export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();

@@ -102,7 +102,7 @@ function startUsers(
 async function causeProblems(url: string, causes: readonly Cause[], signal: AbortSignal): Promise<string[]> {
   const response = await fetch(`${url}/v1/incidents?pipeline=${PIPELINE}&limit=100`, { signal });
   const { items } = (await response.json()) as { items: readonly IncidentJson[] };
-  // On a busy machine, recalld also reports that it is short of processor time, which is right.
+  // On a busy machine, recalld also reports, correctly, that it is short of processor time.
   const ofService = items.filter(({ cause }) => cause !== 'recalld');
   const named = ofService.map(({ cause }) => cause).toReversed();
   return [

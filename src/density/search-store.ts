@@ -30,7 +30,7 @@ const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 /**
  * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. The first search
  * requests 20 chunks; if too many of them are duplicates, a second search requests 80. Chunks are equal if their texts
- * are equal or, without texts, if their similarities are equal to the last digit.
+ * are equal or, without texts, if their similarities are exactly equal.
  *
  * @returns `failed` if the store did not respond; recalld retries later
  */
@@ -85,9 +85,8 @@ const SAMPLED_VECTORS = 2000;
 const SAMPLE_SEED = 1;
 
 /**
- * Mean direction of a uniform sample of the store.
- *
- * @returns empty if the store is empty or cannot be sampled; null if it did not respond
+ * Returns the mean direction of a uniform sample of the store: an empty array if the store is empty or cannot be
+ * sampled; null if the store did not respond.
  */
 export async function sampleStoreMean(
   { logger }: Context,

@@ -1,6 +1,6 @@
 /**
- * Starts shadow runs when a run of their pipeline completes, and tests a shadow against its pipeline when a shadow run
- * completes.
+ * When a run of a pipeline completes, starts runs of its shadows. When a shadow run completes, tests whether the shadow
+ * differs from its pipeline.
  */
 import type { Context } from '../core/context.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';

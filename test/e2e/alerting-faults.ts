@@ -112,8 +112,8 @@ export interface Broken {
   readonly break: () => void;
   readonly mend: () => void;
   /**
-   * Returns a live query for each pipeline whose fault affects live queries. While the fault lasts, the query shows its
-   * effect.
+   * Returns a live query for each pipeline whose fault affects live queries. During a fault, the query shows the effect
+   * of the fault.
    */
   liveQueries(): object[];
   readonly servers: ReadonlyMap<string, FaultServer>;

@@ -134,14 +134,14 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
 }
 
 /**
- * A route that reads no body is tested with a quarter of all pairs of content type and encoding, which contains each
- * content type and each encoding twice. The tests of four routes that read no body together cover every pair.
+ * A route that reads no body is tested with a quarter of all pairs of content type and encoding. This quarter contains
+ * each content type and each encoding twice, and depends on the route, so that the routes together cover every pair.
  */
 const READS_NO_BODY = new Set(['GET', 'HEAD']);
 
 /**
  * Returns every pair of content type and encoding for each route that reads a body. All other properties of the
- * requests take their values in rotation.
+ * requests cycle through their values.
  */
 function everyPair({ routes }: Target): Choice[] {
   let turn = 0;

@@ -307,7 +307,7 @@ const topicSql = `
   values ('t1', 'docs', 'open', '{crypto,wallet}', decode('0000000000000000', 'hex'), 'new_demand', now() - interval '1 hour',
     now(), 42, 0.08, 0.06, 0.1, 6.4, 0.4, 0.0003, 2, '{today0,today1}', '[["d1", 0.6]]', '[["course=even", 0.7]]')`;
 
-/** An alert of query density with a sentence of the maximum length. */
+/** A query density alert whose sentence has the maximum length. */
 const eventSql = `
   insert into density_events (pipeline, kind, occurred_at, sentence, details)
   values ('docs', 'page', now() - interval '3 hours', 'Query density of docs fell to 0.80 (95 % 0.74 to 0.86) over all traffic, where 1 is as in the baseline, with evidence 3.2 times what pages somebody. 4 of 60 chunks that baseline queries found are gone from the store.', '{}')`;

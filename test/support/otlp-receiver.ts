@@ -65,7 +65,7 @@ export interface LogRecord extends Attributed {
 export const attributesOf = ({ attributes }: Attributed): Record<string, string | number | undefined> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.doubleValue]));
 
-/** Converts a JSON request to the form of its message type. The conversion drops unknown fields. */
+/** Encodes a JSON request as a message of the given type, and decodes it again, which drops unknown fields. */
 function decode(message: Message, request: object): object {
   const bytes = message.encode(message.fromObject(request)).finish();
   return message.toObject(message.decode(bytes), { longs: String, bytes: Buffer });

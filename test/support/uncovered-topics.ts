@@ -2,7 +2,7 @@
 import type { SeenTopic } from '../../src/density/rules/uncovered-topic.ts';
 import { hours } from './measurements.ts';
 
-/** A topic that a tenth of the traffic asks about. */
+/** Returns a topic that accounts for a tenth of the traffic. */
 export function aTopic(parts: Partial<SeenTopic> = {}): SeenTopic {
   return {
     id: 'topic-1',

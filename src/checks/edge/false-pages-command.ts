@@ -190,8 +190,8 @@ function intervalSeconds(
 }
 
 /**
- * Maximum number of runs in a week at which all runs are counted. Above it (more than one run an hour), the runs of one
- * week are counted and extrapolated.
+ * Maximum number of runs in a week at which all runs are counted. If there are more runs (more than one an hour), the
+ * runs of one week are counted and extrapolated.
  */
 const DENSE = 200;
 

@@ -38,7 +38,8 @@ export function needsVectors(
 
 /**
  * @param hits best first, in the order of the store
- * @returns the first required property that a hit lacks; the vector is required only if the score is not a cosine
+ * @returns the neighbors, or the first required property that a hit lacks; a vector is required only if the score is
+ *   not a cosine
  */
 export function toNearest(
   hits: readonly Hit[],
@@ -184,7 +185,7 @@ export function failureCode(error: unknown): string | null {
   return error instanceof Refused && error.refusal.kind === 'failed' ? error.refusal.code : null;
 }
 
-/** True if a code means that the store did not respond in time, not that the request is wrong. */
+/** True if the code of a failure means that the store is unavailable or overloaded, not that the request is wrong. */
 export function isAway(code: string): boolean {
   return /^(timeout|connection_\w+|host_unreachable|dns_\w+|tls_error|busy|rate_limited|too_many_connections|http_429|http_5\d\d)$/.test(
     code,

@@ -67,8 +67,8 @@ export interface ShareClaim {
 
 /**
  * Divides the concurrency equally. If the division leaves a remainder, each of the first processes gets one slot more.
- * No share exceeds what the other processes leave unused. A process that still uses more than its new share is counted
- * with its actual use, so that the total never exceeds the concurrency limit.
+ * No share exceeds what the other processes leave unused. While a process still uses more than its new share, its
+ * actual use is counted, so that the total never exceeds the concurrency limit.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;

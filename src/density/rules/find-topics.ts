@@ -81,8 +81,8 @@ function partsOf(members: Matrix, seed: number) {
 }
 
 /**
- * Returns the share of the queries in the largest group of linked parts. Two parts are linked if their mean cosine is
- * at least `least`.
+ * Returns the share of queries that belong to the largest group of linked parts. Two parts are linked if their mean
+ * cosine is at least `least`.
  */
 function largestLinked(parts: readonly Part[], least: number): number {
   const groups = parts.map((_, part) => part);
@@ -146,9 +146,9 @@ export interface TopicBaseline {
 export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topics' }>['topics'][number];
 
 /**
- * Clusters the queries at or below the 10th percentile of the baseline together with the baseline tail. Infers the
- * cause of each cluster that is significantly more frequent than in the baseline and has one subject. Ignores queries
- * without a vector. The result does not depend on the order of the queries.
+ * Clusters the queries whose coverage is at or below the 10th percentile of the baseline, together with the baseline
+ * tail. Infers the cause of each cluster that is significantly more frequent than in the baseline and has one subject.
+ * Ignores queries without a vector. The result does not depend on the order of the queries.
  *
  * @throws RangeError if the vectors and the baseline have different numbers of dimensions
  */

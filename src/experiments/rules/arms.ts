@@ -157,7 +157,7 @@ function splitOf(days: readonly SummedDay[], arms: ArmsDesign['arms']) {
   const verdict: SplitVerdict = calledOn !== null ? 'mismatch' : all === 0 ? 'no_data' : 'as_declared';
   return {
     verdict,
-    /** First day at the end of which the sessions so far showed a mismatch; null if there is none. */
+    /** First day on which the sessions up to the end of the day showed a mismatch; null if there is none. */
     calledOn,
     arms: arms.map(({ name }, place) => ({
       name,

@@ -34,7 +34,7 @@ export function isTestDue(runs: number, tests: number): boolean {
 }
 
 export interface GoldenTest {
-  /** Number of the test, from 1, over all versions of the set. */
+  /** Sequence number of the test, counted from 1 across all versions of the set. */
   readonly number: number;
   readonly goldenSetVersion: number;
   readonly runId: string;

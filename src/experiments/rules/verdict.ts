@@ -41,8 +41,8 @@ export interface ComparisonStatus {
 
 /**
  * The verdict on a shadow is a regression if any comparison regressed; an improvement is not reported while a golden
- * set is inconclusive. Judged live queries accumulate slowly, so they count only when their verdict is decided, or if
- * there is no golden set.
+ * set is inconclusive. Judged live queries accumulate slowly, so they count only if their verdict is a regression or
+ * an improvement, or if there is no golden set.
  *
  * @param judged null if live queries are not judged
  */

@@ -100,8 +100,9 @@ function objectOf(line: SourceLine): Fields {
 }
 
 /**
- * Detects the format from the first lines of a file: at least one line, excluding empty lines and comments.
+ * Detects the format from the first lines of a file.
  *
+ * @param lines at least one line, without empty lines and comments
  * @throws RecalldError file_malformed if the lines match no format, or more than one
  */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {

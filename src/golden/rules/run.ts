@@ -26,8 +26,8 @@ export interface StageStep {
   /** Share of relevant documents that the step passes on; for the final results, the share in the top k. */
   readonly recall: MetricSummary;
   /**
-   * Share of relevant documents that are lost in this step: the previous step has them, but this step and all later
-   * steps do not. For the first step, the share of relevant documents that no step finds.
+   * Share of relevant documents that are lost in this step, because the previous step is the last step that returns
+   * them. For the first step, the share of relevant documents that no step returns.
    */
   readonly lost: MetricSummary;
   /**

@@ -146,9 +146,8 @@ export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
  * a pinned baseline, accounts for the retriever noise that is stored with the baseline.
  *
  * @param measure the metric by which the changed queries are sorted, such as `ndcg@10`
- * @param extent `computed`: compares all segments, which takes seconds. `as_stored`: if the comparison that is stored
- * with the second run is a comparison with the first run, uses this comparison; otherwise, compares all queries,
- * without segments.
+ * @param extent `computed`: compares all segments, which takes seconds. `as_stored`: uses the comparison with the
+ * first run that is stored with the second run; if there is none, compares all queries, without segments.
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable, metric_unknown
  */
 export async function compareRunsById(

@@ -11,8 +11,8 @@ const CANDIDATES = 20_000;
 const DEPTH = 10;
 
 /**
- * Selects live queries with the documents to judge. Rejects only with the reason of `signal` and on database errors. If
- * the retriever fails for a query, only the documents that users saw are listed for it.
+ * Selects live queries, and lists the documents to judge for each query. If the retriever fails for a query, lists only
+ * the documents that users saw. Rejects only on database errors, or with `signal.reason` if `signal` aborts.
  */
 export async function promoteLiveQueries(
   context: Context,

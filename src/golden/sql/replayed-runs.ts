@@ -25,7 +25,7 @@ export interface ReplayRequest {
   /** Selects runs that ended at or after `from` and before `until`. */
   readonly from: Date;
   readonly until: Date;
-  /** Maximum number of completed runs to yield in addition: those that ended last before `from`. */
+  /** Maximum number of additional runs to yield: the last completed runs that ended before `from`. */
   readonly earlier: number;
   /** Names of the measures, without cutoffs. */
   readonly scored: readonly string[];

@@ -144,11 +144,11 @@ export class ResultTable {
       /** Number of results that have the same score as the previous result but a different document. */
       scoreTies,
       /**
-       * Numbers of pairs of adjacent results with different scores, after sorting by score. `ranksAgree` counts the
-       * pairs in which the result with the higher score has the better rank, `ranksDisagree` counts the pairs in which
-       * that result has the worse rank.
+       * Number of pairs of adjacent results, after sorting by score, in which the result with the higher score has the
+       * better rank.
        */
       ranksAgree,
+      /** Number of such pairs in which the result with the higher score has the worse rank. */
       ranksDisagree,
     };
   }

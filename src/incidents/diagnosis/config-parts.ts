@@ -45,7 +45,7 @@ function partsOfConfig(deps: FollowConfigDeps): readonly ConfiguredItem[] {
 /**
  * Records the configured items, and marks items that are no longer in any config as removed.
  *
- * @param since time at which this scheduler started. No item is marked as removed within the next `GRACE_MS`, because
+ * @param since time at which this scheduler started. For `GRACE_MS` from then on, no item is marked as removed, because
  *   other replicas may still be restarting and may not have recorded their items yet
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {

@@ -104,8 +104,8 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     },
     raiseProbabilities: explainedOnPool(raiseProbabilities),
     /**
-     * Stores feedback in the same way as `record` stores samples. A repeated item may be an opinion that changed back;
-     * it then becomes the latest opinion.
+     * Stores feedback in the same way as `record` stores samples. A repeated item may mean that a user returned to an
+     * earlier opinion, which then becomes the latest opinion.
      */
     async recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }> {
       const isNew = await explained(writeFeedback(feedback));

@@ -19,11 +19,11 @@ const QUARTER = 0.25;
  * The exact distribution of a sum under random signs, or null if computing it would take too long. There are three
  * methods:
  *
- * - all sizes equal, as for a hit rate: the binomial distribution;
- * - up to 32 sizes that are not all equal: the sums over all signs, as pairs of sums over two halves (Horowitz and
- *   Sahni 1974);
- * - more sizes, if they are whole multiples of a common unit, as for precision and reciprocal ranks: the distribution
- *   of the sum, built up size by size (dynamic programming; Pagano and Tritchler 1983).
+ * - If all sizes are equal, as for a hit rate, uses the binomial distribution.
+ * - If there are up to 32 sizes that are not all equal, computes all sums of each half of the sizes, and counts the
+ *   pairs of these sums (Horowitz and Sahni 1974).
+ * - If there are more sizes, all whole multiples of a common unit, as for precision and reciprocal ranks, builds the
+ *   distribution of the sum size by size (dynamic programming; Pagano and Tritchler 1983).
  *
  * @param sizes ascending, each > 0; at least one
  */
@@ -157,7 +157,7 @@ const MAX_FLIPS = 2e8;
  * differences have 2^m choices of signs, and p is the share of these choices whose sum is at least as far from 0 as the
  * observed sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
  *
- * The test is exact if `exactSignFlipTail` can count all choices of signs. If not, the test uses 9,999 to 99,999 seeded
+ * The test is exact if `exactSignFlipTail` can count all choices of signs. Otherwise, it uses 9,999 to 99,999 seeded
  * draws, fewer for more differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). The p-value
  * is never 0; if there are no differences, it is 1. The order of the differences does not matter.
  */

@@ -226,7 +226,7 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
 /** Maximum number of sessions per key or user; a new session ends the oldest. */
 const MAX_SESSIONS = 100;
 
-/** Who signed in: the holder of an API key, or a user of a provider. */
+/** Who signed in: the holder of an API key, or a user of an identity provider. */
 export type SignedIn =
   | { readonly key: ApiKey; readonly user: null }
   | {
@@ -238,7 +238,8 @@ export type SignedIn =
 export function createConsoleSessions(pool: Pool) {
   return {
     /**
-     * Starts a session for an API key, or for a user of a provider. The session token is returned and never stored.
+     * Starts a session for an API key, or for a user of an identity provider. The session token is returned and never
+     * stored.
      */
     async begin(
       holder: { readonly keyId: string } | { readonly user: User; readonly idToken: string },

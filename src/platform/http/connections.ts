@@ -26,8 +26,8 @@ interface Connection {
 }
 
 /**
- * Closes the oldest connection when connections without a key use too much memory, so that idle connections cannot
- * block others. A connection that is waiting for a response stays open.
+ * When connections without a key use too much memory, closes the oldest of them, so that idle connections cannot block
+ * others. A connection that is waiting for a response stays open.
  */
 export function limitConnections(app: FastifyInstance, budget: MemoryBudget, logger: Logger): void {
   const connections = new Map<Socket, Connection>();

@@ -52,8 +52,8 @@ const PIECE_BYTES = 512;
 const INFLATING_BYTES = 64 * 1024;
 
 /**
- * Maximum declared length (`Content-Length`), in bytes, of a body whose connection stays open although the body was not
- * read to its end. If no length was declared, the connection does not stay open.
+ * If a body was not read to its end, its connection stays open only if the declared length (`Content-Length`) is at
+ * most this number of bytes. Without a declared length, the connection is closed.
  */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 

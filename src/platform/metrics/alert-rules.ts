@@ -138,9 +138,9 @@ export function ifSeries(variable: string, metric: string, then: string, otherwi
 export const utcTime = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAll "^(\\S+) (\\d\\d:\\d\\d).*$" "$2 UTC on $1" }}`;
 
 /**
- * For annotations: when the condition was last true. While an alert fires only because of `keep_firing_for`, Prometheus
- * does not update the alert's text, but Alertmanager may send the text again. Without a time, the repeated text would
- * report an ended fault as if it were current.
+ * For annotations: states when the condition was last true. While an alert fires only because of `keep_firing_for`,
+ * Prometheus does not update the alert's text, but Alertmanager may send the text again. Without a time, the repeated
+ * text would report an ended fault as if it were current.
  */
 export const asOf = `{{ with query "time()" }}As of ${utcTime}.{{ end }}`;
 
@@ -171,7 +171,8 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
 }
 
 /**
- * A gauge aggregated over replicas, which export equal values. `ago`: how long before the evaluation the gauge is read.
+ * Maximum of a gauge over all replicas, which export equal values. `ago`: how long before the evaluation the gauge is
+ * read.
  */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],

@@ -11,8 +11,8 @@ const CHECK_INTERVAL_MS = 5000;
 export function createSchedule(logger: Logger) {
   const wakers: Waker[] = [];
   let checkedAt = Date.now();
-  // node-cron sleeps until the next minute of the clock. If the clock is set back, node-cron would sleep longer by the
-  // same amount.
+  // node-cron sleeps until the next minute of the clock. If the clock is set back in the meantime, the sleep would take
+  // longer by the same amount, so the wakers are restarted.
   const clockCheck = setInterval(() => {
     const now = Date.now();
     if (now < checkedAt) {

@@ -212,8 +212,8 @@ function errorOf({ code, name, message }: Extract<TaskReply, { kind: 'error' }>)
 }
 
 /**
- * Returns the buffer behind these bytes, for a transfer to a thread; an empty list if the buffer also contains other
- * bytes.
+ * Returns a list with the buffer behind these bytes, for a transfer to a thread; an empty list if the buffer also
+ * contains other bytes.
  */
 export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];

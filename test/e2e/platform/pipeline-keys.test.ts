@@ -98,7 +98,7 @@ function idOf(path: string, one: Planted): string {
   return one.liveQuery;
 }
 
-/** Fills in the parameters of a path. Throws if a parameter has no value here, so that new routes must be tested. */
+/** Fills in the parameters of a path. Throws if a parameter has no value here, so that no new route stays untested. */
 function fill(path: string, one: Planted): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const value = parameters[name];

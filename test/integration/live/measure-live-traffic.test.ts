@@ -20,7 +20,7 @@ import { hours } from '../../support/measurements.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
-/** Number of random replications, in which the test counts how often the bounds contain the true values. */
+/** Number of random replications. The test counts how often the bounds contain the true values. */
 const WORLDS = 20;
 const SESSIONS = 150;
 const BASELINE_SESSIONS = 400;

@@ -73,8 +73,8 @@ export function changedAnswers(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
     ),
     /**
-     * Of the result lists whose earlier top document is still returned for some query, the share that no longer contain
-     * this document.
+     * Share of result lists that no longer contain their earlier top document. Counts only lists whose earlier top
+     * document is still returned for some query.
      */
     firstGone: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (pool.has(first) ? (is.includes(first) ? 0 : 1) : [])),

@@ -1,5 +1,5 @@
 /**
- * The evidence graph: the states of signs that support or oppose each cause, with weights set by judgment. A weight is
+ * The evidence graph: the states of signs that support or oppose each cause, with manually chosen weights. A weight is
  * ln P(sign | cause) - ln P(sign | an unlisted cause), in nats, from -5 to 5. A missing cell means that there is no
  * edge: the sign has no bearing on the cause. The fit (fitted-weights.ts) starts from these weights and keeps the
  * direction of each edge. A sign points to a cause by itself if its weight in this file is at least 2 nats, regardless

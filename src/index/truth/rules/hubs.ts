@@ -29,7 +29,7 @@ export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 export const MIN_QUERIES = 100;
 /** Minimum ratio of the number of queries that retrieve a hub to the mean number over all retrieved documents. */
 const MIN_RATIO = 10;
-/** A document is a hub only if more than this share of all queries retrieve it; a hub must exceed both minimums. */
+/** A document is a hub only if more than this share of all queries retrieve it and it also exceeds `MIN_RATIO`. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 

@@ -69,7 +69,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     alert: 'RecalldStoreSampleOld',
     labels: docs,
     breaching: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0))],
-    // A sample is taken every six hours; at the end, the latest sample is more than five hours old.
+    // A sample is taken every six hours; when the test ends, the latest sample is more than five hours old.
     healthy: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, (m) => 21_600 * Math.floor(m / 360))],
     minutes: 1060,
     step: 5,

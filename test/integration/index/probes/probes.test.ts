@@ -94,7 +94,7 @@ describe('the store probe', () => {
   });
 });
 
-/** An embedder that returns an orthogonal vector for each text, rotated by an angle. */
+/** An embedder whose vectors for consecutive texts are one radian apart, all rotated by `angle()`. */
 function anEmbedder(angle: () => number, identity = 'openai/small'): Embedder {
   return {
     identity,

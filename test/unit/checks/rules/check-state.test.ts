@@ -150,8 +150,8 @@ describe('a share close to its threshold', () => {
     }
     const { settled, found } = changesOf(slidingDays());
     expect(found).toBeGreaterThan(100);
-    // Some changes are real, because the share of some days crosses the threshold. On average,
-    // one change every two days is acceptable.
+    // Some changes are real: on some days, the share of positive opinions crosses the threshold. On average, one change
+    // every two days is acceptable.
     expect(settled).toBeLessThan(45);
   });
 

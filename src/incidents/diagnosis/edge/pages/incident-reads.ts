@@ -54,8 +54,8 @@ export async function readIncidentPage(context: Context, id: string) {
 const MAX_DEPLOYMENTS = 3;
 
 /**
- * Maximum number of deployments that are read. Deployments after the start of the incident are read too, and then
- * removed.
+ * Maximum number of deployments that are read. This number includes deployments after the start of the incident, which
+ * are then excluded from the result.
  */
 const MAX_READ = 100;
 
@@ -148,8 +148,8 @@ export function relevantRanks(
 }
 
 /**
- * Returns queries of the largest uncovered topic, or the live queries whose best document got the lowest grade; null if
- * the incident concerns neither, or if texts may not be shown.
+ * Returns queries of the largest uncovered topic, or the live queries with the worst results, by the grade of the best
+ * document; null if the incident concerns neither, or if texts may not be shown.
  */
 async function readLiveQueries(context: Context, incident: Incident) {
   const { pipeline, cause, timeline, openedAt, closedAt } = incident;
