@@ -1,5 +1,5 @@
 /**
- * Measures what `recalld drift` detects in one window of queries, on the vectors of a neural encoder.
+ * Measures what `recalld drift` detects in one window of queries whose vectors come from a neural encoder.
  *
  *     npx tsx bench/density-looks.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *

@@ -7,8 +7,8 @@
  *     npx tsx bench/faults.ts --draw training|test --seed N
  *
  * The first form runs worlds and appends a line of JSON for each to FILE; it skips worlds that FILE already contains.
- * The second form summarizes such files. The third form regenerates a split; the stored test split is sealed and does
- * not change.
+ * The second form summarizes the files of the first form. The third form regenerates a split; the stored test split is
+ * sealed and does not change.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -43,8 +43,8 @@ function readRecords(file: string): WorldRecord[] {
 
 /**
  * Assigns all worlds of a shape to the same part, because they share the history of the shape. Shapes with small golden
- * sets come first. Within a shape, seeds determine the order, so that the completed part of a stopped run is a sample
- * of all worlds.
+ * sets come first. Within a shape, seeds determine the order, so that the worlds that a stopped run has completed are a
+ * random sample of the shape's worlds.
  */
 function partOf(worlds: readonly WorldPlan[], part: string | null): WorldPlan[] {
   const [index = 1, count = 1] = (part ?? '1/1').split('/').map(Number);

@@ -56,9 +56,9 @@ export interface LagStreams {
   /** Number of quiet days with a page. */
   readonly quietPages: number;
   readonly stopped: number;
-  /** Hours between the stop of arrivals and the page; the median over the streams. */
+  /** Hours from the time when changes stop arriving until the page; the median over the streams. */
   readonly medianHours: number | null;
-  /** Hours between the stop of arrivals and the page; the 95th percentile over the streams. */
+  /** Hours from the time when changes stop arriving until the page; the 95th percentile over the streams. */
   readonly mostHours: number | null;
 }
 

@@ -40,7 +40,7 @@ export interface EqualRelevanceCell extends RelevanceWorld {
 
 export interface WorseRelevanceCell extends RelevanceWorld {
   readonly shadows: number;
-  /** Share of shadows for which a report estimated the day of the verdict, excluding days that are not simulated. */
+  /** Share of shadows for which a report estimated that the verdict would come on one of the simulated days. */
   readonly announced: ShareWithBounds;
   /** Median of the estimated days, counted from 1; null if there were no estimates. */
   readonly days: number | null;

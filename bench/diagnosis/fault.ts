@@ -43,7 +43,7 @@ export interface Broken {
   readonly latency?: (ms: number, call: Call) => number;
   /** Share of live queries that fail, if golden queries are sent differently and do not fail. */
   readonly liveFailed?: number;
-  /** Share of live queries without results, if golden queries are sent differently and have results. */
+  /** Share of live queries without results; golden queries are sent in another way and do return results. */
   readonly liveEmpty?: number;
   /** Share of each live query's results that the fault leaves in place. */
   readonly liveResults?: number;
@@ -78,7 +78,7 @@ export interface Healthy {
 export interface Fault {
   readonly name: string;
   readonly does: string;
-  /** `unknown` if no cause in the list is right. */
+  /** The right cause; `unknown` if recalld's list of causes does not contain it. */
   readonly cause: Cause;
   /** Null if the fault cannot occur in this pipeline; the benchmark then simulates another pipeline. */
   breakIt(healthy: Healthy, random: RandomNumbers): Broken | null;
@@ -92,7 +92,7 @@ export const isIn = (random: RandomNumbers, share: number): boolean => random.un
 export const among = <Value>(random: RandomNumbers, values: readonly Value[]): Value =>
   values[random.below(values.length)] as Value;
 
-/** Returns a random share of the chunks. */
+/** Returns the ids of a random subset of the chunks, to which each chunk belongs with probability `share`. */
 export function some(chunks: readonly Chunk[], share: number, random: RandomNumbers): ReadonlySet<string> {
   return new Set(chunks.filter(() => isIn(random, share)).map(({ id }) => id));
 }

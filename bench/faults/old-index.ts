@@ -1,4 +1,4 @@
-/** An index of an earlier day, for faults in which the service still searches it. */
+/** Outdated indexes, for faults in which the service still searches an index that was built earlier. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import { some } from './fault.ts';
 import type { Material, Row } from './shape.ts';

@@ -40,18 +40,18 @@ export interface ScoredRun {
 
 /** Golden queries, each with the rank that the index gives its only relevant document. */
 export interface Retriever {
-  /** Rank for each query: 1 to 10, or `MISS`. */
+  /** Rank of each query's document: 1 to 10, or `MISS`. */
   readonly ranks: Uint8Array;
   readonly scores: ScoredRun;
   readonly meanNdcg: number;
-  /** For each replica, the rank for each query in its results. */
+  /** For each replica, the rank of each query's document in the results of the replica. */
   readonly replicas: readonly Uint8Array[];
 }
 
 const DEPTH = 10;
 const MISS = DEPTH + 1;
 const REPLICAS = 3;
-/** Share of the queries for which a replica returns different results. */
+/** Share of the queries for which a replica's results differ from those of the index. */
 const OWN_SHARE = 0.1;
 
 /**

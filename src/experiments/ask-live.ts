@@ -11,7 +11,10 @@ import type { UnaskedQuery } from './sql/shadow-answers.ts';
 
 /** Time limit of a round over all shadows; a round starts every five minutes. */
 const TURN_MS = 200_000;
-/** Maximum age of a query. For older queries, the index may differ from the one that returned the user's results. */
+/**
+ * Maximum age of a query that is sent to shadows. For older queries, the index may differ from the index that returned
+ * the user's results.
+ */
 const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
 

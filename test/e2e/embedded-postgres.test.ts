@@ -1,4 +1,4 @@
-/** The embedded database is killed under load, as the operating system may do when memory runs out. */
+/** The embedded database is killed under load, as the operating system may kill it when memory runs out. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

@@ -20,7 +20,7 @@ pipelines:
     privacy: {text: keep}
 `;
 
-/** Adds a partition for a time long ago, for which no job creates partitions. */
+/** Adds a partition for a month long ago, for which no job creates a partition. */
 const anotherMonth = `
   create table measurements_another partition of measurements for values from ('2020-01-01Z') to ('2020-02-01Z');
   insert into measurements (pipeline, measure, window_start, window_end, measured_at, value, n, details)

@@ -171,7 +171,7 @@ async function sendTraffic(daemon: Daemon): Promise<void> {
       value: index % 4 === 0 ? -1 : 1,
     })),
   ]);
-  // Sent after the feedback, so that every measurement includes all of it.
+  // The queries are sent after the feedback, so that every measurement includes all feedback.
   await post(daemon, '/v1/queries', [...before, ...today]);
 }
 

@@ -27,7 +27,7 @@ function drawEvidence(names: readonly SignName[], random: RandomNumbers): Pick<E
   return { signs };
 }
 
-/** Worlds in which causes occur as often as the estimates state. */
+/** Draws worlds in which causes occur as often as the estimates state. */
 function drawWorlds(by: Estimates, names: readonly SignName[], count: number, seed: number): Evaluation[] {
   const random = randomNumbers(seed);
   return Array.from({ length: count }, (_, index): Evaluation => {

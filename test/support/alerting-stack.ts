@@ -158,7 +158,7 @@ interface Timed {
   readonly keep_firing_for?: string;
 }
 
-/** The same rules, evaluated each second. Minutes become seconds, and pending state survives a restart. */
+/** Returns the rules, evaluated each second, with seconds instead of minutes. Pending state survives a restart. */
 function inSeconds(rules: string): object {
   const { groups } = parse(rules) as { groups: { rules: Timed[] }[] };
   // These durations are long enough for a busy machine, where runs are late and a killed daemon restarts slowly.

@@ -14,7 +14,7 @@ export function driftCases<Input, Expected>(file: string): readonly ConformanceC
   return JSON.parse(readFileSync(path, 'utf8')).cases;
 }
 
-/** Rows of whole numbers that are divided by their case's scale. */
+/** Rows of whole numbers, which must be divided by the scale of their case. */
 export type ScaledVectors = readonly (readonly number[])[];
 
 export const scaledMatrix = (rows: ScaledVectors, scale: number) =>

@@ -1,4 +1,4 @@
-/** Fills a database with the data of long use. SQL generates the rows, because sending all rows would take minutes. */
+/** Fills a database as long use would. SQL generates the rows, because sending all rows would take minutes. */
 import type { ClientBase, Pool } from 'pg';
 
 export interface LargeHistory {

@@ -19,7 +19,7 @@ export class MemoryRetriever implements Retriever {
   readonly #latencyMs: number;
   readonly #reply: (request: RetrieverRequest, index: number) => Reply;
 
-  /** @param reply receives the request and the number of earlier requests; a list contains document ids, best first */
+  /** @param reply receives the request and the number of earlier requests; may return a list of ids, best first */
   constructor(clock: Clock, reply: (request: RetrieverRequest, index: number) => Reply, latencyMs = 10) {
     this.#clock = clock;
     this.#reply = reply;

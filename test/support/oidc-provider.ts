@@ -92,7 +92,7 @@ export function aBrowser(headers: Readonly<Record<string, string>> = {}) {
       while (visit.location !== null && !stop(visit.location)) visit = await open(visit.location);
       return visit;
     },
-    /** Enters a user name at the provider. Returns the address to which the provider sends the browser back. */
+    /** Enters a user name at the provider. Returns the address to which the provider then redirects the browser. */
     async signInAtProvider(start: string, user: string, callback: string): Promise<string> {
       const isBack = (url: string): boolean => url.startsWith(callback);
       let visit = await this.follow(start, isBack);

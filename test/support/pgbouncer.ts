@@ -1,4 +1,4 @@
-/** A PgBouncer for one test in front of a database, started as an operator would. */
+/** Starts PgBouncer in front of a database for one test, as an operator would start it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ export const describeWithPgBouncer = missing('pgbouncer') ? describe.skip : desc
 /** Id of the user `nobody`. PgBouncer runs as this user, because it refuses to run as root. */
 const NOBODY = 65_534;
 
-/** Starts PgBouncer, and ends it with the test. @param more lines for pgbouncer.ini */
+/** Starts PgBouncer, and stops it when the test ends. @param more lines for pgbouncer.ini */
 export async function startPgBouncer(
   { host, port, user, password, database }: DatabaseConnection,
   mode: 'session' | 'transaction' | 'statement',

@@ -8,15 +8,15 @@ export interface WaitOptions {
 type Held<T> = Exclude<T, false | null | undefined>;
 
 /**
- * Minimum ratio of a pause to the previous response time, so that polling uses little CPU time. The resulting minimum
- * is at most MAX_REST_MS.
+ * Minimum ratio of a pause to the previous response time, so that polling uses little CPU time. The minimum pause that
+ * results is capped at MAX_REST_MS.
  */
 const REST = 4;
 const MAX_REST_MS = 1000;
 
 /**
- * Polls until the predicate holds, and resolves with its value. A predicate that throws does not hold yet, so
- * assertions may be used as predicates. After the timeout, rejects with the last value.
+ * Polls until the predicate holds, and resolves with its value. A predicate that throws counts as not holding yet, so
+ * an assertion can serve as the predicate. After the timeout, rejects with an error that states the last value.
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,

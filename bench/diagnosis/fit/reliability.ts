@@ -114,7 +114,7 @@ function statedOf(one: Ranked): number {
   return one.ranking.probability + (besideIn(one)?.probability ?? 0);
 }
 
-/** The cause that could not be distinguished from the named cause; null if there is none. */
+/** Returns the cause that could not be distinguished from the named cause; null if there is none. */
 export function besideIn({ evaluation, ranking }: Ranked): RankedCause | null {
   const { effects, failedShare } = evaluation;
   return besideOf({ ...ranking, effects, failedShare });

@@ -87,7 +87,10 @@ export const MIN_SAMPLED = NEIGHBOURS + 2;
 const NOVEL_SHARE = 0.05;
 const CONFIDENCE = 0.95;
 
-/** Mean cosine of each query to its 10 nearest baseline queries. Takes 2 * queries * baseline * columns operations. */
+/**
+ * Returns the mean cosine of each query to its 10 nearest baseline queries. Takes 2 * queries * baseline * columns
+ * operations.
+ */
 export function familiarity(queries: Matrix, baseline: Matrix): Float64Array {
   return meanSimilarities(nearestNeighbours(baseline, queries, NEIGHBOURS), queries.rows);
 }

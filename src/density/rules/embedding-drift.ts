@@ -78,8 +78,8 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
 }
 
 /**
- * Selects uniformly at random, for each permutation, which n of the n + m pooled rows act as x. The same seed always
- * produces the same selections.
+ * For each permutation, selects n of the n + m pooled rows uniformly at random; these rows act as x. The same seed
+ * always produces the same selections.
  */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);

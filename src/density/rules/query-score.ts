@@ -7,7 +7,7 @@ const NOTHING_FOUND = -1;
 /** Tolerance for float32 rounding of a cosine. */
 const ROUNDING = 1e-4;
 
-/** Weight with which a query's mean similarity to the store is subtracted from its similarity to the nearest chunk. */
+/** Weight of a query's mean similarity to the store, which is subtracted from its similarity to the nearest chunk. */
 const MEAN_WEIGHT = 0.5;
 
 /**
@@ -98,8 +98,8 @@ export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float6
 export const NO_REGION = -1;
 
 /**
- * Minimum size of a region. Smaller regions have too few tail queries, so their queries are ranked within the whole
- * baseline.
+ * Minimum number of baseline queries in a region. Smaller regions have too few tail queries, so their queries are
+ * ranked within the whole baseline.
  */
 export const MIN_IN_REGION = 50;
 

@@ -46,8 +46,8 @@ const RANDOM_EXAMPLES = 2;
 /**
  * Clusters the tails of the window and the baseline together, ignoring which side a query comes from. Returns the
  * clusters whose excess in the window is significant (p-value below 0.01, Holm-adjusted over all clusters) and at least
- * one percentage point of the traffic. A large topic splits into several clusters, so two clusters are merged if their
- * centroids are as similar to each other as centroids are to the members of their own clusters.
+ * one percentage point of the traffic. A large topic splits into several clusters, so similar clusters are merged (see
+ * `mergeSimilar`).
  *
  * Each session has one vote: its worst-covered query. If a side has more than 2,000 votes, 2,000 of them are selected
  * at random, and the number of sessions is reduced in proportion. The result does not depend on the order of the

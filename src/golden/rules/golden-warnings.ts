@@ -1,6 +1,6 @@
 import { at, type SourcePlace } from '../../core/text/source-line.ts';
 
-/** Sentences by kind, in the order of the report. `{n}` and `{first}` are placeholders. */
+/** Kinds of warnings and their sentences, in the order of the report. `{n}` and `{first}` are placeholders. */
 const sentences = [
   [
     'document_empty',

@@ -31,7 +31,7 @@ export interface Anchor {
   readonly evidence: AnchorEvidence;
 }
 
-/** Minimum share of word sequences that must match for a chunk to be proposed. */
+/** A chunk is proposed only if at least this share of word sequences matches. */
 const MIN_AGREEMENT = 0.8;
 /** Number of words per sequence. */
 const RUN = 3;
@@ -104,9 +104,9 @@ const NEARLY_ALL = 0.8;
 
 /**
  * Determines why a document is missing. A document that the manifest lists as deleted is deleted, unless its text was
- * found in the store. Any other document is lost if its text is known but not found in the store. A document whose
- * text is unknown also counts as lost. If nearly all judged documents are missing, however, a document whose text
- * is unknown counts as superseded, because the documents probably got new ids.
+ * found in the store. Any other document counts as lost if its text was not found in the store, or if its text is
+ * unknown. If nearly all judged documents are missing, however, a document whose text is unknown counts as superseded,
+ * because the documents probably got new ids.
  *
  * @param search whether the document's text was found in the store; `unknown` if its text is not recorded, or if the
  *   store was not searched

@@ -30,7 +30,7 @@ export function liveAlerts(facts: LiveFacts, now: Date): Alert[] {
   ];
 }
 
-/** Names of the measures whose change fires an alert. */
+/** Returns the names of the measures whose change fires an alert. */
 export function changedMeasures(facts: LiveFacts, now: Date): readonly string[] {
   const feedback = feedbackAlerts(facts.measurements).map(() => POSITIVE_RATIO);
   return [...feedback, ...changedWatched(facts, now).map(({ measure }) => measure)];

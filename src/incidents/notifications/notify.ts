@@ -208,7 +208,7 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Leases the notifications to send now, in order for each receiver. If recalld has stopped retrying the first
+     * Leases the notifications that are due, in order for each receiver. If recalld has stopped retrying the first
      * message of an incident, the messages after it are not leased.
      */
     async take(at: Date): Promise<readonly DueNotification[]> {

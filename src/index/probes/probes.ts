@@ -173,7 +173,7 @@ export interface ProbedPipeline {
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
 
-/** Thrown, with the reason, if a measure has no value. */
+/** Thrown if a measure has no value; contains the reason. */
 export class NoValueError extends Error {
   readonly reason: string;
 

@@ -251,7 +251,7 @@ async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSu
   await removeDerivedRows(client, (_, id) => `(${id} = any($1::text[]))`, '$1', [ids]);
 }
 
-/** Tables derived from queries, each with the column of the query id. */
+/** Tables with data derived from queries, each with the column that contains the query id. */
 const derivedTables = [
   ['density_baseline_queries', 'id'],
   ['isolation_violations', 'query_id'],

@@ -275,8 +275,8 @@ function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
 
 /**
  * Raises the inclusion probability of today's samples; ignores missing and erased samples. A retry in a minute with a
- * lower sampling level gives a query a second chance to be sampled. Therefore, the larger inclusion probability
- * applies, and the sample moves to the minute that has that probability.
+ * lower sampling level gives a query a second chance to be sampled. Therefore, the sample gets the larger inclusion
+ * probability, and moves to the minute in which the query had this probability.
  */
 export async function raiseProbabilities(pool: Pool, samples: readonly LiveSample[]): Promise<void> {
   if (samples.length === 0) return;
@@ -305,7 +305,7 @@ export async function raiseProbabilities(pool: Pool, samples: readonly LiveSampl
   );
 }
 
-/** Key of a live query or feedback item within the days in which retries are possible. */
+/** Key of a live query or feedback item; unique within the days in which retries are possible. */
 export interface RowKey {
   readonly pipeline: string;
   readonly id: string;

@@ -18,9 +18,9 @@ const separators: Readonly<Record<Separator, readonly number[]>> = {
 
 /** Finds the columns of each line in turn. Consecutive separators count as one. */
 export class ColumnScanner {
-  /** Start of each column in the line scanned last, up to the capacity. */
+  /** Start offset of each column in the line scanned last, up to the capacity. */
   readonly starts: Int32Array;
-  /** End of each column in the line scanned last, exclusive, up to the capacity. */
+  /** End offset (exclusive) of each column in the line scanned last, up to the capacity. */
   readonly ends: Int32Array;
   /**
    * Number of columns in the line scanned last, including columns beyond the capacity; -1 if the line contains a

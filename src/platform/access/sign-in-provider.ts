@@ -186,7 +186,10 @@ function groupsIn(claim: unknown): string[] {
   return items.filter((item) => typeof item === 'string');
 }
 
-/** Uses basic authentication, which is the default in the specification, unless the provider does not offer it. */
+/**
+ * Uses basic authentication if the provider offers it, or if the provider does not list its methods: basic
+ * authentication is the default in the specification.
+ */
 function authenticateClient(secret: string): oidc.ClientAuth {
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, ...rest) => {

@@ -166,7 +166,7 @@ const sources = [
   new DatasourceVariableBuilder('postgres').label('PostgreSQL').type(postgresSource.type),
 ];
 
-/** A variable with the sorted values of a label. */
+/** Returns a variable whose options are the sorted values of a label. */
 export function labelVariable(
   name: string,
   label: string,

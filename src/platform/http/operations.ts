@@ -80,7 +80,10 @@ declare module 'fastify' {
   }
 }
 
-/** Returns the path of the route, or an empty string; cached, because Fastify allocates an object for each access. */
+/**
+ * Returns the path of the route, or an empty string if no route matches. The path is cached, because Fastify allocates
+ * an object for each access.
+ */
 export function routeOf(request: FastifyRequest): string {
   request.route ??= request.routeOptions.url ?? '';
   return request.route;

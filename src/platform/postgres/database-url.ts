@@ -157,8 +157,8 @@ const systemBundles = [
 ];
 
 /**
- * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths. If the system trusts no
- * authorities, returns Node.js's built-in authorities.
+ * Returns the certificates of the authorities that the system trusts, from SSL_CERT_FILE or the usual paths. If the
+ * system trusts no authorities, returns Node.js's built-in certificates.
  */
 function systemAuthorities(): string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => string[] };
@@ -174,8 +174,7 @@ function systemAuthorities(): string[] {
 }
 
 /**
- * Error codes for a server that does not respond. The fallback connects to the same server, so the fallback would fail
- * too.
+ * Error codes for a server that does not respond. The fallback connects to the same server, so it would fail too.
  */
 const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 

@@ -196,7 +196,7 @@ async function openQueues(backend: Backend, jobs: readonly JobSpec[], report: (e
   return queues;
 }
 
-/** This process's workers, and the jobs that they run. */
+/** Creates this process's workers, and tracks the jobs that they run. */
 function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptions) {
   const workers: WorkerOfOneName[] = [];
   const running = new Map<Promise<unknown>, string>();
@@ -258,7 +258,7 @@ function unreachable(cause: unknown): RecalldError {
 }
 
 /**
- * Minimum time between log lines about one problem. Every connection reports the problem at every reconnect attempt.
+ * Minimum time between log lines about the same problem, which every connection reports at every reconnect attempt.
  */
 const QUIET_MS = 30_000;
 

@@ -1,4 +1,4 @@
-/** Isolation rules on the results of every live query, on a real database. */
+/** Isolation rules, applied to the results of every live query, with a real database. */
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { erase } from '../../../src/app/erasure/erase.ts';

@@ -16,7 +16,7 @@ export interface RunningCollector {
   readonly version: string;
   /** Sends an export over HTTP as it was recorded, or over gRPC. */
   send(request: ExportRequest, protocol: 'http' | 'grpc'): Promise<void>;
-  /** Exports the data that is waiting, and ends the Collector. */
+  /** Exports the buffered data, and stops the Collector. */
   stop(): Promise<void>;
 }
 

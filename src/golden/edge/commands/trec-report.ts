@@ -17,8 +17,8 @@ export function mismatchJson({ mismatch }: TrecScores) {
 }
 
 /**
- * Minimum ratio of pairs in reverse rank order to pairs in rank order at which the scores count as reversed. Each pair
- * consists of two results that are adjacent in score order.
+ * The scores count as reversed if the number of pairs in reverse rank order is at least this many times the number of
+ * pairs in rank order. Each pair consists of two results that are adjacent in score order.
  */
 const REVERSED = 9;
 

@@ -105,7 +105,7 @@ export interface Incident extends Diagnosis {
   readonly mark: CauseMark | null;
 }
 
-/** A user's mark on a diagnosed cause. */
+/** A user's mark that a diagnosed cause is right or wrong. */
 export interface CauseMark extends Pick<Diagnosis, 'cause' | 'confidence'> {
   readonly isRight: boolean;
   /** The actual cause; null if the diagnosed cause was right, or if the actual cause is unknown. */

@@ -76,7 +76,7 @@ export interface ObservedLevel {
   /** Metric key, such as `ndcg@10`. */
   readonly measure: string;
   readonly now: number;
-  /** Value in the first completed run of the golden set, which may be this run. */
+  /** Value in the golden set's first completed run, which may be this run. */
   readonly first: number;
   readonly threshold: number;
   /**

@@ -1,6 +1,6 @@
 /**
- * Compares the scores that a retriever returned for the same query and document in two runs, and finds out whether
- * changed scores belong to some documents or to some queries.
+ * Compares the scores that a retriever returned for the same query and document in two runs, and determines whether
+ * the changed scores are concentrated on some documents or on some queries.
  */
 
 /** A document that both runs returned for a query, with its scores. */

@@ -81,10 +81,10 @@ export interface Completable
  * Completes live queries with the fragments of their traces. Never replaces existing data, except the order of results.
  *
  * - **Embedding**: uses the first of these fragments that exists: the fragment with the text of the query, the only
- *   fragment inside its span, or the only fragment of the trace. A fragment that is merely the only one of the trace is
- *   used only if the trace has one query (whose text may have been rewritten before embedding), or if the query has no
- *   text. A query without a text gets the text of the fragment, because some retrievers, such as the vector half of a
- *   hybrid search in Haystack, receive the vector alone.
+ *   fragment inside its span, or the only fragment of the trace. This last fragment is used only if the trace has one
+ *   query (whose text may have been rewritten before embedding), or if the query has no text. A query without a text
+ *   gets the text of the fragment, because some retrievers, such as the vector half of a hybrid search in Haystack,
+ *   receive the vector alone.
  * - **Rerank**: the results take the order and the length of the last reranker whose documents are all among the
  *   results. A reranker with another query text is ignored. Scores remain the retriever's (null if missing), because
  *   reranker scores have another scale, and mixing them would look like drift. A reranker inside the retriever span
@@ -95,9 +95,9 @@ export interface Completable
  *   other stage. Stages that the service reported are not replaced.
  * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
  * - **Episode**: if nothing but the trace identifies the episode of a query, a span that was running when the query
- *   started becomes the episode. The shortest agent is preferred, then the shortest workflow, then the longest chain.
- *   If two spans of the same kind arrive in separate exports, the first to arrive becomes the episode, because an inner
- *   agent ends before an outer one.
+ *   started becomes the episode. The shortest agent span is preferred, then the shortest workflow span, then the
+ *   longest chain span. If two spans of the same kind arrive in separate exports, the first to arrive becomes the
+ *   episode, because an inner agent ends before an outer one.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end times of their
  * spans. Idempotent.
@@ -259,8 +259,8 @@ function withEpisode<Query extends Completable>(query: Query, fragments: readonl
 const byScope: readonly EpisodeScope[] = ['agent', 'workflow', 'chain'];
 
 /**
- * Returns a span that was running when the query started. Prefers the shortest agent, then the shortest workflow, then
- * the longest chain.
+ * Returns a span that was running when the query started. Prefers the shortest agent span, then the shortest workflow
+ * span, then the longest chain span.
  */
 function runningEpisode(
   { occurredAt }: Completable,

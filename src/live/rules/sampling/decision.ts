@@ -23,8 +23,8 @@ import type { LiveQuery } from '../live-query.ts';
 //   expectation, at most budget * (1 + halvings / 2). In expectation, a closed minute has at most `budget` samples.
 //   Only the expected number is capped: a session is sampled as a whole, so a session with thousands of queries per
 //   minute can exceed the budget.
-// - A query that is sent again in a later minute has two chances to be sampled if the level of that minute is lower.
-//   The store must keep the larger probability and move the sample to the minute with that probability; closing that
+// - A query that is sent again in a later minute with a lower level has a second chance to be sampled. The store must
+//   keep the larger probability and move the sample to the minute in which the query had this probability. Closing that
 //   minute then accounts for both chances.
 
 /** Load of one replica for one pipeline in one minute. */
@@ -158,7 +158,8 @@ export interface SamplingPolicy extends SamplingRates {
 /**
  * Query attributes that sampling uses. Feedback and a measured similarity become known only after ingestion. These two
  * attributes may be set only while unsampled queries are still buffered, because a rule that uses them must be able to
- * select unsampled queries too. Otherwise, a probability of 1 would bias estimates.
+ * select unsampled queries too. Otherwise, only queries that were already sampled would get the probability 1, which
+ * would bias estimates.
  */
 export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 'segments' | 'upstreamProbability'> {
   readonly outcome: QueryOutcome;

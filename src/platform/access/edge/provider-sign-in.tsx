@@ -13,8 +13,8 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 /** Maximum time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
 /**
- * Time after a sign-in at the provider during which recalld redirects the browser there without showing the sign-in
- * page.
+ * For this long after a user has signed in at the provider, recalld redirects the browser to the provider instead of
+ * showing the sign-in page.
  */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 

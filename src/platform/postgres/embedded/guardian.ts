@@ -61,7 +61,7 @@ export async function startGuarded(program: GuardedProgram) {
   });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
-    /** Resolves with the exit code when the program and its guardian have ended (null: the guardian was killed). */
+    /** Resolves when the program and its guardian have ended: with the exit code; null if the guardian was killed. */
     exited,
     hasExited,
     /** Asks the program to stop and waits. Returns false if the program is still running after the given time. */
@@ -106,8 +106,8 @@ async function spawnGuardian({ account, command, args, cwd, log, env }: GuardedP
 }
 
 /**
- * Runs the program to completion and returns its exit code (null: its guardian was killed). If the signal aborts, the
- * program is stopped first, and the promise rejects with the signal's reason.
+ * Runs the program to completion and returns its exit code, or null if its guardian was killed. If the signal aborts,
+ * the program is stopped first, and the promise rejects with the signal's reason.
  */
 export async function runGuarded(program: GuardedProgram, signal?: AbortSignal): Promise<number | null> {
   signal?.throwIfAborted();

@@ -13,7 +13,7 @@ import { type SummedDay, totalOf } from '../../../../src/experiments/rules/summe
 
 const dayOf = (number: number): string => new Date(Date.UTC(2026, 0, 1 + number)).toISOString().slice(0, 10);
 
-/** Days of 40 queries in sessions of two; on average, the candidate scores `difference` more than the baseline. */
+/** Days of 40 queries in sessions of two; the candidate's mean score exceeds the baseline's by `difference`. */
 function aQuarter(difference: number, days: number, seed = 7): SummedDay[] {
   const random = randomNumbers(seed);
   return Array.from({ length: days }, (_, day) => {
