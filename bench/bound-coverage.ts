@@ -28,8 +28,8 @@ export interface CoverageResult {
   readonly provenance: Provenance;
   readonly cells: readonly CoveredCell[];
   /**
-   * Kinds of intervals whose coverage was below `MIN_COVERAGE` in some scenario of the first simulations. All scenarios
-   * of these kinds were simulated again, with `TIMES_REPEATED` times as many samples.
+   * Kinds of intervals whose coverage was below `MIN_COVERAGE` in at least one scenario of the first simulations. All
+   * scenarios of these kinds were simulated again, with `TIMES_REPEATED` times as many samples.
    */
   readonly repeated: readonly string[];
 }

@@ -65,7 +65,7 @@ const SEED = 20_261_123;
 const QUESTIONS = 300;
 const DIFFERENCE = 0.03;
 const DAYS = 90;
-/** Share of the queries for which a retriever over the same index returns different results. */
+/** Share of queries with a score difference between two retrievers over the same index. */
 const CHANGED = 0.4;
 const POOL = 50_000;
 

@@ -337,5 +337,5 @@ function runFault(library: Library, fault: AgentFault, start: FaultStart, random
   return called;
 }
 
-/** Number of hours after the first message at which the causes are read again. */
+/** The causes are read again this many hours after the first message. */
 const LATER_HOURS = 2;

@@ -31,7 +31,7 @@ export function packVectors(texts: readonly string[], vectors: readonly ArrayLik
   );
 }
 
-/** Maps a text to its vector of length 1. */
+/** Maps a text to its unit vector. */
 export type VectorOf = (text: string) => Float32Array;
 
 const files = { 'use-lite': ['use-lite'], minilm: ['minilm-en', 'minilm-de', 'minilm-es', 'minilm-papers'] } as const;

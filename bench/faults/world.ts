@@ -41,7 +41,7 @@ export interface World {
   passUntil(at: Date): Promise<void>;
   /** Advances the clock by an hour with measured live traffic, but without golden runs. */
   passHour(at: Date): Promise<void>;
-  /** Runs the golden set at a full hour and all jobs that depend on it; diagnoses twice if `thorough`. */
+  /** Runs the golden set at a full hour, and all jobs that depend on the run; diagnoses twice if `thorough`. */
   goldenRun(at: Date, thorough: boolean): Promise<void>;
   change(conditions: readonly Condition[]): Promise<void>;
   importGolden(): Promise<void>;
@@ -192,7 +192,8 @@ async function diagnose(lapse: SimulatedDaemon): Promise<void> {
 }
 
 /**
- * Blocks the event loop for this long at a time, with equally long pauses, like a machine that is short of CPU time.
+ * Repeatedly blocks the event loop for `ms` milliseconds, with pauses of the same length, to simulate a machine that is
+ * short of CPU time.
  */
 function stallLoop(ms: number): () => void {
   if (ms === 0) return () => undefined;

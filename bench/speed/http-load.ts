@@ -1,4 +1,4 @@
-/** Sends requests over persistent connections at a low cost for the sender, so that the server is the bottleneck. */
+/** Sends requests over persistent connections, using so little CPU time that the server is the bottleneck. */
 import { createConnection, type Socket } from 'node:net';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 
@@ -31,8 +31,8 @@ interface Tally {
 }
 
 /**
- * Pause after 503. The pause is shorter than Retry-After demands, because otherwise the load would not overload the
- * server.
+ * Pause after a response with 503. The pause is shorter than Retry-After demands; otherwise the load would not overload
+ * the server.
  */
 const SHED_PAUSE_MS = 100;
 

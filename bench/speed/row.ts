@@ -29,7 +29,7 @@ export interface RowResult {
   readonly bars: readonly Bar[];
   /** Notes, such as what was skipped and why. */
   readonly notes: readonly string[];
-  /** Self times, which show what limits the result. */
+  /** Functions with their self times in a CPU profile, which show what limits the result. */
   readonly profile?: readonly SelfTime[];
 }
 

@@ -107,8 +107,8 @@ export class Outbox<R extends Sized> {
   }
 
   /**
-   * Adds a record and returns the number of dropped records. To make room, drops the oldest waiting records. If the
-   * records that are being sent leave no room for the new record, drops only the new record.
+   * Adds a record, dropping the oldest waiting records if it needs their room. If the records that are being sent leave
+   * no room for the new record, drops only the new record. Returns the number of records that it dropped.
    */
   push(record: R): number {
     this.#pushed += 1;

@@ -48,7 +48,7 @@ function isKey(key: string): boolean {
   return schemas.length > 0;
 }
 
-/** Returns the keys of a value that the schemas do not define. */
+/** Returns the keys in `value` that no schema defines. */
 function unknownIn(value: unknown, schemas: readonly JsonSchema[]): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => unknownIn(item, below(schemas, 0)));
   if (!isMapping(value)) return [];
@@ -61,7 +61,7 @@ function unknownIn(value: unknown, schemas: readonly JsonSchema[]): string[] {
 const spansOf = (text: string) =>
   [...text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
 
-/** Matches the names of files, which look like config keys. */
+/** Matches file names, which have the same form as config keys. */
 const file = /\.(?:ts|sql|md|ya?ml|csv|jsonl?|run|txt|js)$/;
 
 /** HTTP API fields that look like config keys. */

@@ -1,9 +1,9 @@
 /**
- * A separate process that works on a job queue, for tests in which it dies or ends on its own.
+ * A separate process that runs queued jobs, for tests in which the process is killed or exits by itself.
  *
- * The only argument is WorkerSettings as JSON. The process reports each job as a line on stdout, `running ID`. Then the
- * process either never ends the job (`hang`), or ends it, closes the queue and leaves the rest to Node.js: immediately
- * (`leave`), or on a signal through stdin (`hold`).
+ * The only argument is WorkerSettings as JSON. The process writes the line `running ID` to stdout for each job. With
+ * `hang`, the job never ends. Otherwise the job ends, at once (`leave`) or after a signal through stdin (`hold`); the
+ * process then closes the queue, and Node.js exits by itself.
  */
 import { once } from 'node:events';
 import { openJobQueue, type QueueSettings } from '../../src/platform/queue/bullmq.ts';

@@ -159,7 +159,7 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
 /**
  * Applies the environment to `tree`.
  *
- * @param readSecret reads the file of a `..._FILE` variable; white space around its content is dropped
+ * @param readSecret reads the file of a `..._FILE` variable; leading and trailing white space in the file is dropped
  * @returns the names of the applied variables, keyed by path, as formatted by `formatPath`
  * @throws RecalldError config_invalid if a variable and its `..._FILE` variable are both set
  */

@@ -69,7 +69,7 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
   ]);
 }
 
-/** Three times the longest interval between measurements, which is six hours. */
+/** Three times six hours, the longest interval between measurements. */
 const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
 interface BacktestedChecks {

@@ -148,7 +148,7 @@ export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: 
   }
 }
 
-/** Returns the last value before the check failed; null for a regression check, whose difference was about zero. */
+/** Returns the last value before the check failed; null for a regression check, whose last value was about zero. */
 export function alertBefore({ kind, before }: CheckState): number | null {
   return kind === 'regression' ? null : before;
 }

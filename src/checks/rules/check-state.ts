@@ -84,9 +84,8 @@ export interface ShownVerdict {
 /**
  * Applies hysteresis and confirmation to one new measurement.
  *
- * - A verdict becomes worse or better only after `confirm` consecutive measurements show the change. If these
- * measurements show changes of different sizes in the same direction, all of them count, and the smallest of these
- *   changes applies.
+ * - A verdict becomes worse or better only after `confirm` consecutive measurements show the change. Measurements that
+ *   show changes of different sizes in the same direction confirm the smallest of these changes.
  * - A verdict stays critical until the value is on the good side of the threshold, even if the confidence bound no
  *   longer proves the breach.
  * - A breach ends when the value is better than the threshold by a margin; a value that is better than the threshold by

@@ -178,7 +178,7 @@ export interface VectorStore {
    */
   sample(request: SampleRequest, signal: AbortSignal): Promise<StoreOutcome<SampledVectors>>;
   describe(signal: AbortSignal): Promise<StoreOutcome<StoreDescription>>;
-  /** Returns those of the given ids that are in the store. */
+  /** Returns the ids among `ids` that are in the store. */
   existing(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<ReadonlySet<string>>>;
   /**
    * Lists the ids of all documents, page by page. If a write occurs during the listing, an id may be missing or

@@ -212,7 +212,7 @@ export function stepAlert(
  * null mean, as in a CUSUM chart (Page, 1954). Windows before the drop would make the drop look smaller. If there are
  * fewer than 200 sessions, uses all of them.
  *
- * @param fromMs start of the longest period
+ * @param fromMs start of the longest period to consider
  */
 function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTotals[], fromMs: number) {
   let sessions = 0;
@@ -232,8 +232,9 @@ function sizeOfDrop({ nullX, variance }: AlertPolicy, history: readonly WindowTo
 
 /**
  * The alert is resolved if the density of a day is above the threshold, and the lower bound of that density is above
- * the upper bound of the density when the alert fired. An alert that has not returned (`hasReturned`) is also resolved
- * by the density of a few hours, if this density shows a recovery with higher confidence.
+ * the upper bound of the density when the alert fired. Unless the alert fired again soon after its resolution
+ * (`hasReturned`), the density of a few hours can also resolve it, if this density shows a recovery with higher
+ * confidence.
  */
 function resolution(
   policy: AlertPolicy,

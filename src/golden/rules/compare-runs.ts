@@ -105,7 +105,7 @@ export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): 
   };
 }
 
-/** Default if no differences have been accepted and the index is the same as at the baseline. */
+/** Default if no differences have been accepted and the index is the same as in the baseline. */
 export const nothingAccepted: Accepted = { unit: 'day', differences: {} };
 
 function compareRows(

@@ -167,20 +167,20 @@ export type ForeignFormat = (typeof foreignFormats)[number];
 export interface ReadGoldenSetOptions {
   /** `auto` detects the format from the names in the folder, or from the extension and the beginning of the file. */
   readonly format: 'auto' | GoldenFormat | ForeignFormat;
-  /** CSV only: true to treat every row as a separate query, even if text and tags repeat. */
+  /** For CSV: true to treat every row as a separate query, even if text and tags repeat. */
   readonly rowsAsQueries: boolean;
-  /** BEIR and TREC: the file of queries, if its name is not standard. */
+  /** For BEIR and TREC: path of the queries file, if its name is not standard. */
   readonly queriesPath?: string | undefined;
-  /** BEIR and TREC: the file of judgments, if its name is not standard. */
+  /** For BEIR and TREC: path of the judgments file, if its name is not standard. */
   readonly qrelsPath?: string | undefined;
-  /** Tables: the columns that the user named. */
+  /** For tables: the columns that the user named. */
   readonly columns?: ColumnChoices | undefined;
   /**
    * Lowest grade that is converted to 1; lower grades are converted to 0, and a negative grade still means unjudged.
    * With a threshold, grades in the file may be fractions.
    */
   readonly relevanceThreshold?: number | undefined;
-  /** Tables: the separator between several documents in one cell. */
+  /** For tables: the separator between several documents in one cell. */
   readonly documentsSeparator?: string | undefined;
   /** True to skip judgments whose document id equals the query id. */
   readonly skipOwnDocument?: boolean | undefined;

@@ -26,7 +26,7 @@ export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings)
   return minEffect ?? defaultMinEffect(measure);
 }
 
-/** Minimum statistical power with which a set must detect the minimum effect to count as large enough. */
+/** A set counts as large enough if it detects the minimum effect with at least this statistical power. */
 export const POWER = 0.8;
 
 export function testPlan({ alpha }: ComparisonSettings): TestPlan {
@@ -102,9 +102,9 @@ export function isOneSided(
 }
 
 /**
- * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, because
- * each further metric would reduce the statistical power, even if it is nearly equivalent to the first or cannot
- * change. `unjudged` decides only if it is the only metric.
+ * Returns the metric that decides a comparison: the first metric other than `unjudged`. Only one metric decides,
+ * because each further metric would reduce the statistical power, even if it is nearly equivalent to the first or
+ * cannot change. `unjudged` decides only if it is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],

@@ -201,7 +201,7 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunk
   }
 }
 
-/** Returns what is recorded for a query that was not sent because the retriever is down. */
+/** Returns the result to record for a query that was not sent because the retriever is down. */
 export function notAsked(query: GoldenQuery): QueryAnswer {
   return {
     queryId: query.id,

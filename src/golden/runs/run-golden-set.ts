@@ -22,7 +22,7 @@ const BATCH_RENEWAL_MS = 1000;
 
 /**
  * Work that remains in a run. `more`: unclaimed batches. `others`: only batches that other workers have claimed.
- * `nothing`: the run can be ended.
+ * `nothing`: no batches, so this worker can score and end the run.
  */
 type RunRemainder = 'more' | 'others' | 'nothing';
 

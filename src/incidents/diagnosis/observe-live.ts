@@ -126,8 +126,8 @@ const judgedScores = Object.values(measuresOfScore).map(([corrected]) => correct
 
 /**
  * Returns the trusted finding on judged live relevance: a drop relative to the preceding weeks or, if there is none, a
- * score below its value before the alert. Scores are read too, because drops are detected only in nDCG, which does
- * not reveal queries that no document answers, and because drop detection needs weeks of data.
+ * score below its value before the alert. Drops alone are not enough: their detection needs weeks of data, and uses
+ * only nDCG, which does not reveal queries that no document answers.
  */
 export async function observeRelevance(around: Around): Promise<ObservedRelevance | null> {
   const drop = observeRelevanceDrop(around.latest);

@@ -54,7 +54,7 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
   models: [otherModel.measure],
 };
 
-/** Minimum number of changes in a day for which the lag is computed. */
+/** The lag is computed only if there are at least this many changes in a day. */
 const MIN_ARRIVALS = 20;
 
 /** @param all true if every document was checked */

@@ -283,8 +283,8 @@ export interface RelevanceDrop {
 }
 
 /**
- * `none`: explained by chance, or too small to matter. `detected`: found in model grades, but not decided by human
- * judgments yet. `confirmed`, `rejected`: decided by human judgments.
+ * `none`: explained by chance, or too small to matter. `detected`: found in model grades, but neither confirmed nor
+ * rejected by human judgments yet. `confirmed`, `rejected`: confirmed or rejected by human judgments.
  */
 export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const;
 
@@ -314,8 +314,8 @@ const MIN_CONFIRMED_SHARE = 0.5;
  * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant drop.
  * Each day has equal weight. The standard deviation of a day is the larger of the sampling error and the spread between
  * baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t; the degrees of freedom are
- * the number of baseline days minus 1. The bounds cover all tests of a year together (union bound) and limit the
- * expected number of false detections to 0.5 per year.
+ * the number of baseline days minus 1. The bounds hold simultaneously for all tests of a year (union bound), and limit
+ * the expected number of false detections to 0.5 per year.
  *
  * @param days ascending, all from one judge
  * @returns null if there are fewer than two weeks of baseline days

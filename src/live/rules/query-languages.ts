@@ -71,7 +71,7 @@ export function languageShare(
     value,
     ciLow: Math.min(low, value),
     ciHigh: Math.max(high, value),
-    /** Number of texts in the two languages. */
+    /** Number of texts in the usual language or in the most frequent other language. */
     n: own.n + other.n,
     usual,
   };

@@ -43,8 +43,8 @@ const noSums = { hits: 0, precisionSum: 0, unjudged: 0, cg: 0, dcg: 0, dcgExpone
 type Cut = typeof noSums & { readonly depth: number; idealDcg: number; idealDcgExponential: number };
 
 /**
- * Value of a measure at a cutoff, given the number of relevant documents and the rank of the first one (infinite if
- * there is none).
+ * Computes the value of a measure at a cutoff from the number of relevant documents and the rank of the first relevant
+ * document (infinite if there is none).
  */
 type Formula = (cut: Cut, relevant: number, firstRelevant: number) => number;
 

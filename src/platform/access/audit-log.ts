@@ -109,7 +109,7 @@ export function createAuditLog(pool: Pool, scope: Scope = null) {
   };
 }
 
-/** Returns the API caller with its address, as recorded in the audit log. */
+/** Returns the caller of the API and the caller's address, as recorded in the audit log. */
 export function keyHolder(request: FastifyRequest): string {
   const key = validKeyOf(request);
   const holder = key === null ? LOCAL : `key ${key.name} (${key.id})`;
@@ -124,7 +124,7 @@ export function keyName(caller: Caller): string | null {
   return caller.visitor?.user?.name ?? caller.visitor?.key?.name ?? validKeyOf(caller)?.name ?? null;
 }
 
-/** Returns the sender of a console form with its address, as recorded in the audit log. */
+/** Returns the sender of a console form and the sender's address, as recorded in the audit log. */
 export function consoleVisitor(request: FastifyRequest): string {
   return `${senderOf(request)}, console, ${addressOf(request)}`;
 }

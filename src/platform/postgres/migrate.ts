@@ -51,9 +51,9 @@ export interface MigrationReport {
 const BREAKING = 'breaking-';
 
 /**
- * Applies the missing migrations. Processes that start together wait for each other on an advisory lock. A crash leaves
- * the schema unchanged. A lock on a busy table is requested repeatedly, for a few seconds each time, so that other
- * sessions never wait longer than a few seconds.
+ * Applies the missing migrations. An advisory lock makes processes that start together migrate one after the other. A
+ * crash leaves the schema unchanged. A lock on a busy table is requested repeatedly, for a few seconds each time, so
+ * that other sessions never wait longer than a few seconds.
  *
  * @throws RecalldError schema_too_new, migration_changed, database_busy
  */

@@ -61,7 +61,7 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
-/** Returns the input for gauges of live traffic. The interval determines how long a value is trusted. */
+/** Returns the input for gauges of live traffic; a value is trusted for a time that depends on `intervalSeconds`. */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
 /** Reads one table at a time, because requests use the same connections and are more urgent. */

@@ -116,7 +116,7 @@ async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, c
       ci_low: headline.ciLow,
       ci_high: headline.ciHigh,
     },
-    /** The same measure in the last completed runs, oldest first. */
+    /** nDCG at the same cutoff in the last completed runs, oldest first. */
     trend: headline === null ? [] : await readTrend(runs, pipeline, set, headline.k),
   };
 }

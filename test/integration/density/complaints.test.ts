@@ -1,4 +1,4 @@
-/** Negative feedback on live queries in a real database: what users complain about, and what others liked. */
+/** Negative feedback on live queries in a real database: what some users complain about, and what other users like. */
 
 import { expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';

@@ -36,7 +36,7 @@ export function jarVersion(jars: string, name: string): string {
     .join(', ');
 }
 
-/** Returns an empty folder that is writable for a server that refuses to run as root. */
+/** Creates an empty folder for a server that refuses to run as root; `as` is the user to run the server as. */
 export async function serverFolder(): Promise<{
   readonly folder: string;
   readonly as: Pick<SpawnOptions, 'uid' | 'gid'>;
@@ -49,7 +49,7 @@ export async function serverFolder(): Promise<{
   return { folder, as: { uid: nobody, gid: nobody } };
 }
 
-/** Ends a server, and removes its folder. */
+/** Stops a server, and removes its folder. */
 export async function stopServer(server: ChildProcess, folder: string): Promise<void> {
   if (server.exitCode === null && server.signalCode === null) {
     const exited = once(server, 'exit');

@@ -3,7 +3,7 @@ import { contentId } from '../../../src/core/text/content-id.ts';
 import type { Installation, InstalledDaemon } from '../../support/installation.ts';
 import type { Recording, Retrieval } from './recording.ts';
 
-/** Those fields of a stored live query that the traced program also knows. */
+/** The fields of a stored live query whose values the traced program knows too. */
 export interface Stored {
   readonly query: string | null;
   readonly results: readonly (readonly [id: string | null, score: number | null])[];

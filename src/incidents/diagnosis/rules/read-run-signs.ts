@@ -135,7 +135,7 @@ function readLabels(labels: ObservedLabels | null, earlier: ObservedLabels | nul
   return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values), readFate(labels, earlier)];
 }
 
-/** Reads what happened to most documents that went missing since the reference run. */
+/** Returns the sign for what happened to most of the documents that have gone missing since the reference run. */
 function readFate(labels: ObservedLabels, earlier: ObservedLabels | null): Sign {
   const since = (count: (of: ObservedLabels) => number): number =>
     Math.max(0, count(labels) - (earlier === null ? 0 : count(earlier)));
@@ -288,9 +288,9 @@ const MIN_CHANGED = 6;
 const MOST = 0.75;
 
 /**
- * Minimum share of the queries whose results changed in only one of the two bad runs. Results alternate if at least
- * this share changed only in the first run, and at least this share only in the second run. If the results of all
- * these queries changed in the first run and were restored in the second run, the fault was repaired.
+ * Share of the queries whose results changed in only one of the two bad runs. Results alternate if at least this share
+ * of these queries changed only in the first run, and at least this share only in the second run. If all of these
+ * queries changed only in the first run, the fault was repaired.
  */
 const EACH_WAY = 0.2;
 

@@ -243,7 +243,7 @@ export function rateOver(terms: readonly RatioTerm[]) {
     value,
     low: Math.min(low, value),
     high: Math.max(high, value),
-    /** Number of sampled queries behind the rate. */
+    /** Number of sampled queries from which the rate was estimated. */
     n: ratio.n,
     sessions: ratio.sessions,
   };

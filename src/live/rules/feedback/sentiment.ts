@@ -18,8 +18,8 @@ export interface Scale {
 }
 
 /**
- * Interpretation of each kind of feedback, from the config. If a kind has a single sentiment, all feedback of that kind
- * has this sentiment: `click: 'neutral'` excludes clicks from the positive ratio.
+ * Interpretation of each kind of feedback, from the config. A sentiment applies to all feedback of its kind; for
+ * example, `click: 'neutral'` excludes clicks from the positive ratio.
  */
 export interface SentimentMapping
   extends Readonly<Record<Exclude<OpinionKind, 'thumb' | 'rating' | 'relevance'>, Sentiment>> {
@@ -135,8 +135,8 @@ function refused(message: string) {
 }
 
 /**
- * Keyed hash in characters that are valid in an id. Without a key, an attacker could guess a comment and confirm the
- * guess.
+ * Returns the keyed hash of a text, in characters that are valid in an id. Without a key, an attacker could guess a
+ * comment and confirm the guess.
  */
 type KeyedHash = (text: string) => string;
 
@@ -195,14 +195,14 @@ export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 /**
  * Number of opinions in one window that have the same kind, sentiment and segments. A user has one opinion of each kind
  * per query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
- * query is treated as coming from one user. The latest feedback determines an opinion: latest occurrence, then latest
- * receipt, then greatest id. An opinion is within the cap if at least one of its feedback items is within the cap, so
- * that users can still change a counted opinion after reaching the cap.
+ * query is treated as coming from one user. The latest feedback determines an opinion; if several items have the same
+ * time of occurrence, the latest receipt decides, then the greatest id. An opinion is within the cap if at least one of
+ * its feedback items is within the cap, so that users can still change a counted opinion after reaching the cap.
  */
 export interface OpinionTally {
   readonly kind: OpinionKind;
   readonly sentiment: Sentiment;
-  /** Bounded segments of the queries (`key=value` or `other`); empty if the query is unknown. */
+  /** Segments of the queries: `key=value`, or `other` beyond the maximum number; empty if the query is unknown. */
   readonly segments: readonly string[];
   /** Number of feedback items, including replaced items and items beyond a cap. */
   readonly feedback: number;

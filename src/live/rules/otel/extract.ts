@@ -278,8 +278,8 @@ function readEmbeddingModel(span: OtlpSpan): string | null {
 /**
  * Returns the data that a span can add to the live queries of its trace; empty for most spans.
  *
- * @param wantedTexts texts of the queries in this export. From an embedding span with many texts, only these texts are
- *   read, because a service that indexes documents embeds thousands of texts.
+ * @param wantedTexts texts of the queries in this export. If an embedding span has many texts, only the wanted texts
+ *   are read, because a service that indexes documents embeds thousands of texts.
  */
 function readFragments(
   span: OtlpSpan,

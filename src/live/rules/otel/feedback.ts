@@ -40,7 +40,7 @@ function readAnnotations(attributes: Attributes): readonly Annotation[] {
   return [...found.values()];
 }
 
-/** Reads the evaluation of an event or log record; null if it is another event, or if the evaluation has no name. */
+/** Reads the evaluation in an event or log record; null if the event has another name, or the evaluation has none. */
 function readEvaluationEvent(eventName: string | null, attributes: Attributes): Annotation | null {
   if (eventName !== EVALUATION_EVENT) return null;
   const form = 'gen_ai.evaluation';
@@ -281,7 +281,7 @@ function targetOf(span: OtlpSpan, index: TraceIndex): SpanLink | null {
 /** Creates a function that finds the live query of a span or trace in this export. */
 function queryFinder(index: TraceIndex, queries: readonly LiveQuery[]) {
   const byId = new Map(queries.map((query) => [query.id, query]));
-  /** The only query of the trace; null if the trace has several queries. */
+  /** For each trace id, the only query of the trace; null if the trace has several queries. */
   const onlyOfTrace = new Map<string | null, LiveQuery | null>();
   for (const query of queries) onlyOfTrace.set(query.traceId, onlyOfTrace.has(query.traceId) ? null : query);
 

@@ -31,8 +31,8 @@ type Claim =
 const fileName = 'owner.json';
 
 /**
- * Claims the folder for this process, even if its previous owner died. If another process owns the folder, returns that
- * owner.
+ * Claims the folder for this process, also if a process that died still owns it. If a running process owns the folder,
+ * returns that owner.
  */
 export async function claimOwnership(dataDir: string, purpose: Purpose): Promise<Claim> {
   const file = join(dataDir, fileName);

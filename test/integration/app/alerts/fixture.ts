@@ -16,13 +16,13 @@ export interface AlertFixture {
   readonly minutes?: number;
   /** Minutes between samples and between evaluations, for long histories. */
   readonly step?: number;
-  /** True if the alert fires without series, because it is about missing series or always fires. */
+  /** True if the alert fires when there are no series, because it detects missing series or always fires. */
   readonly firesWithoutSeries?: true;
 }
 
 export const both = ['a:8321', 'b:8321'] as const;
 
-/** The last sentence of an alert's description, which states when the description was last true. */
+/** Returns the last sentence of an alert's description, which states as of when the description is true. */
 export function asOfMinute(minute: number): string {
   const [day = '', time = ''] = new Date(minute * 60_000).toISOString().split('T');
   return `As of ${time.slice(0, 5)} UTC on ${day}.`;

@@ -39,7 +39,7 @@ describe('callers of one retriever', () => {
     expect(slow.retriever.mostAtOnce).toBe(2);
     const times = quick.retriever.asked.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
     expect(times).toHaveLength(30 * askers);
-    // A timer may be late, but no query starts before its slot; 2 ms allow for timers that round.
+    // A timer may be late, but no query starts before its slot; the tolerance of 2 ms covers timers that round down.
     const early = times.filter((time, turn) => time - quick.startedAtMs < turn * 10 - 2);
     expect(early).toEqual([]);
   });

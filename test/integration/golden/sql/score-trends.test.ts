@@ -9,7 +9,7 @@ import { anEnd, importSet, minutes, putRun } from '../../../support/golden-runs.
 const database = useDatabase();
 let pipelines = 0;
 
-/** Runs one hour apart with these scores for k = 10, and a better score for k = 5. */
+/** Stores runs that start one hour apart, with these scores for k = 10 and a better score for k = 5. */
 async function runsOf(means: readonly number[]) {
   const stores = { runs: createGoldenRuns(database.pool), sets: createGoldenSets(database.pool) };
   await importSet(stores, 'faq');

@@ -19,7 +19,7 @@ import {
 
 const DOCUMENTS = 1000;
 
-/** Searches the store for the nearest documents to the query vector. */
+/** Creates a retriever that returns the documents in the store that are nearest to the query vector. */
 function searching(store: VectorStore): Pick<Retriever, 'retrieve'> {
   return {
     async retrieve({ text, k }, signal) {

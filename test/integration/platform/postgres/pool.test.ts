@@ -22,7 +22,7 @@ async function processId(db: pg.Pool | pg.PoolClient): Promise<number> {
   return rows[0]?.pid ?? 0;
 }
 
-/** Ends a connection on the server, as a restart or an administrator does. */
+/** Makes the server close a connection, as it does when it restarts or when an administrator ends the session. */
 async function terminate(pid: number): Promise<void> {
   await administer('select pg_terminate_backend($1::integer, 5000)', [pid]);
 }

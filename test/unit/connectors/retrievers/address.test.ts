@@ -31,7 +31,7 @@ describe('the address of a retriever', () => {
       'the final address (it leads to another path on http://rag.internal)',
     );
     expect(address.describeRedirect('http://[')).toBe('the final address');
-    // The placeholder is in the position of the query text.
+    // The path contains the query text, which must not be shown.
     const inPath = compileAddress('http://rag.internal/{{text}}');
     expect(inPath.describeRedirect('https://rag.internal/x')).not.toContain('/x');
   });

@@ -128,7 +128,7 @@ const faults: Readonly<Record<string, (right: VectorStore) => Partial<VectorStor
     sample: (request, cancel) =>
       right.sample(request.n === 50 ? { ...request, seed: Math.random() * 1e9 } : request, cancel),
   }),
-  // Samples only the first half of the documents, which are in the order of their topics.
+  // Samples only the first half of the documents, which are sorted by topic.
   'sample.uniform': (right) => ({
     sample: (request, cancel) => {
       if (request.n !== 75 && request.n !== 500) return right.sample(request, cancel);

@@ -142,7 +142,7 @@ describe('query density', () => {
       regions: baselineRegions,
       sessions: baseline.map((_, i) => i),
     });
-    // A query that is in the baseline itself ranks slightly higher than a new query would.
+    // A query that is itself part of the baseline ranks slightly higher than a new query would.
     expect(same?.density).toBeGreaterThan(0.97);
     expect(same?.density).toBeLessThan(1.08);
     expect(same?.uncovered.share).toBeCloseTo(0.05, 1);

@@ -78,7 +78,7 @@ describe('precision and coverage', () => {
 
 const uniform = uniforms(7);
 
-/** Vectors near an axis, of length 2. */
+/** Vectors near an axis, with a norm of about 2. */
 function around(axis: number, count: number, dimensions = 8): Float32Array[] {
   return Array.from({ length: count }, () =>
     Float32Array.from({ length: dimensions }, (_, i) => (i === axis ? 2 : (uniform() - 0.5) * 0.3)),

@@ -46,7 +46,7 @@ function aModel(reply: (chunk: number, request: ChatRequest) => ChatAnswer): Cha
   return model;
 }
 
-/** Finds the chunk that has the words of the query. */
+/** Finds the chunks that contain a word of the query. */
 const finder: Retriever = {
   async retrieve({ text: asked }) {
     const found = chunksOf(60).filter(({ content }) => asked.split(' ').some((word) => content.includes(` ${word} `)));

@@ -31,7 +31,7 @@ describe('the stages of live queries', () => {
       slow,
     );
     expect(rerank?.latencyP95Ms?.value).toBe(900);
-    // Each fast sample represents ten queries.
+    // Each fast query was sampled with probability 0.1, so it represents ten queries.
     const weighted = measured(
       queries(90, (index) => timed(index), 0.1),
       slow,

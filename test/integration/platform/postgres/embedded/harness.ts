@@ -20,7 +20,7 @@ const script = fileURLToPath(new URL('./opener.ts', import.meta.url));
 /** A user without privileges that exists on every system. */
 export const nobody = { uid: 65_534, gid: 65_534 };
 
-/** True if this process may start processes as `nobody`, and if these processes may read this program. */
+/** True if this process can start processes as `nobody`, and those processes can read this program. */
 export const nobodyCanRunOpeners =
   isRoot && spawnSync('/bin/sh', ['-c', '"$0" --version && cat "$1"', process.execPath, script], nobody).status === 0;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { hurtSegments } from '../../../../../src/incidents/diagnosis/rules/hurt-groups.ts';
 
-/** Score losses of three queries per topic; `byTopic` contains the loss per query of each topic. */
+/** Score losses of three queries per topic; `byTopic` maps a topic to the loss of each of its queries. */
 const lossesOf = (byTopic: Readonly<Record<string, number>>) =>
   Object.entries(byTopic).flatMap(([topic, loss]) =>
     [0, 1, 2].map((place) => ({

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { type KeptResult, scoreChanges } from '../../../../../src/incidents/diagnosis/rules/score-changes.ts';
 
 const DEPTH = 10;
-/** 40 queries with ten of 50 documents each; scores differ for each pair. */
+/** 40 queries, each with ten of 50 documents; the score depends on both the query and the document. */
 const results: readonly KeptResult[] = Array.from({ length: 400 }, (_, at) => {
   const [query, document] = [Math.floor(at / DEPTH), (at * 7) % 50];
   const score = 0.4 + ((query * 31 + document * 17) % 97) / 200;

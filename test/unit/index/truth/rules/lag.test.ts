@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { type Arrival, estimateLag } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 
 /**
- * The arrival of a change, as detected by checks that run every quarter of an hour. A change that is not detected
- * within a day has not arrived.
+ * The arrival of a change, as detected by checks that run every quarter of an hour on one day. A change that is not
+ * detected by the end of the day counts as not arrived.
  */
 const followed = (changedAt: number, seconds: number): Arrival => {
   const found = 900 * Math.ceil((changedAt + seconds) / 900);
