@@ -168,7 +168,7 @@ async function readLiveQueries(context: Context, incident: Incident) {
   const window = { pipeline, from, until: closedAt ?? clock.now() };
   const worst = await db.judging.judged.worstGraded(window, MAX_QUERIES);
   const texts = worst.map(({ text }) => text);
-  return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
+  return { lead: 'Live queries with the worst results (grade of the best document).', page: 'judge', texts } as const;
 }
 
 /** Time before the incident from which live queries are read too, because the failing measure includes them. */
