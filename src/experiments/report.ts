@@ -25,8 +25,8 @@ const comparisonSchema = z.object({
     'For a golden set, the lower bound of the 95 % CI of a single test; otherwise, a bound that is valid at every interim analysis.',
   ),
   ci_high: number,
-  n: z.int().describe('Number of golden queries, judged live queries, or sessions of the candidate.'),
-  baseline_n: z.int().describe('Number of golden queries, judged live queries, or sessions of the baseline.'),
+  n: z.int().describe('For the candidate: number of golden queries, judged live queries or sessions.'),
+  baseline_n: z.int().describe('For the baseline: number of golden queries, judged live queries or sessions.'),
   measured_until: z.iso.datetime().nullable().describe('End of the latest data.'),
   smallest_detectable_difference: number.describe(
     'Smallest difference that the current data detects with 80 % probability; null for `traffic`.',

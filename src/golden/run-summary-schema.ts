@@ -118,7 +118,7 @@ const stagesSchema = z.object({
           ),
         recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
         lost: metricSchema.describe(
-          'Mean share of the relevant documents that are lost in this step: the previous step has them, but this step and all later steps do not. For the first step: documents that no step finds.',
+          'Mean share of the relevant documents that are lost in this step, because the previous step is the last step that returns them. For the first step: documents that no step returns.',
         ),
         moved: z
           .object({
