@@ -1,4 +1,4 @@
-/** Summarizes the streams of one scenario and volume. */
+/** Summarizes the streams of one scenario and traffic volume. */
 
 import type { AlertLevel } from '../../src/density/rules/alert.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';

@@ -16,7 +16,7 @@ import { alternate, type Bar, type Figure, figure, type MeasureRow } from './row
 
 const LEAST_GAIN = 1.5;
 
-/** Milliseconds of CPU time, which other processes on the machine do not affect. */
+/** Unit of the measured times. Other processes on the machine do not affect CPU time. */
 const unit = 'ms of CPU time';
 
 interface Pair {

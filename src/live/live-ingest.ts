@@ -1,4 +1,4 @@
-/** Uses the config to build the ingestion of live traffic. */
+/** Creates the ingestion of live traffic from the config. */
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf, type Rejection, type RejectionCode } from '../core/errors.ts';

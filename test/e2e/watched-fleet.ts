@@ -54,7 +54,7 @@ export interface WatchedFleet {
   readonly finishesARun: () => Promise<void>;
   /** Waits until the retriever receives queries. */
   readonly isMidRun: () => Promise<void>;
-  /** Waits until the fleet has accepted this many more queries of the load. */
+  /** Waits until the fleet has accepted this number of further queries from the load. */
   readonly takesMore: (queries?: number) => Promise<void>;
   readonly everybodyIsReady: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Builders of live traffic rows with defaults, so that tests name only relevant values. */
+/** Builders of live traffic rows with defaults, so that each test specifies only the values that it needs. */
 import type { StoredFeedback } from '../../src/live/sql/feedback-rows.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import type { BufferedFragment } from '../../src/live/sql/trace-fragments.ts';

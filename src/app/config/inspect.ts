@@ -7,7 +7,7 @@ const REDACTED = '[redacted]';
 /** Text shown instead of a secret in a URL, where brackets would be escaped. */
 const REDACTED_IN_URL = 'redacted';
 
-/** Parameters of connection strings that users need to see and that are not secret. */
+/** Connection string parameters that are not secret, and that users need to see. */
 const harmlessParameters: ReadonlySet<string> = new Set(['sslmode', 'application_name', 'connect_timeout']);
 
 const placeholder = /\{\{[^{}]*\}\}/g;

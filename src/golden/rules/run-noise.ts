@@ -137,10 +137,10 @@ const CONFIDENCE_OF_NOISE = 0.95;
  * Let D be the difference between one run of n queries and the mean of K reruns. Returns an upper bound on the variance
  * of D: (W / n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 %
  * Poisson bound for the number of queries whose scores vary. If no query varied in this metric, but some varied in
- * others, W is computed as if each score that may vary differed by 1 in one of the reruns. S is the variance that all
- * queries share, at least 0: the upper 95 % bound (chi-square) of the variance of the rerun means, minus v / q. Here, v
- * is the measured variance of a query's score between reruns, averaged over the q queries of the reruns. The result is
- * exactly 0 if all reruns have the same scores.
+ * others, W assumes that each of the queries counted by this bound differed by 1 in one of the reruns. S is the variance
+ * that all queries share, at least 0: the upper 95 % bound (chi-square) of the variance of the rerun means, minus v / q.
+ * Here, v is the measured variance of a query's score between reruns, averaged over the q queries of the reruns. The
+ * result is exactly 0 if all reruns have the same scores.
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;
@@ -156,7 +156,7 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
 
 /**
  * Let D be the difference between a run of n queries and the mean of the reruns. Returns an upper bound on the variance
- * of D: the larger of the bounds from reruns and from accepted days, because reruns can be alike by chance.
+ * of D: the larger of the bounds from reruns and from accepted days, because reruns can be similar by chance.
  *
  * @param minEffect smallest difference that matters
  * @returns null if the variance is unknown. The variance is unknown if the index generation differs from the
@@ -214,8 +214,8 @@ export interface Accepted {
 }
 
 /**
- * Confidence level of the bound for all differences. The level is high because the scores of a few nights may be alike
- * by chance, and a bound from these nights would then cause repeated pages on later nights.
+ * Confidence level of the bound for all differences. The level is high because the scores of a few nights may be
+ * similar by chance, and a bound from these nights would then cause repeated pages on later nights.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
@@ -255,7 +255,7 @@ function varianceBound(differences: readonly number[], confidence: number): numb
   return squares / chiSquareQuantile(1 - confidence, differences.length);
 }
 
-/** Scores of both sides in one pair of runs, in query index order. */
+/** Scores of the two runs of a pair, in the order of the query indexes. */
 export interface ScoredPair {
   readonly baseline: Float64Array;
   readonly candidate: Float64Array;

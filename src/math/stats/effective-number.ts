@@ -24,7 +24,7 @@ export function effectiveNumberOf(sum: number, squares: number): number {
  * Jackknife variance of an estimate, (m - 1) / m sum (theta_i - mean)^2 (Tukey 1958). Returns 0 for fewer than 2
  * replicates.
  *
- * @param replicates m estimates, each computed without one of the m parts
+ * @param replicates m estimates, each computed without one of the m parts of the data
  */
 export function jackknifeVariance(replicates: readonly number[]): number {
   if (replicates.length < 2) return 0;

@@ -16,7 +16,7 @@ export function scopesOf(groups: readonly string[], { admin, read }: Roles): rea
   return groups.some((group) => read.includes(group)) ? ['read'] : [];
 }
 
-/** Returns the groups that grant a role; only these are stored. */
+/** Returns the groups that grant a role. recalld does not store any other groups of a user. */
 export function grantingGroups(groups: readonly string[], { admin, read }: Roles): string[] {
   return [...new Set(groups)].filter((group) => admin.includes(group) || read.includes(group));
 }

@@ -36,7 +36,7 @@ export function latestRows(queries: readonly PromQuery[]): Builder<Dataquery>[] 
   return queries.map((query, index) => prometheusQuery(query, index).instant().format(PromQueryFormat.Table));
 }
 
-/** A range query for histogram buckets. */
+/** Builds a range query for histogram buckets. */
 export function heatmapOf(expr: string): Builder<Dataquery> {
   return prometheusQuery({ expr, legend: '{{le}}' }, 0).range().format(PromQueryFormat.Heatmap);
 }
@@ -54,7 +54,7 @@ interface SqlQuery extends Dataquery {
   readonly rawSql: string;
 }
 
-/** A PostgreSQL query with Grafana macros and variables. */
+/** Builds a PostgreSQL query whose text may contain Grafana macros and variables. */
 export function sql(text: string): Builder<SqlQuery> {
   return {
     build: () => ({

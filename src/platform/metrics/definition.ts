@@ -3,7 +3,7 @@ export interface MetricDefinition {
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
-  /** `stored`: made from the latest database rows. `process`: counted by the process. */
+  /** `stored`: computed from the latest database rows. `process`: recorded by this process. */
   readonly source: 'stored' | 'process';
   /** True if API keys limited to certain pipelines may read the metric, because it contains no pipeline data. */
   readonly isShared?: boolean;

@@ -282,8 +282,8 @@ function registerCatalogue(
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Measures, ten times a second, how late a timer fires; other work had to wait equally long. Each delay is recorded
- * once, no matter how long it was. Does not keep the process alive.
+ * Measures, ten times a second, how late a timer fires. Other work waits equally long. Each delay is recorded once, no
+ * matter how long it is. Does not keep the process alive.
  *
  * @param record called with each delay, in seconds
  * @returns a function that stops the measurement

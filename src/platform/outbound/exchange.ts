@@ -1,8 +1,8 @@
 /**
  * Sends one HTTP request, through a proxy if one is configured, and reads its response. The time for the whole exchange
- * and the size of the response are limited. Each failure has a short stable code. Uses node:http because fetch has
- * three problems: it opens another connection after an abort and leaves it idle, it keeps the process alive if it is
- * aborted while connecting, and it refuses some ports (such as 6000).
+ * and the size of the response are limited. Each failure has a short stable code. Uses node:http, because fetch
+ * opens another connection after an abort and leaves that connection idle, keeps the process alive if a request is
+ * aborted while connecting, and refuses some ports (such as 6000).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -175,7 +175,7 @@ export type ExchangeResult =
     }
   | { readonly kind: 'timeout' };
 
-/** Sends requests to one address, as createExchange describes. */
+/** Sends requests to one address; see `createExchange`. */
 export interface Exchange {
   send(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResult>;
   /** Closes idle connections now, and busy connections when their requests end. */

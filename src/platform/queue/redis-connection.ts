@@ -200,7 +200,7 @@ export function problemOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisS
 export async function inspectRedis(settings: RedisSettings, timeoutMs: number): Promise<readonly RedisState[]> {
   const options = { connectTimeout: timeoutMs, commandTimeout: timeoutMs, maxRetriesPerRequest: 0 };
   const redis = createRedisConnection(settings, options, () => null);
-  // The failed call's own error does not include the error from the sentinel or node that caused it.
+  // The error of a failed call does not include the error of the sentinel or node that caused the failure.
   let trouble: Error | undefined;
   for (const event of ['error', 'node error'] as const) {
     redis.on(event, (error: Error) => {

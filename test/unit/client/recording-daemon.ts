@@ -126,7 +126,7 @@ export function hang(): Responder {
   return () => undefined;
 }
 
-/** Sends the first request to the first responder and so on; the last responder is then reused. */
+/** Sends the first request to the first responder, and so on. The last responder also gets all further requests. */
 export function inTurn(...responders: readonly [Responder, ...Responder[]]): Responder {
   let seen = 0;
   return (request, response) => {

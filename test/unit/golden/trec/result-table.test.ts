@@ -8,7 +8,7 @@ import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/math/ir
 
 type Row = readonly [query: string, id: string, score: number];
 
-/** Ranks, keyed by score. The ranks contradict the order of the scores; a row with any other score has no rank. */
+/** Ranks, keyed by score. The ranks contradict the order of the scores. Rows with other scores have no rank. */
 const RANK_OF = new Map([
   [1, 2],
   [1.5, 3],
