@@ -79,7 +79,7 @@ function densityParagraphs(result: DensityResult): string[] {
     [
       '- A content gap that affects 2 % of the traffic can produce uncovered topics and tickets, but rarely a page. With 30 queries an hour, recalld often detects a gap that affects 5 % of the traffic late or never.',
       '- A near topic can stay undetected if similar baseline queries are covered just as poorly, because density compares each query with them.',
-      "- A moderate change in the mix of covered topics, which multiplies each topic's popularity by exp(0.5 z) with a standard normal z, almost never causes a page. A large change of the mix, with exp(z) as the factor, can cause a page.",
+      "- A moderate change in the mix of covered topics, which multiplies each topic's popularity by exp(0.5 z) with a standard normal z, almost never causes a page. A large change, with the factor exp(z), can cause a page.",
       '- If the embedding model changes, the embedding canary detects the change in the first hour, before any page.',
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the affected queries resemble known queries. If the affected queries resemble known queries and no chunks are missing, recalld reports a content gap with low confidence.',
     ].join('\n'),

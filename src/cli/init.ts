@@ -134,7 +134,7 @@ function notUnderstood(
     unreachable: [
       'retriever_unreachable',
       `${place} does not respond: ${reason}`,
-      'Start it, or correct the scheme, host and port of the URL.',
+      'Start the service, or correct the scheme, host and port of the URL.',
     ],
     timeout: [
       'retriever_unreachable',

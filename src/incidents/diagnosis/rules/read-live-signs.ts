@@ -110,7 +110,7 @@ const COMPARABLE = 0.5;
 const OTHER_RESULTS = 0.1;
 
 function readReplay({ now, before }: ObservedReplay): Sign[] {
-  const sentence = `The results that users got match those of a replay at ${percentage(now.value)} for ${now.n} live queries of the last hour, and at ${percentage(before.value)} for ${before.n} queries from before the incident (rank-biased overlap).`;
+  const sentence = `The mean rank-biased overlap of the results that users got with those of a replay is ${percentage(now.value)} for ${now.n} live queries of the last hour, and ${percentage(before.value)} for ${before.n} queries from before the incident.`;
   const values = { before: before.value, now: now.value, unit: 'share' } as const;
   if (Math.max(now.value, before.value) < COMPARABLE) return [];
   if (Math.abs(now.value - before.value) < OTHER_RESULTS)

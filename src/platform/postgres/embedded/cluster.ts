@@ -57,7 +57,7 @@ export async function ensureCluster(setup: ClusterSetup): Promise<void> {
   await handOver(cluster, account);
 }
 
-/** Reads the role's password, which is stored inside the cluster so that the two cannot be separated. */
+/** Reads the role's password, which is stored inside the cluster so that password and cluster cannot be separated. */
 export async function readPassword(dataDir: string): Promise<string> {
   const file = join(clusterOf(dataDir), passwordFile);
   try {
@@ -125,7 +125,7 @@ async function initdbError(dataDir: string, code: number | null, lastError: stri
     return new RecalldError(
       'embedded_database_failed',
       `PostgreSQL requires a user with a name, but user ${process.geteuid?.() ?? 'id'} has no entry in /etc/passwd:` +
-        ' add one, as container images do, or set storage.url to a PostgreSQL server of your own.',
+        ' add an entry, as container images do for their users, or set storage.url to a PostgreSQL server of your own.',
     );
   }
   return new RecalldError(
