@@ -1,6 +1,6 @@
 /**
- * Counts how many attacks on a grading model and how many harmless sentences the judge flags, and how many of these
- * texts are altered before they reach the judge: `npx tsx bench/judging-flags.ts [--misses]`. The sets are in
+ * Counts how many attacks on a grading model and how many harmless sentences recalld flags, and how many of these texts
+ * it alters before they reach the judge: `npx tsx bench/judging-flags.ts [--misses]`. The sets are in
  * test/fixtures/judging. The 25 attacks of the kind `fresh` were written after the first version of the injection
  * signs, which flagged 23 of them; the signs were extended afterwards.
  */

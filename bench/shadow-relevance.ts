@@ -91,8 +91,8 @@ function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: Ra
 }
 
 /**
- * Simulates a day. With probability 1/2, a query has the score difference that was drawn for its session, and otherwise
- * one of its own. Small segments and suspect queries are sampled more often.
+ * Simulates a day. With probability 1/2, a query has the score difference that was drawn for its session; otherwise, a
+ * separate difference is drawn for the query. Small segments and suspect queries are sampled more often.
  */
 function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random: RandomNumbers): SummedDay {
   const pairs: LivePair[] = [];

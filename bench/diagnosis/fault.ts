@@ -41,7 +41,7 @@ export interface Broken {
   /** Returns an error code or `timeout` if the call fails; null if it succeeds. */
   readonly failure?: (call: Call) => string | null;
   readonly latency?: (ms: number, call: Call) => number;
-  /** Share of live queries that fail, if golden queries are sent differently and do not fail. */
+  /** Share of live queries that fail; golden queries are sent in another way and do not fail. */
   readonly liveFailed?: number;
   /** Share of live queries without results; golden queries are sent in another way and do return results. */
   readonly liveEmpty?: number;

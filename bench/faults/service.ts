@@ -17,7 +17,7 @@ export interface Service extends Front {
   drawLive: () => LiveAsk;
   /**
    * nDCG@10 of the service's current results for the golden set, according to the true judgments. Omits withdrawn
-   * documents, and queries without any other relevant document.
+   * documents, and queries whose relevant documents are all withdrawn.
    */
   trueNdcg(): number;
 }

@@ -90,7 +90,7 @@ class Channel {
   }
 
   /**
-   * Sends all queued records. Calls `done` when each record has been delivered or dropped. Returns a function that
+   * Sends all queued records. Calls `done` once every record has been delivered or dropped. Returns a function that
    * cancels the wait.
    */
   flush(done: () => void): () => void {

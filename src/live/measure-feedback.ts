@@ -104,7 +104,7 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
  * older, recalld learns a new baseline.
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
-/** Time between attempts to learn a baseline while there is too little feedback; at most the length of the window. */
+/** Time between attempts to learn a baseline while there is too little feedback; or the window length if shorter. */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(

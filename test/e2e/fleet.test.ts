@@ -63,7 +63,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     expect(await runRecalld(['migrate'], folder, fleet)).toMatchObject({ code: 0 });
     const [job, before] = [await aDatabase(folder), await aDatabase(folder)];
     const waiting = `from pg_stat_activity where application_name = 'psql' and wait_event_type = 'Lock'`;
-    /** Output of the script if the SQL statement `happens` runs while the script copies one of the first tables. */
+    /** Returns the script's output if the statement `happens` runs while the script copies one of the first tables. */
     const moveDuring = async (happens: string): Promise<unknown[]> => {
       await job.query('begin; lock table hash_keys in access exclusive mode');
       const move = spawn(script, ['.recalld', url], { cwd: folder });

@@ -95,7 +95,7 @@ describeWithBrowser('judged live relevance', () => {
       expect(before.scores.map(({ measure }) => measure)).toContain('live_precision_uncorrected@3');
       expect(before.cost_today_dollars).toBeGreaterThan(0);
 
-      // A person grades in a file.
+      // A person enters grades in a file.
       await recalld('judge review --pipeline docs --out review.jsonl --queries 12');
       const file = path.join(folder, 'review.jsonl');
       const lines = (await readFile(file, 'utf8')).trim().split('\n');
@@ -217,7 +217,7 @@ describeWithBrowser('judged live relevance', () => {
       await phone.click('button[value=none]');
       await waitFor(async () => (await people())[0]?.count === '37');
 
-      // A user's program grades over the API.
+      // A user's program submits a grade through the API.
       const [judgment] = (await (await daemon.fetch('/v1/judgments?pipeline=docs&limit=1000')).json()).items.filter(
         (one: { judge: string }) => one.judge === 'model',
       ) as { query_id: string; document_id: string }[];

@@ -50,7 +50,7 @@ function drawWorlds(by: Estimates, names: readonly SignName[], count: number, se
 
 const counted = (worlds: readonly Evaluation[]) => numbered(worlds).map((one) => ({ ...one, weight: 1 }));
 
-/** Estimates in which every edge of some signs has 0.4 or 1.5 times its judged weight. */
+/** Returns estimates in which each weight of the named signs is 0.4 or 1.5 times its judged value. */
 function otherEstimates(names: readonly SignName[], seed: number): { vector: Float64Array; estimates: Estimates } {
   const random = randomNumbers(seed);
   const vector = judgedVector();

@@ -53,7 +53,7 @@ export interface AlertingStack {
   readonly alertmanager: Part;
 }
 
-/** @param rules a rule file, whose durations are treated as seconds */
+/** @param rules a rule file; see `inSeconds` for its durations */
 export async function startAlertingStack(daemonUrl: string, rules: string): Promise<AlertingStack> {
   const folder = await aFolder();
   const receivers = await startFaultServer(json({}));

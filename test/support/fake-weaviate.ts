@@ -1,6 +1,6 @@
 /**
- * A stand-in for Weaviate's REST interface for schemas and its GraphQL interface, in the forms shown on
- * docs.weaviate.io.
+ * A stand-in for Weaviate's REST interface for schemas and its GraphQL interface, in the formats that docs.weaviate.io
+ * shows.
  */
 
 import { type FieldNode, Kind, type OperationDefinitionNode, parse, valueFromASTUntyped } from 'graphql';

@@ -1,5 +1,5 @@
 /**
- * The program as a user runs it, in a separate folder.
+ * Runs the program as a user runs it, in a separate folder.
  *
  *   const folder = await aFolder({ 'recalld.yaml': '...', 'faq.csv': '...' });
  *   const result = await runRecalld(['golden', 'list', '--json'], folder);      // {code, stdout, stderr}

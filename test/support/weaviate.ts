@@ -1,4 +1,4 @@
-/** Collections filled for tests in Weaviate, or in a stand-in for it. */
+/** Fills collections for tests, in Weaviate or in a stand-in for Weaviate. */
 import type { StoreService } from '../contract/vector-store-bench.ts';
 import { httpService, openStore } from './connectors.ts';
 import { prepare } from './fake-vector-index.ts';

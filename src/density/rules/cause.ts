@@ -28,12 +28,13 @@ export interface CauseReading {
 
 /**
  * Combines the signs. A changed embedding takes precedence. If density and golden scores both dropped, the store is at
- * fault, because golden queries never change. If golden scores did not drop, changed traffic means a content gap.
+ * fault, because golden queries never change. If density dropped, golden scores did not drop and traffic changed, there
+ * is a content gap.
  *
- * Unchanged traffic means lost content, with one exception: if golden scores are unchanged and no chunk is known to be
- * missing, the store works as before. The poorly covered queries are then probably new, but too similar to earlier
- * queries for the traffic test to detect them, so the cause is also a content gap, with low confidence. If density
- * is steady, changed traffic means that the topic mix changed.
+ * If density dropped and traffic did not change, content was lost, with one exception: if golden scores are unchanged
+ * and no chunk is known to be missing, the store works as before. The poorly covered queries are then probably new, but
+ * too similar to earlier queries for the traffic test to detect them. The cause is therefore a content gap too, with
+ * low confidence. If density is steady and traffic changed, the topic mix changed.
  */
 export function readCause(signs: {
   /** True if the upper bound of the density is below the density threshold. */

@@ -44,7 +44,8 @@ const NARROW = 6;
  * Permutation test of the unbiased squared discrepancy with two bandwidths: the mean of the kernels with gamma and 6
  * gamma. Evaluates (n + m)^2 / 2 kernels. Each permutation takes min(n, m)^2 / 2 operations.
  *
- * @param assignments for each permutation, the indices of the n pooled rows (x first) that act as x, in any order
+ * @param assignments for each permutation, the indices of the n pooled rows that act as x, in any order; in the pool,
+ *   the rows of x come first
  * @throws RangeError if a sample has fewer than two rows
  */
 export function twoBandwidthTest(distances: PairTable, gamma: number, assignments: Iterable<Uint32Array>) {

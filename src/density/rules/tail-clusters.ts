@@ -183,7 +183,7 @@ function merged(
     trafficShare,
     /** Share of the baseline's sessions that the members represent, 0 to 1. */
     baselineShare,
-    /** Difference between the two shares, in percentage points. */
+    /** Traffic share minus baseline share, in percentage points. */
     excessPoints: 100 * (trafficShare - baselineShare),
     /** p-value of the merged cluster, tested like a single cluster. */
     p: hypergeometricUpperTail(current, { ...urn, marked: current + baseline }),
@@ -199,10 +199,10 @@ interface ClusterCounts {
 }
 
 /**
- * Tests each cluster in the union of both tails. The window contributes A members to all clusters together and a
- * members to this cluster; the baseline contributes B and b members. Then p = P(H >= a) for H ~ Hypergeometric(A + B,
- * a + b, A). The p-values are adjusted for the number of clusters, and are exact for the given clusters, provided that
- * the clustering did not depend on which side a query comes from.
+ * Tests each cluster in the union of both tails. Of the members of the cluster, a come from the window and b from the
+ * baseline; of the members of all clusters, A come from the window and B from the baseline. Then p = P(H >= a) for
+ * H ~ Hypergeometric(A + B, a + b, A). The p-values are adjusted for the number of clusters, and are exact for the
+ * given clusters, provided that the clustering did not depend on which side a query comes from.
  *
  * @param sessions number of all sessions on each side; > 0
  */
@@ -230,7 +230,7 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
       /** Number of members from the window divided by the number of all sessions in the window, 0 to 1. */
       trafficShare,
       baselineShare,
-      /** Difference of the shares, in percentage points. */
+      /** Traffic share minus baseline share, in percentage points. */
       excessPoints: 100 * (trafficShare - baselineShare),
     };
   });

@@ -1,4 +1,4 @@
-/** Schedule, significance levels, verdict and forecast of the tests of a shadow on a golden set. */
+/** Tests of a shadow on a golden set: their schedule, significance levels, verdict and forecast. */
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';

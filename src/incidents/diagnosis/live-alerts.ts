@@ -84,7 +84,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
  */
 const DROP_TRUST_SECONDS = 900;
 
-/** The measured drop in positive feedback that fires an alert; null if there is no such drop. */
+/** Returns the measured drop in positive feedback that fires an alert; null if there is no such drop. */
 export function feedbackDrop(measurements: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
   const newest = freshly(measurements, DROP_EVIDENCE);
   return newest === null || newest.value < 1 || newest.ageSeconds > DROP_TRUST_SECONDS ? null : newest;

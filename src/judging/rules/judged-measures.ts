@@ -57,7 +57,7 @@ type JudgedOutcome = { readonly segment: string; readonly measure: JudgedMeasure
   | { readonly kind: 'no_data'; readonly reason: 'too_few_judgments' | 'too_few_queries' | 'judge_failing' }
 );
 
-/** Measures for each score: corrected by human judgments, and from the model alone. */
+/** Two measures for each score: one corrected by human judgments, and one from the model's grades alone. */
 export const measuresOfScore = {
   ndcg: ['live_ndcg', 'live_ndcg_uncorrected'],
   precision: ['live_precision', 'live_precision_uncorrected'],

@@ -33,9 +33,9 @@ export function isRunTooOld(finishedAt: Date, intervalSeconds: number | null, no
 }
 
 /**
- * Returns how long a measurement is trusted, in seconds: three of its intervals; forever if the measure is taken only
- * during incidents, so that its absence at other times is not missing data. If the table has no interval for the
- * measure, the interval is the window length or the interval of live measures, whichever is longer.
+ * Returns how long a measurement is trusted, in seconds: three times its interval. A measure that is taken only during
+ * incidents is trusted forever, because its absence at other times is not missing data. If the table has no interval
+ * for the measure, the interval is the window length or the interval of live measures, whichever is longer.
  *
  * @param liveIntervalSeconds maximum time between two measurements of live traffic
  */

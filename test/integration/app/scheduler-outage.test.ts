@@ -1,6 +1,6 @@
 /**
- * A daily golden run whose database is down at the scheduled time: the run starts late and once, or is recorded as
- * missed.
+ * A daily golden run whose database is down at the scheduled time: the run starts late, but only once, or it is
+ * recorded as missed.
  */
 
 import type { Pool } from 'pg';

@@ -50,7 +50,7 @@ describe('queries for people', () => {
     expect(left.flatMap(({ documents }) => documents.filter(({ grade }) => grade !== null))).toEqual([]);
     expect(await progress('ben')).toMatchObject({ graded: drawn.length - forTwo });
 
-    // A third person is not asked.
+    // No query is left for a third person.
     await world.peopleGrade('ben');
     expect([await next('ben'), await next('carl')]).toEqual([[], []]);
   });

@@ -203,8 +203,8 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 export type Trend = 'worse' | 'steady' | 'recovering';
 
 /**
- * Time after a recovery during which alerts on data from before the recovery are ignored. Later alerts count even if
- * their window starts before the recovery.
+ * Time after a recovery during which alerts on data from before the recovery are ignored. An alert that fires later
+ * counts even if its window starts before the recovery.
  */
 const ECHO_MS = 2 * HOUR_MS;
 

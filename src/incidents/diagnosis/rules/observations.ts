@@ -106,9 +106,9 @@ export interface ObservedRecall extends EstimatedValue {
 export interface ObservedAgreement {
   readonly before: number;
   readonly now: number;
-  /** Largest minus smallest value on the day before the incident. */
+  /** Largest minus smallest agreement on the day before the incident. */
   readonly spread: number;
-  /** The same two values, measured against several times as many nearest chunks in the store. */
+  /** Earlier and current agreement with several times as many nearest chunks in the store. */
   readonly deep: { readonly before: number; readonly now: number };
 }
 
@@ -180,7 +180,7 @@ export interface RunsSeen {
 }
 
 export type ObservedRun = ReturnType<typeof observedRun>;
-/** Comparison with the last good run or, if there is none, the baseline. */
+/** Comparison with the last good run or, if there is none, with the baseline. */
 export type ObservedReference = NonNullable<ObservedRun['reference']>;
 
 export function observedRun(seen: RunsSeen) {

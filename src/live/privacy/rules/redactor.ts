@@ -137,7 +137,7 @@ interface Find extends Span {
 /** Replaces all matches in a single pass; null if there are no matches. */
 function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp): string | null {
   const folded = foldText(text);
-  // Placeholders of an earlier pass or redactor are hidden from all detectors.
+  // Placeholders from an earlier pass or from another redactor are hidden from all detectors.
   let taken: Span[] = Array.from(folded.text.matchAll(placeholders), (match) => ({
     start: match.index,
     end: match.index + match[0].length,

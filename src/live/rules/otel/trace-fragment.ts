@@ -43,7 +43,7 @@ export interface PersonFragment extends InTrace, Person {
   readonly kind: 'person';
 }
 
-/** An agent, workflow or chain whose retrievals are one episode. */
+/** An agent, workflow or chain span, whose retrievals form one episode. */
 export interface EpisodeFragment extends InTrace {
   readonly kind: 'episode';
   readonly scope: EpisodeScope;

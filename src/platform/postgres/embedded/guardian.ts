@@ -143,7 +143,7 @@ function setReferenced(child: ChildProcess, referenced: boolean): void {
 
 // Process ids are reused after a crash or a reboot. Combined with its start time, a process id is unique.
 
-/** `startTime` is opaque and can be compared for equality; null if it is unknown. */
+/** `startTime` is opaque and can only be compared for equality; null if it is unknown. */
 type ProcessState = { readonly running: false } | { readonly running: true; readonly startTime: string | null };
 
 export async function processState(pid: number): Promise<ProcessState> {

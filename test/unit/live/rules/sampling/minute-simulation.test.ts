@@ -36,7 +36,7 @@ const policy = aPolicy({
 /** Queries per minute: a cold start with a burst, low traffic, growing traffic, a gap, very few queries. */
 const traffic = [800, 300, 120, 400, 900, 0, 40];
 
-/** The same queries in every replication, except for the session ids and their random numbers. */
+/** Returns the same queries in every replication, except for the session ids and their random numbers. */
 function replicate(replication: number): Arrival[] {
   const uniform = uniforms(99);
   const loads = new Map<number, MinuteLoad>();
