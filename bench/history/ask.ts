@@ -72,7 +72,11 @@ function minuteOf(at: Date): string {
   return at.toISOString().slice(0, 16);
 }
 
-/** Requests each path several times in sequence; returns its median duration. @throws Error unless the status is 200 */
+/**
+ * Requests each path several times in sequence, and returns the median response time of each path.
+ *
+ * @throws Error unless the status is 200
+ */
 export async function readPages({ url }: Daemon, paths: readonly string[]): Promise<Answered[]> {
   const answered: Answered[] = [];
   for (const path of paths) {

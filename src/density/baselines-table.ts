@@ -126,7 +126,10 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Records new scores; null for a query that can no longer be measured. Ignores erased queries. */
+    /**
+     * Records the new scores of replayed queries; the score is null for a query that can no longer be measured. Ignores
+     * erased queries.
+     */
     async recordReplays(
       pipeline: string,
       version: number,

@@ -22,7 +22,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** Data that were missing for the search; null if the search was possible. */
+  /** Data that was missing for the search; null if the search was possible. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 

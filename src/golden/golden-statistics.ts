@@ -109,7 +109,7 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
     /**
-     * Compares pairs of runs that have the same queries. Each query counts with its mean score over the pairs.
+     * Compares pairs of runs that have the same queries. The score of a query is its mean score over all pairs.
      *
      * @param pairs at least one
      */

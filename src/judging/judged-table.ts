@@ -322,8 +322,8 @@ export function createJudgedTable(pool: Pool) {
     worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
     /**
-     * Deletes what is older than `before`: selected queries by time of receipt, document texts by the time when they
-     * were last seen, and grades of pooled documents by time of grading.
+     * Deletes rows that are older than `before`: selected queries by time of receipt, document texts by the time when
+     * they were last seen, and grades of pooled documents by time of grading.
      */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [

@@ -1,4 +1,4 @@
-/** Exports of real tracing programs, recorded by `npm run test:interop`, replayed against a running daemon. */
+/** Replays exports of real tracing programs, which `npm run test:interop` recorded, against a running daemon. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRecordings } from '../interop/tracing/recording.ts';
 import { configOf, expected, send, stored } from '../interop/tracing/replay.ts';
@@ -36,7 +36,7 @@ it('recalld doctor says why it stores nothing of a program whose spans contain n
   for (const { name } of recordings) expect(stdout.includes(`${name} spans: `), name).toBe(silent.has(name));
 });
 
-/** Queries of one agent run in the recordings, in order. */
+/** Queries of one run of the agent in the recordings, in order. */
 const steps = ['late parcel lost', 'lost phone recovery codes'];
 const asked = 'My parcel is late and I lost my phone.';
 

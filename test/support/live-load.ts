@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface LiveLoadSettings {
-  /** Running APIs; clients rotate over them. */
+  /** Returns the addresses of the running APIs; the clients send requests to them in turn. */
   readonly apis: () => readonly string[];
   /** Null for a daemon that needs no key. */
   readonly key: string | null;

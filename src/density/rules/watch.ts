@@ -152,7 +152,7 @@ export function learningState(fingerprint: MeasurementFingerprint, sinceMs: numb
   return { phase, closedMs: sinceMs ?? 0, sinceMs, fingerprint };
 }
 
-/** End of the last window whose grace period is over. */
+/** Returns the end of the last window whose grace period is over. */
 export function lastClosable({ windowMs, graceMs }: WatchSettings, now: Date): number {
   return Math.floor((now.getTime() - graceMs) / windowMs) * windowMs;
 }

@@ -47,8 +47,8 @@ const MAD_TO_DEVIATION = 1.4826;
  * of the minimum effect, a run with a slightly different mean is kept even if the means of all other runs are equal. If
  * such a run were excluded, the noise would be measured as zero, and every small difference would count as a change.
  *
- * @param pinned the run to pin. The failed checks and open incidents of this run do not exclude reruns requested at the
- *   same time, because the person who pins the run accepts them
+ * @param pinned the run to pin. Checks that failed and incidents that were open during this run do not exclude reruns
+ *   that were requested for this pin, because the user who pins the run accepts these problems
  * @param isRequested true if the runs were requested for this pin; if false, failed checks and open incidents exclude a
  *   run even if the pinned run has them too
  */
@@ -96,8 +96,8 @@ function reasonAgainst(
 }
 
 /**
- * Returns, for each metric, the median of the means and a maximum distance: a mean that is further from the median is
- * an outlier.
+ * Returns two numbers for each metric: the median of the means, and a maximum distance. A mean that is further from the
+ * median is an outlier.
  */
 function outlierLimits(runs: readonly RunFacts[]) {
   const byKey = new Map<string, { readonly key: MetricKey; readonly means: number[] }>();

@@ -7,7 +7,10 @@ import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { goldenLimits } from './golden-set.ts';
 import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 
-/** Reasons why no real user would write a query: it quotes or mentions its source, or it is too short or too long. */
+/**
+ * Reasons why a real user would not write a generated query: it quotes or mentions its source chunk, or it is too short
+ * or too long.
+ */
 export const queryProblems = ['quotes_chunk', 'points_at_text', 'unfit_length'] as const;
 
 export type QueryProblem = (typeof queryProblems)[number];
@@ -145,7 +148,7 @@ const manners = [
 
 const lengths = ['3 to 6 words', '7 to 12 words', '13 to 25 words'];
 
-/** Returns the style of the query at an index; the same seed returns the same styles. */
+/** Returns the style of the query at an index; the same seed always yields the same styles. */
 export function queryStyle(place: number, seed: number) {
   const random = createRandom(seed + 7919 * (place + 1));
   const draw = new Uint32Array(3);

@@ -16,7 +16,7 @@ export interface RunFailure {
    * Number of queries that were skipped because the retriever was down: a consequence of an outage, never its cause.
    */
   readonly notAsked: number;
-  /** Number of all queries that have been run, including failed ones. */
+  /** Total number of queries that have been run, including failed queries. */
   readonly total: number;
 }
 

@@ -215,7 +215,7 @@ export interface GoldenRun extends NewRun {
   readonly answersDeletedAt: Date | null;
 }
 
-/** Results of looking up the judged documents in the store; the numbers are null without a probe. */
+/** Results of looking up the judged documents in the store; the numbers are null if the store was not probed. */
 export interface RunLabels {
   /** Number of judged documents that were looked up. */
   readonly probed: number | null;

@@ -22,8 +22,9 @@ export interface Actor {
 }
 
 /**
- * Number of causes with this confidence that users marked as either right or wrong (`marked`), and number that users
- * marked as right (`right`). The share of right causes and its 95 % CI are null if no cause is marked.
+ * Number of diagnosed causes with this confidence that users marked as right or wrong (`marked`), and the number of
+ * these causes that users marked as right (`right`). The share of right causes and its 95 % CI are null if no cause is
+ * marked.
  */
 export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;

@@ -216,8 +216,8 @@ function skippedOf(text = ''): string[] {
 }
 
 /**
- * @param query `person`: the reviewer; `query`: the query to show instead of the next query, provided that the query to
- * show has an ungraded document; `skip`: postponed queries; `last`: the document graded last
+ * @param query `person`: the reviewer; `query`: the query to show instead of the next query, if it has an ungraded
+ *   document; `skip`: postponed queries; `last`: the document graded last
  */
 export async function readJudgePage(
   context: Context,

@@ -31,8 +31,8 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
    */
   readonly traceId: string | null;
   /**
-   * True if a repeated item may mean that the user returned to an earlier opinion, and not that a client retried (see
-   * `mayRepeat`).
+   * True if a repeated item may mean that the user returned to an earlier opinion, rather than that a client retried
+   * (see `mayRepeat`).
    */
   readonly mayRepeat: boolean;
 }

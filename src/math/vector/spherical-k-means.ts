@@ -29,7 +29,7 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
   for (const cosine of clustering.closeness) objective += cosine;
   return {
     ...clustering,
-    /** Sum of each row's cosine to its centroid; a larger sum means tighter clusters. */
+    /** Sum of the cosines of all rows to their centroids; a larger sum means tighter clusters. */
     objective,
   };
 }

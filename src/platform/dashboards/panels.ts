@@ -129,7 +129,7 @@ export function graph(
     readonly isStacked?: boolean;
     /** True if the series are outcomes, such as `ok` and `error`, whose colors depend on their meaning. */
     readonly hasOutcomes?: boolean;
-    /** True if the legend is a table beside the graph, which suits many series; the highest latest value comes first. */
+    /** True to show the legend as a table beside the graph, for many series; the highest latest value comes first. */
     readonly hasSideLegend?: boolean;
     /** True if the axis is logarithmic, which suits values that span several powers of ten. */
     readonly isLog?: boolean;

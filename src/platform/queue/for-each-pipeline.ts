@@ -25,7 +25,7 @@ interface PipelineFailure {
   readonly error: unknown;
 }
 
-/** Maximum number of pipeline names per reason in a message; `pipelines` has all of them. */
+/** Maximum number of pipeline names per reason in a message; the field `pipelines` contains all names. */
 const MAX_NAMES = 20;
 
 /**

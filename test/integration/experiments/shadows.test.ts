@@ -1,6 +1,6 @@
 /**
- * A shadow of a pipeline, with a real database: queries are sent after the pipeline's run, within limits, and results
- * are compared.
+ * Tests shadows with a real database: a shadow gets its queries after the pipeline's run and within its limits, and the
+ * results of both are compared.
  */
 
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Failures that affect a golden set, from the retriever to the export: the verdict, message and metric of each failure.
+ * Tests the verdict, message and metric of each failure that affects a golden set, from the retriever to the export.
  */
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../src/core/model.ts';

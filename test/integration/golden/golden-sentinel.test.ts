@@ -1,4 +1,4 @@
-/** Sentinel runs: what they detect, what they start, and what they leave unchanged. */
+/** Tests what sentinel runs detect, what they start, and what they leave unchanged. */
 import { describe, expect, it } from 'vitest';
 import { goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

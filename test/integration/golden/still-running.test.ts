@@ -1,4 +1,4 @@
-/** A scheduler tick during a run of the same set. */
+/** Tests a scheduler tick that occurs during a run of the same set. */
 import { describe, expect, it } from 'vitest';
 import type { RunPurpose } from '../../../src/golden/rules/run.ts';
 import { tickGoldenSet } from '../../../src/golden/runs/tick-golden-set.ts';

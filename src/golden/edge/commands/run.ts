@@ -106,8 +106,8 @@ export function cancelCommand(signal: AbortSignal): CommandUnknownOpts {
 }
 
 /**
- * Starts a run of a golden set, and returns it when it has ended. If the command is interrupted, marks the run as
- * cancelled.
+ * Starts a run of a golden set, waits until the run has ended, and returns it. If the command is interrupted, marks the
+ * run as cancelled.
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown or golden_set_empty; the abort reason of the signal
  */

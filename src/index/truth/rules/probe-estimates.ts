@@ -45,7 +45,7 @@ export interface RoundTally extends Tally {
   readonly round: Date;
 }
 
-/** Maximum probability, per call, that a change is found in rounds that all have the same share. */
+/** Maximum probability, per call, of finding a change although all rounds have the same share. */
 const SPLIT_ALPHA = 0.01;
 
 /**
@@ -115,7 +115,9 @@ export interface Arrival {
   /** Sampling weight: the number of changes that this tracked change represents. */
   readonly weight: number;
   readonly hasArrived: boolean;
-  /** Seconds from the change to the last check that did not find it; 0 if the first check found it. */
+  /**
+   * Seconds from the change to the last check that did not find the change in the store; 0 if the first check found it.
+   */
   readonly after: number;
   /** Seconds from the change to the check that found it; equal to `after` for a change that has not arrived. */
   readonly by: number;

@@ -1,4 +1,4 @@
-/** Effects of failures around a store on the density of queries: which failures must change it, and which must not. */
+/** Tests which failures around a store must change the density of queries, and which must not. */
 import { describe, expect, it } from 'vitest';
 import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
 import { measureWindow } from '../../../../src/density/rules/measure-window.ts';

@@ -9,7 +9,7 @@ const queries = ids.map((id) =>
   aGoldenQuery({ id, text: `What is ${id}?`, judgments: [{ documentId: 'd', grade: 1 }] }),
 );
 
-/** Every query returns `d` at the first rank by default; a query with null has no result yet. */
+/** By default, every query returns `d` at the first rank; null in `answers` means that a query has no result yet. */
 function aSide(answers: Readonly<Record<string, readonly string[] | QueryAnswer | null>>): ComparedSide {
   return {
     queries,

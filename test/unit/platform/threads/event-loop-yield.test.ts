@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createEventLoopYield } from '../../../../src/platform/threads/event-loop-yield.ts';
 
-/** Does all the work, and returns the amounts that were done in each turn of the event loop. */
+/** Does all the work, and returns the amount of work that was done in each turn of the event loop. */
 async function turnsOf(most: number, amounts: readonly number[]): Promise<number[][]> {
   const takeTurn = createEventLoopYield(most);
   const turns: number[][] = [];
