@@ -70,11 +70,11 @@ function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, ev
   if (page !== null) {
     return {
       verdict: severity as CheckOutcome['verdict'],
-      explanation: `Drift confirmed: live queries have been less well covered than in the baseline since ${page}.`,
+      explanation: `Drift confirmed: since ${page}, live queries have been less well covered than in the baseline.`,
     };
   }
   if (ticket !== null) {
-    const explanation = `Drift confirmed at ticket level: live queries have been slightly less well covered than in the baseline since ${ticket}.${ratio}`;
+    const explanation = `Drift confirmed at ticket level: since ${ticket}, live queries have been slightly less well covered than in the baseline.${ratio}`;
     return { verdict: 'warning' as const, explanation };
   }
   const provisional = grade === 'provisional' ? ' The baseline is provisional, so only ticket alerts can fire.' : '';
