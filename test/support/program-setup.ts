@@ -1,6 +1,6 @@
 /**
- * Builds and bundles the program, if needed, before the end-to-end tests run it as a user would. Also sets up the data
- * folder with which most of these tests begin, because setting one up takes longer than many tests.
+ * Builds and bundles the program, if needed, before the end-to-end tests run it as a user would. Also creates the data
+ * folder that most of these tests copy, because its creation takes longer than many tests.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Indexes filled for tests in Elasticsearch or OpenSearch, or in a stand-in for them. */
+/** Creates and fills indexes for tests, in Elasticsearch, in OpenSearch, or in a stand-in for either. */
 import type { StoreService } from '../contract/vector-store-bench.ts';
 import { httpService, openStore } from './connectors.ts';
 import { prepare } from './fake-vector-index.ts';

@@ -1,4 +1,4 @@
-/** Vector sets filled for tests in Redis, or in a stand-in for it. */
+/** Creates and fills vector sets for tests, in Redis or in a stand-in for Redis. */
 import { Redis } from 'ioredis';
 import { float32Bytes } from '../../src/connectors/stores/redis/connection.ts';
 import type { StoreService } from '../contract/vector-store-bench.ts';

@@ -88,7 +88,7 @@ function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<str
 
 export type ChangedQuery = ReturnType<typeof changedQueries>[number];
 
-/** Returns the queries that both runs contain and whose score by `key` changed, most regressed first, ties by id. */
+/** Returns the queries that both runs contain and whose score by `key` changed, largest drop first, ties by id. */
 export function changedQueries(
   baseline: ComparedSide,
   candidate: ComparedSide,

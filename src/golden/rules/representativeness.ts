@@ -19,8 +19,8 @@ const TYPICAL = 5;
 /**
  * Clusters the live queries with spherical k-means, into one cluster per 25 queries, but at most 64 clusters. A golden
  * query belongs to the cluster of the most similar live query. A live query is covered if its cosine with a golden
- * query is at least the median cosine of its cluster. The median is taken over at most 200 random pairs per cluster, so
- * that the threshold fits the cosines of the embedding model. Clusters with a single query use the median over all
+ * query is at least the median cosine of its cluster, so that the threshold fits the cosines of the embedding model.
+ * The median is taken over at most 200 random pairs per cluster. Clusters with a single query use the median over all
  * clusters.
  *
  * The same input yields the same result.

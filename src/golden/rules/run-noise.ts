@@ -137,10 +137,10 @@ const CONFIDENCE_OF_NOISE = 0.95;
  * Let D be the difference between one run of n queries and the mean of K reruns. Returns an upper bound on the variance
  * of D: (W / n + S) (1 + 1 / K). W is the variance of a query's score between runs, computed with the upper 95 %
  * Poisson bound for the number of queries whose scores vary. If no query varied in this metric, but some varied in
- * others, W assumes that each of the queries counted by this bound differed by 1 in one of the reruns. S is the variance
- * that all queries share, at least 0: the upper 95 % bound (chi-square) of the variance of the rerun means, minus v / q.
- * Here, v is the measured variance of a query's score between reruns, averaged over the q queries of the reruns. The
- * result is exactly 0 if all reruns have the same scores.
+ * others, W assumes that each of the queries counted by this bound differed by 1 in one of the reruns. S is the
+ * variance that all queries share, at least 0: the upper 95 % bound (chi-square) of the variance of the rerun means,
+ * minus v / q. Here, v is the measured variance of a query's score between reruns, averaged over the q queries of the
+ * reruns. The result is exactly 0 if all reruns have the same scores.
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;

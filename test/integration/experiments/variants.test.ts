@@ -1,6 +1,6 @@
 /**
- * Days of live queries with a variant, in a real database: sampled by chance and by rule, with clicks, feedback and
- * grades.
+ * Tests variants on several days of live queries in a real database. The queries are sampled by chance and by rule, and
+ * have clicks, feedback and grades.
  */
 import { beforeEach, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';

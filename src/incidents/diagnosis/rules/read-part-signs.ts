@@ -136,7 +136,7 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
   return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];
 }
 
-/** Minimum rise in the share of returned documents that the store lacks; a few may be deleted before the look-up. */
+/** Minimum rise in the share of returned documents missing from the store; a few may be deleted before the lookup. */
 const MORE_ABSENT = 0.02;
 
 /**

@@ -15,7 +15,7 @@ import { startCollector } from './collector.ts';
 const protobufType = 'application/x-protobuf';
 const jsonType = 'application/json';
 
-/** Bodies of real exporters, which tests corrupt. */
+/** Request bodies from real exporters. Tests corrupt copies of them. */
 let realProtobuf: Buffer;
 let realJson: Buffer;
 
