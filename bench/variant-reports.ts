@@ -50,7 +50,7 @@ export interface WorseCell extends VariantWorld {
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
   /**
-   * Median number of days until the variant was reported as worse, among the streams in which it was; null if there
+   * Median number of days until the variant was reported as worse, over the streams with such a report; null if there
    * were none.
    */
   readonly days: number | null;

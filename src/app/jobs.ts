@@ -174,7 +174,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
     const attempt = begin(plannedAt);
     const fields = { what, planned_at: plannedAt.toISOString() };
     for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
-      // If a fast clock started the tick too early, its planned time is in the future once the clock is correct.
+      // If a fast clock started the tick too early, the tick's planned time is in the future once the clock is correct.
       if (!(await clockWatch.isRight()) || plannedAt > clock.now()) return;
       try {
         await attempt();

@@ -204,8 +204,8 @@ function tooLittle(progress: BaselineProgress) {
 }
 
 /**
- * Retains the worst-covered tail query of each session, or a random sample of `MAX_TAIL` of these queries if there are
- * more.
+ * Retains the worst-covered tail query of each session; if there are more than `MAX_TAIL` sessions, retains a random
+ * sample of `MAX_TAIL` of these queries.
  */
 function retainedTail({ tail }: Baseline, traffic: Traffic) {
   const worst = new Map<string, Baseline['tail'][number]>();

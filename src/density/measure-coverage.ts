@@ -21,8 +21,8 @@ const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;
 
 /**
- * Measures admitted queries in all pipelines concurrently. Several workers may run this at the same time: each query is
- * claimed by only one worker, and the search budget applies to all workers together.
+ * Measures admitted queries in all pipelines concurrently. Several workers may call this function at the same time:
+ * each query is claimed by only one worker, and the search budget applies to all workers together.
  *
  * @param endsAt no query is claimed after this time
  * @param request called at most once, if there is work for another worker

@@ -12,7 +12,7 @@ import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 const HOURS_2 = 7200;
 
-/** Program that sets a process's clock ahead by the number of seconds in the file `ahead-seconds` next to it. */
+/** Module that sets the clock of its process ahead by the number of seconds in the neighboring file `ahead-seconds`. */
 const SKEWED_CLOCK = `
 import { readFileSync } from 'node:fs';
 const file = new URL('./ahead-seconds', import.meta.url);

@@ -143,7 +143,7 @@ export function newAlert({ detector }: AlertPolicy, nowMs: number): AlertState {
  *
  * @param scores one score per session in the window, from `detectorScores`
  * @param history totals of the windows in the last 7 days, in order; the closed window is last
- * @throws RangeError for a window that was tested before; to repeat a step, pass the state before it
+ * @throws RangeError for a window that was tested before; to repeat a step, pass the state from before that step
  */
 export function stepAlert(
   policy: AlertPolicy,

@@ -200,7 +200,7 @@ const MAX_WEIGHT = 16;
  * traffic that was sampled at a tiny rate would cause most data of the hours around it to be discarded. Skipped groups
  * are underweighted.
  *
- * @param most maximum expected number of queries; the probability is lowered until the expected number is at most this
+ * @param most maximum expected number of queries; the probability is lowered until this maximum is not exceeded
  * @returns null if there are no groups
  */
 export function equalChance(groups: readonly ChanceGroup[], most: number = Number.POSITIVE_INFINITY) {

@@ -130,7 +130,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       readonly goldenSet?: string | undefined;
       readonly version?: number | undefined;
       readonly status?: RunStatus | undefined;
-      /** Purpose of the runs; default: full runs. */
+      /** Selects only runs with this purpose; default: full runs. */
       readonly purpose?: RunPurpose;
       /** Selects only runs that started before the given run. */
       readonly before?: GoldenRun | undefined;
@@ -183,7 +183,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     lostLabels: (runId: string) => readMissingLabels(pool, runId, ['lost']),
 
     /**
-     * Returns the comparisons of the latest completed full runs of a pipeline and set with their baselines, oldest
+     * Returns the stored baseline comparisons of the latest completed full runs of a pipeline and set, oldest run
      * first. Considers only set versions up to the given version.
      */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>

@@ -19,7 +19,7 @@ const [TAB, LINE_FEED, SPACE] = [0x09, 0x0a, 0x20] as const;
 const NOTHING = Buffer.alloc(0);
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** Bytes of the file per partition: few enough that a partition fits into the processor cache while it is scored. */
+/** Number of bytes of the file per partition, so that a partition fits into the processor cache while it is scored. */
 const PARTITION_BYTES = 2 ** 20;
 const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
 

@@ -37,7 +37,7 @@ async function probeParts(
 export const diagnoseAlertsJob = defineJob({
   name: 'diagnose-alerts',
   does: 'Finds the likely cause of firing alerts every 15 seconds and after each golden run, then runs `send-notifications`.',
-  // Names of the pipelines; all pipelines if absent.
+  // `pipeline` is the only pipeline to diagnose; if absent, the job diagnoses all pipelines.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
   attempts: 1,

@@ -366,8 +366,8 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
 }
 
 /**
- * Classifies a drop in model grades by its estimate from human judgments (`people`; null if there are too few
- * judgments).
+ * Classifies a drop in model grades by comparing it with `people`, the drop as estimated from human judgments (null if
+ * there are too few judgments).
  */
 export function dropState({ drop, low, days }: RelevanceDrop, people: ReturnType<typeof humanDrop>): DropState {
   if (low <= 0 || drop < MIN_DROP) return 'none';

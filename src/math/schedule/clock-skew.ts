@@ -28,8 +28,8 @@ export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
 }
 
 /**
- * True if the local clock is usable. Returns the previous result, `before`, if the round trip took too long for a
- * reliable answer.
+ * Returns true if the local clock differs from the other clock by at most `MAX_SKEW_SECONDS`. Returns the previous
+ * result, `before`, if the round trip took too long for a reliable answer.
  */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
   if (Math.abs(seconds) + marginSeconds <= MAX_SKEW_SECONDS) return true;

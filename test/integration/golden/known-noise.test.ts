@@ -134,7 +134,7 @@ it('the variance between days is estimated from the last run of each day without
   await run(10, [], against(pinned, 0.9));
   await run(20, [], against(pinned, 0.01));
   await run(day, [], against(pinned, -0.3, 'regression'));
-  // No run was made on the third day.
+  // The third day has no run.
   await run(3 * day, [], against(pinned, -0.02));
   await run(4 * day, [], against(pinned, 0.03));
   const baseline = await store.db.golden.baselines.pinned('daily', 'faq');
@@ -168,7 +168,7 @@ it('the variance between index generations is estimated from the last run of eac
   await run(42, [], against(pinned, -0.2, 'regression'));
   await rebuild(46);
   await run(47, [], against(pinned, doubtful, 'regression', 0.04));
-  // This run was not reviewed.
+  // This index generation has no run.
   await rebuild(50);
   await rebuild(60);
   await run(62, [], against(pinned, 0.05));

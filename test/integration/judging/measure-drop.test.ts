@@ -89,7 +89,7 @@ it('is detected by the model while the judge is unchanged, and confirmed by peop
 it('is not detected while the judge may have changed', async () => {
   let moved = 0;
   world.judge.respondWith((request, response) => {
-    // Nine of the last day's pairs get a higher grade.
+    // Nine of the last day's query-document pairs get a higher grade.
     const isMoved = isLast && moved < 9 && !promptOf(request).includes('quality 3');
     if (isMoved) moved += 1;
     judgeWithBias(isMoved ? 1 : 0)(request, response);

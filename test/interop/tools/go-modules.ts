@@ -5,8 +5,8 @@ import { run } from '../stores/install.ts';
 import { workshop } from '../virtual-environment.ts';
 
 /**
- * Builds the program of a Go package. Each package is built in a separate module that requires it, because `go install`
- * refuses modules such as Compose's, which exclude versions of other modules.
+ * Builds the program of a Go package. Each package is built in a separate module that requires the package, because
+ * `go install` refuses modules such as Compose's, which exclude versions of other modules.
  */
 export async function goProgram(name: string, version = 'latest'): Promise<string> {
   const folder = path.join(workshop, 'go', name.replaceAll('/', '_'));

@@ -7,7 +7,10 @@ import { judgedWeights } from './weights.ts';
 export interface Estimates {
   /** ln P(cause) - ln P(unknown) before any sign is considered. */
   readonly priors: Readonly<Partial<Record<NamedCause, number>>>;
-  /** Weights of signs for causes, in nats. If a weight is missing, the weight set by judgment (weights.ts) applies. */
+  /**
+   * Weight of each sign for or against each cause, in nats. If a weight is missing, the weight set by judgment
+   * (weights.ts) applies.
+   */
   readonly weights: Readonly<Partial<Record<NamedCause, SignWeights>>>;
   /** Weight against a cause for each effect (firing alert) that the cause cannot explain: in nats, at most 0. */
   readonly unexplained: number;

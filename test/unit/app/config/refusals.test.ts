@@ -5,7 +5,7 @@ import { isMapping } from '../../../../src/app/config/explain.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { RecalldError } from '../../../../src/core/errors.ts';
 
-/** The errors with which a config is refused. */
+/** Returns the problems for which a config is refused. */
 function problems(text: string): string[] {
   try {
     parseConfig(text, 'recalld.yaml', exampleEnvironment, () => '');
