@@ -42,7 +42,7 @@ export function drawTraffic(random: RandomNumbers): TrafficShape {
 
 const USUALLY_FAILED = 0.005;
 const USUALLY_EMPTY = 0.01;
-/** Drop in the share of positive feedback (from 0 to 1) if the whole golden score is lost. */
+/** How much the share of positive feedback, a number from 0 to 1, drops if the whole golden score is lost. */
 const OWED_TO_RETRIEVAL = 0.6;
 
 /** @param lost share of the golden score that was lost, 0 to 1 */

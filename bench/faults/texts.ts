@@ -10,7 +10,7 @@ export function halvesOf(text: string): [string, string] {
   return [words.slice(0, half).join(' '), words.slice(half).join(' ') || text];
 }
 
-/** Returns the first words of a text: the share `share` of its words, but at least three. */
+/** Returns the first words of a text: `share` (0 to 1) of all words, but at least three. */
 export function prefixOf(text: string, share: number): string {
   const words = text.split(' ');
   return words.slice(0, Math.max(3, Math.round(share * words.length))).join(' ');

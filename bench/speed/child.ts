@@ -74,7 +74,7 @@ export async function startScript(name: string, ...args: readonly string[]): Pro
   return serverOf(child, await urlFrom(child, child.stdout, (line) => line));
 }
 
-/** Runs a command to its end. @throws Error with the command's stderr if it fails */
+/** Runs a command and waits for it to exit. @throws Error with the command's stderr if it fails */
 export async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];

@@ -13,7 +13,7 @@ const rules = `
       - {name: shared, segment: tenant, allow: ["{{tenant}}-shared/*", "chunk-*"]}
 `;
 
-/** Compares ingest with isolation rules, which evaluate every query, with the same ingest without rules. */
+/** Compares ingest under isolation rules, which are evaluated for every query, with the same ingest without rules. */
 export const ingestIsolation: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), (without) =>
     withDaemon(liveConfig(0.1) + rules, async (beside) => {

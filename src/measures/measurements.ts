@@ -217,7 +217,7 @@ export function createMeasurements(pool: Pool) {
         ),
       ),
 
-    /** Creates the partitions for the next few days. `record` creates any missing partitions. */
+    /** Creates the monthly partitions that the next few days need. `record` creates any missing partitions. */
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
     /**
@@ -267,7 +267,7 @@ function seriesKey({ pipeline, measure, segment }: MeasurementSeries): string {
   return JSON.stringify([pipeline, measure, segment]);
 }
 
-/** The latest state of a series. At least one of `newest` and `gap` is not null. */
+/** Latest value and latest gap of a series. At least one of `newest` and `gap` is not null. */
 export interface LatestMeasurement extends MeasurementSeries {
   /** The latest value. */
   readonly newest: (Measurement & { readonly ageSeconds: number }) | null;

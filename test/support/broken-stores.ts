@@ -16,7 +16,7 @@ export interface BreakableStore {
   readonly store: VectorStore;
   insert(chunks: readonly Chunk[]): Promise<void>;
   rewrite(id: string, body: string): Promise<void>;
-  /** Excludes the chunk from the filter `language: en`. */
+  /** Changes the chunk so that the filter `language: en` excludes it. */
   hide(id: string): Promise<void>;
   remove(id: string): Promise<void>;
   /** Gives the chunk another vector. */
@@ -28,7 +28,9 @@ export interface BreakableStore {
 
 const MAX_AT_ONCE = 1000;
 
-/** The index searches one of a hundred lists, so a query at the border of its list misses chunks in the next list. */
+/**
+ * The index searches one of a hundred lists, so a query at the border of its list misses chunks in neighboring lists.
+ */
 export async function breakablePgvector(dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {
   const server = await startPglite();
   const pool = new Pool({ connectionString: server.url, max: 1 });

@@ -23,7 +23,7 @@ export interface TestBackend {
   comeBack(): Promise<void> | void;
 }
 
-/** Times after which a worker or a store counts as lost, because the defaults are too long for tests. */
+/** Times after which a worker or a store counts as lost; the defaults would be too long for tests. */
 export const limits = { lostAfterMs: 1000, answerLimitMs: 1000 };
 
 let names = 0;

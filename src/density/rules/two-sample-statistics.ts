@@ -22,7 +22,7 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
   return Math.max(0, bits);
 }
 
-/** p log2(p / mean of p and q). */
+/** Returns p log2(p / m), where m is the mean of p and q; 0 if p is 0. */
 function logRatioTerm(p: number, q: number): number {
   return p === 0 ? 0 : p * Math.log2((2 * p) / (p + q));
 }

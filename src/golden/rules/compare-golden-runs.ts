@@ -42,7 +42,7 @@ export interface RunDifference extends MetricComparison {
 }
 
 export interface ComparedRuns {
-  /** Id of the other run. */
+  /** Id of the run with which the candidate is compared. */
   readonly against: string;
   readonly differences: readonly RunDifference[];
 }

@@ -31,7 +31,7 @@ export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | nu
 }
 
 /**
- * Assigns roles based on column names, user choices and values.
+ * Assigns a role to each column, based on its name, the user's choice and its values.
  *
  * A column with an unknown name becomes a tag only if its value is the same in all rows of each query. A tag with
  * different values would split one query into several queries.

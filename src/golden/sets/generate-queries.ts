@@ -213,9 +213,9 @@ const NEAR_COSINE = 0.92;
 /**
  * Returns a filter that drops a query in three cases: no real user would write the query (see `queryProblem`), the
  * query is nearly the same as a known query, or the retriever's top 10 results do not include the source chunk. Two
- * queries are nearly the same if the Jaccard similarity of their words is at least 0.8, or if their cosine is above
- * 0.92. Cosines are not compared if there is no embedder, or if it fails. The verdict on a query depends on which
- * queries were accepted before it.
+ * queries are nearly the same if the Jaccard similarity of their words is at least 0.8, or if the cosine of their
+ * vectors is above 0.92. Cosines are not compared if there is no embedder, or if it fails. The verdict on a query
+ * depends on which queries were accepted before it.
  */
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,

@@ -47,7 +47,7 @@ export interface TracedPipeline {
   readonly isOneOfSeveral?: boolean;
 }
 
-/** Counts of unreadable parts, as returned by `decodeTraces`. */
+/** Rejected items and other unreadable parts of a body, as returned by `decodeTraces`. */
 export type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
 
 /** @throws RecalldError as `decodeTraces` */

@@ -184,9 +184,10 @@ export function createLiveWindows(pool: Pool) {
     /**
      * Yields the samples in the window in order of occurrence, in batches.
      *
-     * @param halvings number of times to halve the sampling probability. Reads only sessions whose random number is
-     *   below 2^-halvings times their threshold. The halved rate would have selected the same sessions, and
-     *   `probability` is adjusted, so that estimates stay unbiased. With 0 halvings, all samples are read.
+     * @param halvings number of times to halve the sampling probability. Reads only samples whose session has a random
+     * number below 2^-halvings times the probability of the rate (times 1 for samples that a rule selected). The halved
+     * rate would have selected the same sessions, and `probability` is adjusted, so that estimates stay unbiased. With
+     * 0 halvings, all samples are read.
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
@@ -290,7 +291,10 @@ export interface LiveWindow {
   readonly until: Date;
 }
 
-/** A sample for measures of live traffic. `cluster` is the random number drawn for the sample's session. */
+/**
+ * A sampled query, with the data that measures of live traffic need. `cluster` is the random number drawn for the
+ * sample's session.
+ */
 export interface WindowQuery extends ShownQuery {
   readonly outcome: QueryOutcome;
   readonly segments: Readonly<Record<string, string>>;

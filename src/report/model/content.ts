@@ -66,7 +66,7 @@ export interface Value {
   readonly high: number | null;
 }
 
-/** `quiet` follows its subject on the same line; `note` and `why` are placed below it. */
+/** A `quiet` text follows its subject on the same line; `note` and `why` texts are placed below their subject. */
 export type Style =
   | 'strong'
   | 'quiet'

@@ -10,8 +10,8 @@ import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } 
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
 /**
- * Returns the alerts to show, worst first: the alerts that are firing or, if missing data hides whether alerts are
- * still firing, the last known alerts of the open incident. Among alerts of the same severity, the alert that heads the
+ * Returns the alerts to show, worst first. These are the firing alerts or, if missing data hides whether any are still
+ * firing, the last known alerts of the open incident. Among alerts of the same severity, the alert that heads the
  * incident comes first, so that pages and messages begin with the same words.
  */
 function shownAlerts(status: PipelineStatus, incident: Incident | null) {

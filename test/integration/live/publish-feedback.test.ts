@@ -22,7 +22,7 @@ let people = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** Positive ratings by different people. In these tests, a sampled query has its language as its id. */
+/** Positive ratings by different people. In these tests, the id of a sampled query is its language. */
 const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeedback[] =>
   Array.from({ length: opinions }, () => {
     const person = `person-${(people += 1)}`;

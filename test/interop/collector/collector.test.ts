@@ -24,7 +24,7 @@ async function throughCollector(keepPercent: string): Promise<{ version: string;
     }
     await collector.send(otherSpans, 'http');
   } finally {
-    // When it stops, the Collector decides which of the waiting traces to keep, and exports them.
+    // When the Collector stops, it decides which of the waiting traces to keep, and exports these traces.
     await collector.stop();
     receiver.close();
   }

@@ -115,8 +115,8 @@ export const signStates = {
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
   /**
-   * Share of the results that are among the nearest documents in the store; `fell_far` if the other results are
-   * distant.
+   * Share of the results that are among the nearest documents in the store; `fell_far` if many of the other results are
+   * not even in a longer list of these documents.
    */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
   /** Whether documents that the run missed are stored with the vectors that the embedder returns for their texts. */

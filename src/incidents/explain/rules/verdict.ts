@@ -72,9 +72,9 @@ export interface SeenDocument {
   /** Latest golden run that returned the document. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
-   * State of the stored vector. `none`: no chunk has a vector, while chunks of another document do. `unfit`: a search
-   * for the document's own text does not find the document, although another document passes this test. `fits`: this
-   * search finds the document. Null: unknown.
+   * What is known about the stored vector. `none`: no chunk of the document has a vector, although chunks of another
+   * document do. `unfit`: a search for the document's own text does not find the document, although another document
+   * passes this test. `fits`: this search finds the document. Null: unknown.
    */
   readonly vector: 'fits' | 'unfit' | 'none' | null;
   /** Deployments since the document was last seen, newest first. */

@@ -29,7 +29,7 @@ const SMOOTHING = 1;
  * smoothing keeps the rate of a rank without clicks above 0, and preserves the sum of the rates if all ranks were shown
  * equally often.
  *
- * Rates are computed for each rank that at least 100 sessions (effective number) saw, down to rank `cutoff`. The
+ * Rates are computed only for ranks, down to `cutoff`, with at least 100 sessions (effective number). The
  * covariance between the weighted shares at two ranks is computed as in `sessionRatio`.
  *
  * @param queries baseline queries that can receive no further counted clicks (see `clicksCompleteUntil`); their clicks

@@ -32,8 +32,8 @@ describe('the nearest centroid', () => {
   it('equals that of float64 to the last digit', () => {
     const uniform = uniforms(5);
     const base = Array.from({ length: 24 }, () => uniform() - 0.5);
-    // Eight centroids that float32 can hardly distinguish, and four different ones; rows of many lengths, and a zero
-    // row.
+    // Eight centroids that float32 can hardly distinguish, and four that clearly differ; rows of many lengths, and a
+    // zero row.
     const start = Array.from({ length: 12 }, (_, j) =>
       base.map((value) => (j < 8 ? value * (1 + (uniform() - 0.5) * 1e-6) : uniform() - 0.5)),
     ).flat();
