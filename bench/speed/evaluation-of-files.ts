@@ -96,7 +96,7 @@ function half(what: string, value: number): Bar {
   return { what, value, side: 'at most', limit: 0.5, unit: 'times' };
 }
 
-/** Version that trec_eval prints on stderr; null if it is not on the PATH. */
+/** Returns the version that trec_eval prints on stderr; null if trec_eval is not on the PATH. */
 function versionOfTrecEval(): string | null {
   const { error, stderr } = spawnSync('trec_eval', ['--version'], { encoding: 'utf8' });
   return error === undefined ? stderr.trim() : null;

@@ -34,8 +34,8 @@ export function windowAt(timeMs: number, windowMs: number): WindowSpan {
 }
 
 /**
- * Windows that may close now, oldest first: windows that ended at least `graceMs` ago and directly follow the last
- * closed window.
+ * Returns the windows that may close now, oldest first: those that ended at least `graceMs` ago and directly follow the
+ * last closed window.
  *
  * @param closedUntilMs end of the last closed window, or the time at which monitoring starts
  * @param most maximum number of windows returned; after a long downtime, the next call returns the following windows

@@ -206,8 +206,8 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
 }
 
 /**
- * Lists of scores among which the window's queries were ranked: the size of each list, and the share of the traffic
- * that was ranked in that list.
+ * Returns, for each list of scores in which queries of the window were ranked, the size of the list and the share of
+ * the traffic that was ranked in it.
  */
 function listsOf(
   { regions }: QueryDensity,

@@ -270,7 +270,7 @@ async function wantedOf(context: Context, request: ExplainRequest): Promise<Want
 
 const usage = (message: string) => new RecalldError('usage', message);
 
-/** Response for a single query, or for all requested queries. */
+/** Returns the JSON response for a single query, or for all requested queries. */
 export function explainAnswerJson({ wanted, explained }: ExplainAnswer, request: ExplainRequest) {
   const { pipeline, runId, misses } = wanted;
   const [only] = explained;

@@ -59,8 +59,8 @@ export function isSuspect(query: string, document: string): boolean {
 }
 
 /**
- * Messages that request a grade for one document. The texts are escaped and sent as data, so that they cannot end the
- * prompt.
+ * Returns the messages that request a grade for one document. The texts are escaped and sent as data, so that they
+ * cannot end the prompt.
  */
 export function gradeMessages(query: string, document: string): { readonly messages: PromptMessage[] } {
   const read = readTexts(query, document);
@@ -72,7 +72,7 @@ export function gradeMessages(query: string, document: string): { readonly messa
   };
 }
 
-/** Messages that request a grade again after an invalid answer. */
+/** Returns the messages that request a grade again after an invalid answer. */
 export function repairMessages(asked: readonly PromptMessage[], answer: string): PromptMessage[] {
   return [
     ...asked,

@@ -61,8 +61,8 @@ export function pairedT(differences: ArrayLike<number>): PairedT {
 
 /**
  * McNemar's exact test (1947) for paired yes or no outcomes: among the queries that changed, losses and gains are
- * equally likely under the null hypothesis. The test equals the sign-flip test on the differences. If p is below the
- * smallest positive number, this number is returned.
+ * equally likely under the null hypothesis. The test is equivalent to the sign-flip test on the differences. If p is
+ * below the smallest positive number, this number is returned.
  *
  * @param lost number of queries with a hit only in the baseline
  * @param gained number of queries with a hit only in the candidate
@@ -104,7 +104,7 @@ export function noncentralTUpperTail(t: number, df: number, noncentrality: numbe
   return sum / weights;
 }
 
-/** How far the log density of ln S at x is below its maximum, which is at x = 0: df/2 (e^(2x) - 1 - 2x). */
+/** Returns how far the log density of ln S at x is below its maximum at x = 0: df/2 (e^(2x) - 1 - 2x). */
 function fallAt(x: number, df: number): number {
   return (df / 2) * (Math.expm1(2 * x) - 2 * x);
 }
@@ -171,7 +171,7 @@ function isSamePlan(a: TestPlan, b: TestPlan): boolean {
   return a.alpha === b.alpha && a.sided === b.sided && a.power === b.power;
 }
 
-/** Detectable difference, in standard deviations of the differences. */
+/** Smallest detectable mean difference, in standard deviations of the differences. */
 function smallestDetectableEffect(n: number, plan: TestPlan): number {
   let tooSmall = 0;
   let enough = normalReach(plan) / Math.sqrt(n);

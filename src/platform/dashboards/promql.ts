@@ -82,7 +82,7 @@ type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Want
 /** Labels by which panels filter, using the dashboard's variables. */
 const chosenLabels = ['pipeline', 'golden_set'] as const;
 
-/** Returns one series for all replicas, because all replicas export equal values. */
+/** Returns an expression with one series for all replicas, because all replicas export equal values. */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -96,7 +96,7 @@ export function maxOf(by: readonly string[], name: MetricName, where: Conditions
   return `max ${grouped(by)}(${selector(name, '', where)})`;
 }
 
-/** Returns the rate per second, summed over all replicas. */
+/** Returns an expression for the rate per second, summed over all replicas. */
 export function rateBy<Name extends MetricsOfType<'counter'>>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -105,14 +105,14 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum ${grouped(by)}(rate(${selector(name, '', where)}[$__rate_interval]))`;
 }
 
-/** Increase since the previous point of the graph, summed over all replicas. */
+/** Returns an expression for the increase since the previous point of the graph, summed over all replicas. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(by: readonly LabelOf<Name>[], name: Name): string {
   return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 
 /**
- * Increase since the previous point of the graph, for a counter that is stored in the database. Every replica exports
- * the same value.
+ * Returns an expression for the increase since the previous point of the graph, for a counter that is stored in the
+ * database. Every replica exports the same value.
  */
 export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredMetric>(
   by: readonly LabelOf<Name>[],
@@ -121,7 +121,7 @@ export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredM
   return `max ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 
-/** Histogram quantile over all replicas. */
+/** Returns an expression for a quantile of a histogram over all replicas. */
 export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   quantile: number,
   by: readonly LabelOf<Name>[],
@@ -131,7 +131,7 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   return `histogram_quantile(${quantile}, ${buckets})`;
 }
 
-/** Histogram observations per bucket, for a heat map. */
+/** Returns an expression for the number of histogram observations per bucket, for a heat map. */
 export function bucketsOf(name: MetricsOfType<'histogram'>): string {
   return `sum by (le) (increase(${selector(name, '_bucket', {})}[$__rate_interval]))`;
 }
@@ -144,7 +144,7 @@ export function orNone(expression: string, label: string): string {
   return `${expression} or on () label_replace(vector(0), "${label}", "none", "", "")`;
 }
 
-/** A process metric outside the metric catalog, such as a Node.js metric. */
+/** Returns an expression for a process metric outside the metric catalog, such as a Node.js metric. */
 export function processMetric(name: string): string {
   return `max by (instance) (${name}{${ofTarget}})`;
 }

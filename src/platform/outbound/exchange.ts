@@ -183,8 +183,8 @@ export interface Exchange {
 }
 
 /**
- * Time after which an idle connection is closed: less than the 5 s of many servers, so that requests rarely use a
- * connection that the server has already closed.
+ * Time after which an idle connection is closed. Many servers close idle connections after 5 s; this time is shorter,
+ * so that requests rarely use a connection that the server has already closed.
  */
 const IDLE_CONNECTION_MS = 4000;
 

@@ -97,14 +97,14 @@ const TIMES_SPREAD = 1.5;
  */
 const MIN_AGREEMENT = 0.2;
 /**
- * Results that are no longer among the nearest documents count as distant if many of them are also missing from a
- * longer list of the nearest documents. The share of results in the longer list must drop by at least this fraction of
- * the drop in the share of results among the nearest documents.
+ * recalld measures the share of results among the nearest documents, and the share of results in a longer list of the
+ * nearest documents. Results count as distant if the second share drops by at least this fraction of the drop in the
+ * first share.
  */
 const FAR = 0.5;
 /**
- * Smaller drops in the share of results in the longer list are normal: a reranker that receives different candidates
- * returns a few distant documents.
+ * Minimum drop in the share of results in the longer list. Smaller drops are normal, because a reranker that receives
+ * different candidates returns a few distant documents.
  */
 const SOME_FAR = 0.15;
 
