@@ -13,7 +13,7 @@ export interface Db {}
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 
-/** What an API key may see and change, if the key was created with `--pipelines`; null means everything. */
+/** Data that an API key may see and change, if the key was created with `--pipelines`; null means all data. */
 export type Scope = {
   /** Pipelines that the key names, and their shadows. */
   readonly pipelines: readonly string[];

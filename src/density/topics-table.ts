@@ -246,7 +246,7 @@ async function record(
 
 /**
  * Writes the row of the search; returns false if another worker stored a search first. The row is written before the
- * topics, so a second worker waits until the first commits, and then finds that row.
+ * topics, so a second worker waits until the first worker commits, and then finds the row.
  */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(

@@ -1,6 +1,6 @@
 /**
- * docs/explanation/architecture.md matches the code: its files exist, and its tables list the files on the shortest chains of
- * imports.
+ * Tests that docs/explanation/architecture.md matches the code: the files that it names exist, and its tables list the
+ * files on the shortest chains of imports.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -7,7 +7,7 @@ import { aFolder, runRecalld } from '../support/recalld.ts';
 
 type Rows = readonly (readonly number[])[];
 
-/** Unit vectors in the plane, evenly spaced between two angles. */
+/** Returns unit vectors in the plane, evenly spaced between two angles. */
 function fan(count: number, from: number, to: number): number[][] {
   return Array.from({ length: count }, (_, i) => {
     const angle = from + ((to - from) * i) / (count - 1);

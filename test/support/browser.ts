@@ -76,7 +76,8 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
 }
 
 /**
- * Elements that are cut off or visible only by scrolling sideways: the page itself, its parts, and labels of charts.
+ * Returns the elements that are cut off, or visible only by scrolling sideways: the page itself, its parts, and labels
+ * of charts.
  */
 export async function clippedParts(page: Page): Promise<string[]> {
   return page.evaluate(() => {

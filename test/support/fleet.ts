@@ -16,9 +16,9 @@ export interface FleetSettings {
   /** URL of Redis; null stores the jobs in PostgreSQL. */
   readonly redis: string | null;
   readonly roles: readonly Role[];
-  /** Further keys for `server`, in YAML's flow style. */
+  /** Additional config keys for `server`, in YAML's flow style. */
   readonly server?: string;
-  /** Further keys for `storage`, in YAML's flow style. */
+  /** Additional config keys for `storage`, in YAML's flow style. */
   readonly storage?: string;
   /** The rest of the config, from `pipelines:` on. */
   readonly pipelines: string;

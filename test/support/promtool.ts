@@ -1,5 +1,5 @@
 /**
- * Rule unit tests by promtool, with series that are written as functions of time.
+ * Runs unit tests of rules with promtool, on series that are written as functions of time.
  *
  *   const verdict = runPromtool(ruleText, [{ name, interval: '1m', input_series, promql_expr_test }]);
  *   expect(verdict).toBe('');

@@ -18,8 +18,8 @@ import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 export type GradedPair = ReturnType<typeof scorePair>;
 
 /**
- * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. A list of only
- * slightly relevant documents would score 1 if it were scored against its own ideal order.
+ * Computes nDCG@k of two lists for one query, against the ideal order of all documents in either list. A list in which
+ * all documents are only slightly relevant would score 1 if it were scored against its own ideal order.
  *
  * @param baseline results that the user got; `candidate`: results of the shadow. Each list contains the hashes of
  * document texts, best first, without repeats
@@ -181,10 +181,10 @@ export interface WeightedSums {
 }
 
 /**
- * Mean over all live traffic of a value in [0, 1], weighted by inverse probability (Hájek), with Wilson's 95 % bounds.
- * The bounds are computed as if the value were the share of successes in yes/no trials; the number of trials is the
- * effective number of sessions (Kish, (sum W)^2 / sum W^2). The bounds are conservative: of all variables in [0, 1]
- * with a given mean, a yes/no trial has the largest variance.
+ * Returns the mean of a value in [0, 1] over all live traffic, weighted by inverse probability (Hájek), with Wilson's
+ * 95 % bounds. The bounds are computed as if the value were the share of successes in yes/no trials; the number of
+ * trials is the effective number of sessions (Kish, (sum W)^2 / sum W^2). The bounds are conservative: of all variables
+ * in [0, 1] with a given mean, a yes/no trial has the largest variance.
  *
  * @param sum total of weight times value
  * @returns null without queries

@@ -167,7 +167,7 @@ export type RunPurpose = 'full' | 'sentinel';
 /** Reason for a run, and the queries that the run covers. */
 export interface RunReason {
   readonly purpose: RunPurpose;
-  /** What started the run. `sentinel`: a failed sentinel started this full run. */
+  /** The trigger of the run. `sentinel`: a failed sentinel started this full run. */
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
   /** A sentence that states why the run was started outside its schedule. */
   readonly cause: string | null;

@@ -151,8 +151,8 @@ export function nearestDirections(rows: Matrix, centroids: Float64Array, lengths
 }
 
 /**
- * Assigns rows to their nearest centroids. Compares in 16-bit integers first, and then in float64 with the centroids
- * that may still be nearest, so that the result equals that of a comparison entirely in float64.
+ * Assigns rows to their nearest centroids. First compares each row with all centroids in 16-bit integers, and then in
+ * float64 with those centroids that may still be nearest. The result is the same as with float64 alone.
  */
 function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
   const { columns, data } = rows;

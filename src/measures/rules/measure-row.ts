@@ -31,8 +31,8 @@ export interface Measure {
   readonly note: string;
   readonly scale: MeasureScale;
   /**
-   * Seconds between two measurements; `live` for the interval of live measures; `incident` if the measure is taken only
-   * during incidents; if absent, the window length.
+   * Interval between two measurements, in seconds. `live`: the interval of live measures. `incident`: measured only
+   * during incidents. If absent, the interval is the window length.
    */
   readonly every?: number | 'live' | 'incident';
   /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */

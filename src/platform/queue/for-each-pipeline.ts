@@ -56,8 +56,8 @@ const CONCURRENCY = 4;
 
 /**
  * Runs `work` for each pipeline, a few at a time, and continues after a failure. An item is a pipeline or a plan for a
- * pipeline; several items may belong to one pipeline. As docs/decisions/0024 specifies, `work` throws if it could not
- * do its work and did not record the reason.
+ * pipeline; several items may belong to one pipeline. As docs/decisions/0024 requires, `work` throws if it failed and
+ * did not record the reason.
  *
  * @throws PipelinesFailedError after all items have been tried. If the job timed out, the error also names the
  * pipelines that were not processed.

@@ -1,5 +1,5 @@
 /**
- * Golden queries with steps: each step is sent, the union of the results is scored, and checks and pages use this
+ * Tests golden queries with steps: each step is sent, the union of the results is scored, and checks and pages use this
  * score.
  */
 import { expect, it } from 'vitest';

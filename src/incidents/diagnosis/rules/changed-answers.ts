@@ -119,8 +119,8 @@ export function changedAnswers(
 }
 
 /**
- * Returns the measure by which two runs are compared if no check fails: nDCG at each run's largest cutoff; if the two
- * cutoffs differ, at the smaller one.
+ * Returns the measure by which two runs are compared if no check fails: nDCG at the smaller of the largest cutoffs of
+ * both runs.
  */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));

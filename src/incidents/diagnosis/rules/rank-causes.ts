@@ -257,8 +257,8 @@ export interface RankedEffects extends CauseRanking {
 
 /**
  * Returns the cause that the evidence cannot distinguish from the named one; null if there is none, or if no cause is
- * named. If each of two causes explains an effect that the other cannot, both faults are present, so they are not
- * alternatives.
+ * named. If each of two causes explains an effect that the other cause cannot explain, both faults are present, so the
+ * two causes are not alternatives.
  */
 export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects): RankedCause | null {
   // Other causes are no alternatives to a faulty deployment: whatever the deployment changed, the fix is to roll it

@@ -105,7 +105,7 @@ function mixed(query: number): Reply {
   return query % 3 === 0 ? ['x', `d${query}`] : [`d${query}`];
 }
 
-/** The first n queries fail. */
+/** Returns a function that makes the first `failures` queries fail. */
 function failing(failures: number): (query: number) => Reply {
   return (query) => (query <= failures ? 'error' : [`d${query}`]);
 }

@@ -18,7 +18,7 @@ function valueAt(hour: number, value: number, measure = 'context_characters'): M
   });
 }
 
-/** Measurements of the hours up to `until`, oldest first, each with a slightly different value. */
+/** Returns measurements of the hours up to `until`, oldest first, each with a slightly different value. */
 const past = (value: number, { from = -48, until = -1, measure = 'context_characters' } = {}): Measurement[] =>
   Array.from({ length: until - from + 1 }, (_, i) => valueAt(from + i, value * (1 + 0.02 * (i % 3)), measure));
 

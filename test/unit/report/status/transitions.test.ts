@@ -1,4 +1,6 @@
-/** Goes through every combination of states of a check, its data and a diagnosis: the status never contradicts itself. */
+/**
+ * Tests every combination of the states of a check, its data and a diagnosis: the status must never contradict itself.
+ */
 import { describe, expect, it } from 'vitest';
 import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { type Severity, severities, type Verdict, verdicts } from '../../../../src/core/model.ts';

@@ -1,4 +1,7 @@
-/** The SQL of the dashboards agrees with the results of recalld, and the role of Grafana may run only that SQL. */
+/**
+ * Tests that the SQL of the dashboards returns the same results as recalld, and that Grafana's role may run only this
+ * SQL.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -55,12 +55,12 @@ async function compareJson(qrels: string, baseline: string, candidate: string, .
   return { report, exitCode };
 }
 
-/** Queries q0, q1, ... with one relevant document each. */
+/** Returns judgments for the queries q0, q1, ..., with one relevant document each. */
 function qrelsOf(n: number): string {
   return Array.from({ length: n }, (_, i) => `q${i} 0 right 1\n`).join('');
 }
 
-/** A run that returns the relevant document of query i at `ranks[i]`; rank 0 means no results for the query. */
+/** Returns a run with the relevant document of query i at rank `ranks[i]`; rank 0 means no results for the query. */
 function runOf(ranks: readonly number[]): string {
   return ranks
     .flatMap((rank, i) =>

@@ -214,7 +214,7 @@ describe('raw click rates', () => {
     const windows = 400;
     for (let window = 0; window < windows; window++) {
       const queries = Array.from({ length: sessions }, (_, cluster) => {
-        // Half of the users click twice as much as usual, the others not at all.
+        // Half of the users click twice as often as usual, and the other half never click.
         const mood = uniform() < 0.5 ? 2 : 0;
         return Array.from({ length: 1 + (cluster % 3) }, () =>
           aClickedQuery({

@@ -21,7 +21,10 @@ interface Traffic {
   readonly keep?: (isContent: boolean) => number;
 }
 
-/** Sessions of 1 to 5 queries; satisfied users click almost twice as often as usual, the others rarely. */
+/**
+ * Returns sessions of 1 to 5 queries; satisfied users click almost twice as often as usual, and dissatisfied users
+ * rarely click.
+ */
 function traffic(uniform: () => number, { sessions, shown, lift = 1, keep }: Traffic): ClickedQuery[] {
   const queries: ClickedQuery[] = [];
   for (let cluster = 0; cluster < sessions; cluster++) {
