@@ -104,8 +104,8 @@ const BLOCK_BYTES = 1024 * 1024;
 /**
  * Reads the rows of a .npy file as float32, rounding float64. Buffers one block of the file in addition to the rows.
  *
- * @throws RecalldError `file_malformed` unless the file is a complete 2-d array of float16, float32 or float64 whose
- * values, converted to float32, are all finite and form no zero row. System errors pass through.
+ * @throws RecalldError `file_malformed` unless the file is a complete 2-d array of float16, float32 or float64 and,
+ * after conversion to float32, all values are finite and no row is zero. System errors pass through.
  */
 async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { header, dataStart } = await readHeader(file, path);

@@ -102,7 +102,7 @@ function objectOf(line: SourceLine): Fields {
 /**
  * Detects the format from the first lines of a file.
  *
- * @param lines at least one line, without empty lines and comments
+ * @param lines at least one line, without empty lines or comments
  * @throws RecalldError file_malformed if the lines match no format, or more than one
  */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {

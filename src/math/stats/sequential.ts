@@ -97,7 +97,7 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
 /**
  * Natural log of the e-value of the counts against the given shares. The e-value is the likelihood of the counts under
  * shares drawn from a Dirichlet distribution around the given shares, divided by their likelihood under the given
- * shares. While the given shares are correct, the e-value is a martingale with mean 1, so the probability that it ever
+ * shares. If the given shares are correct, the e-value is a martingale with mean 1, so the probability that it ever
  * exceeds 1 / alpha is at most alpha (Ville; Lindon and Malek, Anytime-valid inference for multinomial count data,
  * NeurIPS 2022).
  *
