@@ -47,7 +47,7 @@ export interface DenseQuietCell extends QuietCell {
 
 export interface DenseChangeCell extends ChangeCell {
   readonly pagedInTwoDays: ShareWithBounds;
-  /** Share of streams in which a page or a ticket fired within three days. */
+  /** Share of streams in which an alert (page or ticket) fired within three days. */
   readonly alertedInThreeDays?: ShareWithBounds;
 }
 

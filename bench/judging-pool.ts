@@ -26,7 +26,7 @@ const [documents, questions, answers, vectorOf] = await Promise.all([
 ]);
 const embedded = documents.map(({ id, text }) => ({ id, vector: vectorOf(text) ?? new Float32Array() }));
 const dropped = new Set(chooseDroppedIds(documents.map(({ id }) => id)));
-/** For each query, its answer and all documents, nearest first. */
+/** For each query: its answer, and the ids of all documents, nearest first. */
 const ranked = questions.map(({ id, text }) => {
   const asked = vectorOf(text) ?? new Float32Array();
   const nearest = embedded

@@ -35,7 +35,7 @@ import type { Config } from './config/schema.ts';
 export const replica = `${hostname()}-${process.pid}`;
 
 /**
- * @param by the user that the audit log records; null for recalld
+ * @param by user to whom the audit log attributes changes; null for recalld itself
  * @param scope hides the rows of other pipelines from every read that does not name a pipeline
  */
 export function openDatabase(

@@ -144,8 +144,8 @@ export function sendMetrics(
 }
 
 /**
- * Maximum growth of the heap above the size of the live objects. By default, V8 under load lets the heap grow to a
- * multiple of this size.
+ * Maximum growth of the heap, in percent of the size of the live objects. By default, V8 under load lets the heap grow
+ * to a multiple of this size.
  */
 const HEAP_GROWING_PERCENT = 50;
 

@@ -172,7 +172,7 @@ export function createSearcher(url: string, signal: AbortSignal) {
 }
 
 /**
- * Sends a query to the RAG service. Returns a failure as a response with an error.
+ * Sends a query to the RAG service. If the service fails, returns a response with an error.
  *
  * @throws `signal.reason` if `signal` aborts
  */

@@ -39,7 +39,7 @@ export function neighbours(...found: readonly (readonly [string, number])[]): Ne
   };
 }
 
-/** Returns a store that answers with `unsupported` to calls that are not scripted. */
+/** Returns a store in which every call that is not scripted has the outcome `unsupported`. */
 export function scriptedStore(script: Partial<Script>): VectorStore {
   const unsupported = { kind: 'unsupported', reason: 'This store was not told what to answer.' } as const;
   return {

@@ -81,7 +81,8 @@ function countedInRange(name: MetricsOfType<'counter'>): string {
 }
 
 /**
- * Returns a query for the total and one for its nonzero parts; a legend with every part would be taller than the graph.
+ * Returns a query for the total and a query for the parts that are not zero, because a legend with every part would be
+ * taller than the graph.
  */
 function totalAndParts(total: string, parts: string, legend: string): PromQuery[] {
   return [

@@ -1,4 +1,4 @@
-/** Counts how often and how long a check would have fired over a history of its verdicts. */
+/** Counts how often and for how long a check would have failed or had no data, over a history of its verdicts. */
 import { duration } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { CheckStatus } from './check-state.ts';

@@ -237,8 +237,8 @@ export function outcomeOfScan<Value>(
 }
 
 /**
- * Returns the error for a vector whose length differs from the store's, which means that the embedding model is
- * different.
+ * Returns the error for a vector whose length differs from the length of the stored vectors, which means that the
+ * embedding model is different.
  */
 export function dimensionMismatch(service: string, expected: number, got: number): Refused {
   const fix = 'the config must name the embedding model that computed the stored vectors';

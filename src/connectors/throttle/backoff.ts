@@ -66,7 +66,7 @@ export interface ShareClaim {
 }
 
 /**
- * Divides the concurrency equally. If the division leaves a remainder, each of the first processes gets one slot more.
+ * Divides the concurrency equally. If the division leaves a remainder, each of the first processes gets one more slot.
  * No share exceeds what the other processes leave unused. While a process still uses more than its new share, its
  * actual use is counted, so that the total never exceeds the concurrency limit.
  */

@@ -113,7 +113,7 @@ function cosineBetween(one: Part, other: Part): number {
   return dotProduct(one.sum, other.sum) / (one.rows * other.rows);
 }
 
-/** Mean cosine over all pairs of `count` directions, computed from their sum; 1 if there are fewer than two. */
+/** Mean cosine over all pairs of `rows` directions, computed from their sum; 1 if there are fewer than two. */
 function meanCosine(rows: number, sum: Float64Array): number {
   return rows < 2 ? 1 : (dotProduct(sum, sum) - rows) / (rows * (rows - 1));
 }

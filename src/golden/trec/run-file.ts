@@ -171,7 +171,7 @@ function cellsOf(block: Block, { starts, ends, count }: ColumnScanner): string[]
   return Array.from({ length: Math.min(count, MAX_COLUMNS) }, (_, i) => block.slice(starts[i] ?? 0, ends[i] ?? 0));
 }
 
-/** Trims spaces around columns. Only columns that are separated by tabs can be padded with spaces. */
+/** Trims spaces around columns. Only tab-separated columns can be padded with spaces. */
 function trim(bytes: Uint8Array, { starts, ends, count }: ColumnScanner): void {
   for (let i = 0; i < count; i++) {
     while ((starts[i] ?? 0) < (ends[i] ?? 0) && bytes[starts[i] ?? 0] === SPACE) starts[i] = (starts[i] ?? 0) + 1;

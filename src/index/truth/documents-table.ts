@@ -187,8 +187,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Returns a function that maps a document id to the document's segment in the last manifest, or to null if it has
-     * none.
+     * Returns a function that maps a document id to the document's segment in the last manifest; null if the document
+     * has no segment.
      */
     async segmentsOf(pipeline: string, ids: readonly string[]): Promise<(id: string) => string | null> {
       const rows = await queryRows<{ id: string; segment: string | null }>(

@@ -113,8 +113,8 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       return { isNew };
     },
     /**
-     * Stores fragments for later live queries, and completes stored queries of the same traces. Idempotent; resolves
-     * after the commit.
+     * Stores trace fragments for live queries that arrive later, and completes stored queries of the same traces.
+     * Idempotent; resolves after the commit.
      *
      * @throws as record
      */

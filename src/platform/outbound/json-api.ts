@@ -28,7 +28,7 @@ export interface ServiceIdentity {
 
 export interface JsonCall {
   readonly method: 'GET' | 'POST';
-  /** Path under the base URL. The caller must percent-encode parts from a config or a response. */
+  /** Path under the base URL. The caller must percent-encode components that come from a config or a response. */
   readonly path: string;
   /** Query parameters; a parameter with a list is sent once for each value. */
   readonly query?: Readonly<Record<string, string | readonly string[]>>;

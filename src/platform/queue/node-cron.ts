@@ -51,8 +51,8 @@ export function createSchedule(logger: Logger) {
 type Waker = ReturnType<typeof createWaker>;
 
 /**
- * Wakes up every minute, at the seconds in the expression. These seconds never shift, because daylight saving time
- * shifts clocks by whole minutes.
+ * Wakes up every minute, at the seconds that the expression specifies (default: 0). These seconds never shift, because
+ * daylight saving time shifts clocks by whole minutes.
  */
 function createWaker(expression: string, logger: Logger, wake: (date: Date) => void) {
   const fields = expression.trim().split(/ +/);

@@ -209,7 +209,7 @@ function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
   return ranked.filter(({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN);
 }
 
-/** Shows the diagnosis of firing alerts, or why a failing pipeline has none. */
+/** Shows the diagnosis of firing alerts, or states that a failing pipeline has no diagnosis yet. */
 export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: Extent = 'full'): Content {
   if (diagnosis !== null) return diagnosisPanel(diagnosis, extent);
   if (state !== 'critical' && state !== 'warning') return null;
