@@ -24,8 +24,8 @@ interface RelevanceWorld {
   /** Standard deviation, over queries, of the score difference between the two result lists of a query. */
   readonly spread: number;
   /**
-   * True if the scores of a few queries drop a lot, and the scores of many queries rise a little. The mean difference
-   * stays 0.
+   * True if the scores of a few queries drop a lot, and the scores of many queries rise a little, so that the mean
+   * difference is 0 nevertheless.
    */
   readonly isSkewed: boolean;
 }

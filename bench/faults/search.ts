@@ -124,8 +124,8 @@ function best(rows: readonly Row[], scores: Float64Array, asked: Asked, count: n
 }
 
 /**
- * Weight of the lexical feature in the reranker's score, in addition to the cosine. The feature is a chunk's BM25 score
- * divided by the highest BM25 score.
+ * Weight of the lexical feature in the reranker's score, in addition to the cosine. The lexical feature is a chunk's
+ * BM25 score divided by the highest BM25 score.
  */
 const LEXICAL_WEIGHT = 0.5;
 

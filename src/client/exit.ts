@@ -67,8 +67,8 @@ export function startTimer(act: () => void, delayMs: number): () => void {
 }
 
 /**
- * Resolves when the promise is fulfilled or rejected, or when the delay ends, whichever comes first. Keeps the process
- * alive until then, unlike `startTimer`.
+ * Resolves when the promise is fulfilled or rejected, or when the delay ends, whichever comes first. Unlike
+ * `startTimer`, keeps the process alive while it waits.
  */
 export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

@@ -16,7 +16,7 @@ const ISOLATION_RULE = 'tenants';
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
-/** Maximum error ratio of live queries. An hour has so few queries that a ratio of 5 % could not be detected. */
+/** Maximum error ratio of live queries. An hour has too few queries to detect an error ratio of 5 %. */
 const MAX_LIVE_FAILURES = 0.2;
 /** Maximum latency in seconds: far above the latency of the healthy service on a busy laptop. */
 const MAX_LATENCY = 0.5;

@@ -1,4 +1,4 @@
-/** A context with the parts that a test provides. The use of any other part throws an error with the part's path. */
+/** A context with the parts that a test provides. Using any other part throws an error that names the part's path. */
 import type { Context, Db, Hooks } from '../../src/core/context.ts';
 
 type Loose<T> = T extends (...args: never[]) => unknown

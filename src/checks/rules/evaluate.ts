@@ -164,7 +164,7 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
   };
 }
 
-/** A threshold is evaluated every minute. If the last evaluation is older than this, the check has no data. */
+/** Threshold checks are evaluated every minute. If the last evaluation is older than this, the check has no data. */
 const THRESHOLD_TRUST_MS = 900_000;
 
 /** @param evidence time span of the measurements; null if there are none */

@@ -74,7 +74,7 @@ function readRecords(answer: unknown, { id: idKey, version: versionKey }: Chroma
 
 /**
  * Returns the hits in the response to a query with one vector; null if the response is malformed. Each property of the
- * response has one list per vector.
+ * response has one list per query vector.
  */
 function readHits(answer: unknown, keys: ChromaConfig): Hit[] | null {
   const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);

@@ -35,8 +35,8 @@ export function medianHeuristic(medianSquaredDistance: number): number {
 }
 
 /**
- * Ratio of the second kernel's gamma to that of the first. The narrower kernel detects changes in a few rows; the
- * median bandwidth smooths such changes away.
+ * Ratio of the second kernel's gamma to the first kernel's gamma. The second, narrower kernel detects changes in a few
+ * rows; the first kernel, with the median bandwidth, smooths such changes away.
  */
 const NARROW = 6;
 
@@ -70,7 +70,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   const least = observed - 1e-12;
   const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
   return {
-    /** Unbiased squared discrepancy of the two samples. */
+    /** Unbiased squared discrepancy between the two samples. */
     observed,
     permuted,
     /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p-value, never 0. */

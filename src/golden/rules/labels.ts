@@ -97,8 +97,8 @@ export function isStaleFate(fate: DocumentFate | undefined): boolean {
 }
 
 /**
- * Minimum share of missing judged documents at which all missing documents with unknown texts count as superseded. If
- * this many are missing, the index was probably re-chunked, or its documents got new ids.
+ * If at least this share of the judged documents is missing, all missing documents with unknown texts count as
+ * superseded, because the index was probably re-chunked, or its documents got new ids.
  */
 const NEARLY_ALL = 0.8;
 

@@ -66,8 +66,8 @@ export async function findLostDocuments(
 
 /**
  * Maximum number of missing documents for which a run searches the store for replacements. The limit applies separately
- * to documents that the manifest lists as deleted and to all other missing documents. The rest are classified like the
- * majority of their kind.
+ * to documents that the manifest lists as deleted and to all other missing documents. Documents beyond the limit are
+ * classified like most documents of their kind.
  */
 const SEARCHED = 100;
 const SEED = 1;

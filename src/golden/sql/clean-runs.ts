@@ -6,7 +6,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
 
-/** Kinds of deployments that change results; a new version of a golden set does not. */
+/** Kinds of deployments that change results; a new version of a golden set does not change results. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
 /** Number of failed or timed-out queries of the run `r`. The number remains available after the results are deleted. */

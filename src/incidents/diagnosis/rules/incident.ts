@@ -77,7 +77,7 @@ export interface AlertTimeline extends NamedAlert {
   readonly recovered: string | null;
 }
 
-/** Recovered measurements of resolved alerts, keyed by alert name. */
+/** Measurements that resolved alerts, such as `nDCG@10 recovered to 0.82`, keyed by alert name. */
 export type Recoveries = ReadonlyMap<string, string>;
 
 /** `left_config`: the alerts were removed from the config before they were resolved. */

@@ -54,7 +54,7 @@ export interface Observations {
   /** Share of the returned documents that the store does not have. */
   readonly returnedAbsent: ObservedShare | null;
   readonly canary: ObservedCanary | null;
-  /** Differences between index and manifest, by kind; empty if no index checks are configured. */
+  /** Shares of affected documents by kind of index finding; empty if no index checks are configured. */
   readonly index: readonly WrongShare[];
   /** Delay until changes in the manifest reach the store; null without index checks, or with too few changes. */
   readonly arrivals: ArrivalLag | null;
@@ -164,7 +164,7 @@ export interface RunsSeen {
     readonly side: ComparedSide;
     readonly version: number;
     readonly isSameVersion: boolean;
-    /** Judged documents at the time of the reference run; null if unknown. */
+    /** Numbers of judged documents at the time of the reference run; null if unknown. */
     readonly labels: ObservedLabels | null;
     /** Stages of both runs, keyed by query id; null if the retriever returned no stages in either run. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;

@@ -70,8 +70,8 @@ export type Redactor = (text: string) => string;
 const detectors: readonly Detector[] = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 
 /**
- * Minimum length of a gap that can contain a match of a built-in detector. Shorter gaps are skipped, because a long
- * list of matches has thousands of them.
+ * Minimum length of a gap that can contain a match of a built-in detector. Shorter gaps are not searched, because a
+ * long list of matches has thousands of short gaps.
  */
 const MIN_GAP = 5;
 

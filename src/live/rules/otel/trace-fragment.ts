@@ -85,11 +85,11 @@ export interface Completable
  *   query (whose text may have been rewritten before embedding), or if the query has no text. A query without a text
  *   gets the text of the fragment, because some retrievers, such as the vector half of a hybrid search in Haystack,
  *   receive the vector alone.
- * - **Rerank**: the results take the order and the length of the last reranker whose documents are all among the
- *   results. A reranker with another query text is ignored. Scores remain the retriever's (null if missing), because
- *   reranker scores have another scale, and mixing them would look like drift. A reranker inside the retriever span
- *   changes nothing, because the results of the span already reflect it. A reranker that merges the results of several
- *   retrievers also changes nothing.
+ * - **Rerank**: the results get the order and the length of the output of the last reranker whose documents are all
+ *   among the results. A reranker with another query text is ignored. Scores remain the retriever's (null if missing),
+ *   because reranker scores have another scale, and a mix of both would look like drift. A reranker inside the
+ *   retriever span changes nothing, because the results of the span already reflect it. A reranker that merges the
+ *   results of several retrievers also changes nothing.
  * - **Stages**: a reranked query gets two stages, the retrieval and the reranker. If the reranker is inside the
  *   retriever span, or if it has no documents and the trace has one query, the query gets the reranker stage and no
  *   other stage. Stages that the service reported are not replaced.

@@ -120,7 +120,7 @@ export function samplingHash(pipeline: string, unit: SamplingUnit): number {
   return uniformHash([DOMAIN, pipeline, unit.kind, unit.id]);
 }
 
-/** Returns the first 53 bits of the SHA-256 of the given texts, as a number in [0, 1). The first text is the domain. */
+/** Returns the first 53 bits of the SHA-256 of texts, as a number in [0, 1). The first text is the hash's domain. */
 export function uniformHash(parts: readonly string[]): number {
   // JSON separates the hashed parts unambiguously.
   const digest = hash('sha256', JSON.stringify(parts), 'binary');

@@ -52,7 +52,7 @@ interface Agreement {
   readonly alerts: readonly string[];
 }
 
-/** An error ratio with its lower bound, the reason why there is no ratio, or no measurement. */
+/** An error ratio with its lower bound; the reason why there is no ratio; or null if there is no measurement. */
 type LiveValue = readonly [mean: number, low: number] | string | null;
 
 const thrice = (value: LiveValue): LiveValue[] => [value, value, value];

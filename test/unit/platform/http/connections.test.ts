@@ -9,7 +9,7 @@ import { createMemoryBudget, type MemoryBudget } from '../../../../src/platform/
 import { acceptingKeys } from '../../../support/authentication.ts';
 import { recordLog } from '../../../support/log.ts';
 
-/** 512 buffers of 128 kB each, 64 MB in total. */
+/** Maximum number of connections without a key: 512 buffers of 128 kB each, 64 MB in total. */
 const MAX_KEYLESS = 512;
 const patiently = { timeout: 20_000 };
 

@@ -1,4 +1,4 @@
-/** Builders of spans; fields that a test does not name have the defaults of an SDK. */
+/** Builds spans; fields that a test does not set have the default values of an SDK. */
 import { type Extraction, extractLiveQueries } from '../../../../../src/live/rules/otel/extract.ts';
 import type { ExtractionOptions } from '../../../../../src/live/rules/otel/retrieved-documents.ts';
 import type { Attributes, OtlpLogRecord, OtlpSpan } from '../../../../../src/live/rules/otel/span.ts';
