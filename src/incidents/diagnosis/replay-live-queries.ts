@@ -49,10 +49,11 @@ export function isReplayDue(
 }
 
 /**
- * Sends sampled live queries to the retriever, and measures `live_replay_overlap`: the mean rank-biased overlap of the
- * results that users got in the last hour with the results of the replay; a live query that failed has no results. The
- * details contain the same overlap for queries from before the incident. If only the recent results differ, the fault
- * is in the path of live traffic; if only the earlier results differ, the retriever changed for all callers.
+ * Sends sampled live queries to the retriever, and measures `live_replay_overlap`: the mean rank-biased overlap between
+ * the results that users got in the last hour and the results of the replay. A live query that failed counts as a query
+ * without results. The details contain the same overlap for queries from before the incident. If only the recent
+ * results differ, the fault is in the path of live traffic; if only the earlier results differ, the retriever changed
+ * for all callers.
  *
  * Records a gap if either sample has fewer than 8 queries with a stored text, for example in hash mode, or if the
  * retriever fails. Rejects with the reason of `signal`, or with a database error.
