@@ -170,7 +170,7 @@ export async function prepareDataDir(dataDir: string): Promise<string> {
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user has no permission to write to it',
-  EPERM: 'the system denies this user the operation',
+  EPERM: 'the system does not permit the operation for this user',
   EROFS: 'its file system is read-only',
   ENOSPC: 'its disk is full',
   EDQUOT: 'the disk quota of this user is exhausted',
