@@ -80,7 +80,7 @@ export function alertHeadline(check: CheckState): string {
  * Describes a recovery: "nDCG@10 on faq recovered to 0.82"; null if no measurement shows the recovery. Does not report
  * a recovery if the check passes only because another baseline was pinned.
  *
- * @param breachedAgainst baseline against which the check failed; null if it was not compared with a baseline
+ * @param breachedAgainst baseline against which the check failed; null if the check compared nothing with a baseline
  */
 export function recoveryText(check: CheckState, breachedAgainst: string | null): string | null {
   const { kind, value, verdict, comparedWith } = check;

@@ -9,7 +9,7 @@ import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type Thres
  * threshold.
  */
 export interface ThresholdStatus extends ConfirmedVerdict {
-  /** Explains the finding and, if its verdict is not the confirmed verdict, why the two differ. */
+  /** Explains the finding and, if its verdict is not the confirmed verdict, why the two verdicts differ. */
   readonly explanation: string;
 }
 
@@ -52,8 +52,8 @@ export function nextStatus(
 }
 
 /**
- * Returns a sentence that explains why the verdict differs from that of the finding; empty if there is nothing to
- * explain.
+ * Returns a sentence that explains why the verdict differs from the verdict of the finding; an empty string if there is
+ * nothing to explain.
  */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {

@@ -30,7 +30,8 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
 }
 
 /**
- * Computes the difference of two independent ratios. Its degrees of freedom are the smaller of those of the two ratios.
+ * Computes the difference of two independent ratios. The difference has as many degrees of freedom as the ratio that
+ * has fewer.
  */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;

@@ -268,7 +268,7 @@ export class GoldenSetBuilder {
     };
   }
 
-  /** Counts the skipped judgments of an unanswerable query. @throws RecalldError file_malformed if one is relevant */
+  /** Counts the skipped judgments of an unanswerable query. @throws RecalldError file_malformed for a grade above 0 */
   #skipJudgments(entry: Entry, noAnswer: SourcePlace): void {
     for (const [documentId, grade] of entry.judgments) {
       const place = entry.judgedAt?.get(documentId) ?? entry.place;

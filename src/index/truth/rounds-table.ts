@@ -222,7 +222,7 @@ export function createRoundsTable(pool: Pool) {
     },
 
     /**
-     * Returns, for each kind, the number of findings and the time of the oldest one. For missing documents, also
+     * Returns, for each kind, the number of findings and the time of the oldest finding. For missing documents, also
      * estimates how many are new and were never in the store.
      */
     async countFindings(

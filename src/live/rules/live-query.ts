@@ -24,7 +24,7 @@ export interface PipelineLimits {
 }
 
 /**
- * Returns the first reason to reject a query; null if it is valid.
+ * Returns the first reason to reject a query; null if the query is valid.
  *
  * @param limits null if the pipeline of the query is not configured
  */
