@@ -95,7 +95,7 @@ export const pipelineStatusSchema = z.object({
 
 export const feedbackSummaryQuery = z.strictObject({
   pipeline: nameSchema.optional().describe('Return only feedback for this pipeline.'),
-  hours: z.coerce.number().int().min(1).max(168).default(24).describe('Length of the window in hours; the window ends now.'),
+  hours: z.coerce.number().int().min(1).max(168).default(24).describe('Length of the window in hours, up to now.'),
 });
 
 const ratioSchema = z.object({
