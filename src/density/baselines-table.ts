@@ -102,7 +102,10 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Cosine of each sample query to its nearest chunk, in ascending order; -1 if the store returned no chunk. */
+    /**
+     * Returns the cosine of each sample query to its nearest chunk, in ascending order; -1 if the store returned no
+     * chunk.
+     */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,
@@ -113,7 +116,9 @@ export function baselinesTable(pool: Pool) {
       return Float64Array.from(rows, ({ similarity }) => similarity);
     },
 
-    /** Sampled queries that have not been replayed since `since`; those that have waited longest come first. */
+    /**
+     * Returns the sampled queries that have not been replayed since `since`; those that have waited longest come first.
+     */
     async dueForReplay(pipeline: string, version: number, since: Date, limit: number): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,

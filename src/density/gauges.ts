@@ -100,7 +100,10 @@ function isDensity(measure: string): measure is DensityMeasure {
   return (densityMeasures as readonly string[]).includes(measure);
 }
 
-/** Number of open topics per pipeline; absent if the latest search is stale or covered too little traffic. */
+/**
+ * Reads the numbers of open topics as gauges; a pipeline has no gauge if its latest search is stale or covered too
+ * little traffic.
+ */
 export async function readTopicGauges({ densityPlans: plans, db }: Context): Promise<GaugesAt> {
   if (plans.length === 0) return () => [];
   const latest = await db.density.topics.latestSearches();

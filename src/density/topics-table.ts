@@ -65,7 +65,10 @@ const upsert = `
 export function topicsTable(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /** Topics that are not part of another topic. A search matches the topics that it finds with these topics. */
+    /**
+     * Returns the topics that are not part of another topic. A search matches the topics that it finds with these
+     * topics.
+     */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
       const rows = await queryRows<{ id: string; centroid: Buffer }>(
         pool,
@@ -142,7 +145,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return row && toTopic(row);
     },
 
-    /** Current names of topics (see `topicName`), keyed by topic id. */
+    /** Returns the current names of topics (see `topicName`), keyed by topic id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<{ id: string; label: readonly string[] }>(
@@ -201,7 +204,10 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Stored texts of live queries, keyed by id: the original text if known, otherwise the text of the query. */
+    /**
+     * Returns the stored texts of live queries, keyed by id: the original text if known, otherwise the text of the
+     * query.
+     */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,

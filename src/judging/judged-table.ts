@@ -222,7 +222,7 @@ export function createJudgedTable(pool: Pool) {
         );
       }),
 
-    /** Grade that the same judge has already given to the same texts; null if there is none. */
+    /** Returns the grade that the same judge has already given to the same texts; null if there is none. */
     gradedBefore: (
       by: GradedBy & { readonly contentHash: string },
     ): Promise<{ grade: number; isFlagged: boolean } | null> =>
@@ -312,7 +312,7 @@ export function createJudgedTable(pool: Pool) {
       return rowCount ?? 0;
     },
 
-    /** State of the selection rounds; null before the first round. */
+    /** Returns the state of the selection rounds; null before the first round. */
     round: (pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> =>
       queryRow(pool, `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`, [
         pipeline,

@@ -21,11 +21,11 @@ if (program === undefined) {
 }
 
 export interface VisitingBrowser {
-  /** A page in a separate session; `foreign` lists requests to hosts other than `host`. */
+  /** Opens a page in a separate session; `foreign` lists requests to hosts other than `host`. */
   page(host: string, options?: BrowserContextOptions): Promise<{ readonly page: Page; readonly foreign: string[] }>;
 }
 
-/** A browser for the tests in the calling test file or describe block. */
+/** Provides a browser for the tests in the calling test file or describe block. */
 export function useBrowser(): VisitingBrowser {
   let browser: Browser | undefined;
   beforeAll(async () => {
@@ -61,7 +61,7 @@ export function useBrowser(): VisitingBrowser {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Problems that axe finds on the page as shown, each with its rule and the selectors of its elements. */
+/** Returns the problems that axe finds on the page as shown, each with its rule and the selectors of its elements. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
   return page.evaluate(async () => {
@@ -105,7 +105,7 @@ export async function clippedParts(page: Page): Promise<string[]> {
   });
 }
 
-/** Visible links, buttons and fields that the Tab key does not reach. */
+/** Returns the visible links, buttons and fields that the Tab key does not reach. */
 export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   const actions = await page.evaluate(() => {
     const found = [...document.querySelectorAll('a[href], button, input, select, summary')].filter(

@@ -43,7 +43,7 @@ export interface Fleet {
   readonly members: readonly Member[];
   /** An API key with every scope. */
   readonly key: string;
-  /** The members with a given role. */
+  /** Returns the members with a given role. */
   readonly of: (role: Role) => readonly Member[];
   /** Addresses of the running APIs. */
   readonly apis: () => readonly string[];

@@ -39,7 +39,7 @@ export interface GoldenWorker {
 
 export const goldenJobs = [runGoldenSetJob, askGoldenBatchJob, recoverGoldenRunsJob, diagnoseAlertsJob];
 
-/** A pipeline `docs` with a real service; `parts` overrides its other properties. */
+/** Returns a pipeline `docs` with a real service; `parts` overrides its other properties. */
 export function aPipelineAt(retrieverUrl: string, parts: Partial<WatchedPipeline> = {}): WatchedPipeline {
   const retriever = openHttpRetriever(retrieverUrl, { timeout_ms: 2000 });
   return aWatchedPipeline({ retriever, ...parts });

@@ -113,7 +113,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
   };
 }
 
-/** A batch of queries, feedback on some of them, and a query in an OpenTelemetry span. */
+/** Returns a batch of queries, feedback on some of these queries, and a query in an OpenTelemetry span. */
 function shipmentsOf(pipeline: string, client: number, batch: number): Shipment[] {
   const prefix = `${client}-${batch}`;
   const ids = Array.from({ length: QUERIES_IN_A_BATCH }, (_, index) => `${prefix}-${index}`);

@@ -10,7 +10,7 @@ export function hours(count: number): Date {
   return new Date(NOON.getTime() + count * HOUR_MS);
 }
 
-/** The error ratio of `docs` in the hour before noon: 0.2. */
+/** Returns a measurement of the error ratio of `docs` in the hour before noon: 0.2. */
 export function aMeasurement(parts: Partial<Measurement> = {}): Measurement {
   return {
     kind: 'value',

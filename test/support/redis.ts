@@ -70,7 +70,7 @@ export async function startRedis(): Promise<OwnRedis> {
   };
 }
 
-/** Redis for the tests in the calling test file or describe block. */
+/** Provides Redis for the tests in the calling test file or describe block. */
 export function useRedis(): RedisServer {
   let own: OwnRedis | undefined;
   const started = (): OwnRedis => {

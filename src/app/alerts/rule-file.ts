@@ -88,7 +88,7 @@ function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
 
-/** Alert template for the likely cause, as known when the alert fires or is sent again. */
+/** Returns an alert template for the likely cause, as known when the alert fires or is sent again. */
 function diagnosis({ groupLabels }: RuleSettings): string {
   const cause =
     'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';
@@ -111,7 +111,10 @@ function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string,
   return Object.fromEntries(Object.entries(found).flatMap(([name, url]) => (url === null ? [] : [[name, url]])));
 }
 
-/** Path of a dashboard whose variables are set to the alert's labels. Pipeline and set names need no escaping. */
+/**
+ * Returns the path of a dashboard whose variables are set to the alert's labels. Pipeline and set names need no
+ * escaping.
+ */
 function dashboardPath(rule: AlertRule, { groupLabels }: RuleSettings): string {
   const named = (['pipeline', 'golden_set'] as const).filter((label) => rule.by.includes(label));
   const variables = [...(rule.by.length === 0 ? [] : groupLabels), ...named].map(

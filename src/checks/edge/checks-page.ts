@@ -142,7 +142,7 @@ function newestOf(row: FoldedChange<CheckTransition>): CheckTransition {
   return row.kind === 'change' ? row.change : row.newest;
 }
 
-/** Verdict changes of one check. Consecutive changes between OK and no data are collapsed. */
+/** Returns a table of the verdict changes of one check. Consecutive changes between OK and no data are collapsed. */
 function changeTable(transitions: readonly CheckTransition[], { checks }: ChecksPageData): Table {
   const stateOf = (one: CheckTransition) =>
     checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);

@@ -62,7 +62,10 @@ export function falseRegressions(
   return normalMean((baseline) => expectedPages(normalCdf(baseline + critical), runs, evaluations));
 }
 
-/** Expected number of times that the verdict becomes critical, if each evaluation is significant with probability p. */
+/**
+ * Returns the expected number of times that the verdict becomes critical, if each evaluation is significant with
+ * probability p.
+ */
 function expectedPages(p: number, runs: number, evaluations: number): number {
   // `ok[i]` is the probability that the verdict is OK and the last i runs show a significant drop.
   // `critical[i]` is the probability that the verdict is critical and the last i runs show no significant drop.
@@ -105,9 +108,9 @@ export interface BoundedEvaluations {
 }
 
 /**
- * Maximum number of times that a check on a confidence bound becomes critical although nothing is wrong. The usual
- * value is better than the threshold by `margin` half-widths of its 95 % interval. One evaluation is beyond the
- * threshold with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
+ * Returns the maximum expected number of times that a check on a confidence bound becomes critical although nothing is
+ * wrong. The usual value is better than the threshold by `margin` half-widths of its 95 % interval. One evaluation is
+ * beyond the threshold with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
  *
  * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). No two pages share
  * an evaluation, and each page needs `confirm` evaluations, so there are at most evaluations / confirm chances for a
@@ -120,7 +123,9 @@ export function falseBreaches({ evaluations, confirm, values }: BoundedEvaluatio
   return ((evaluations * values) / confirm) * normalCdf(-HALF_WIDTH * (1 + margin));
 }
 
-/** Minimum margin, in half-widths of the 95 % interval, at which `falseBreaches` is at most `NEXT_TO_NONE`. */
+/**
+ * Returns the minimum margin, in half-widths of the 95 % interval, at which `falseBreaches` is at most `NEXT_TO_NONE`.
+ */
 export function marginNeeded({ evaluations, confirm, values }: BoundedEvaluations): number {
   if (evaluations === 0) return 0;
   const perEvaluation = Math.min(0.5, (NEXT_TO_NONE * confirm) / (evaluations * values));

@@ -46,7 +46,10 @@ export function receiverId(...address: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(address)).digest('hex').slice(0, 16);
 }
 
-/** The title of a message: the event followed by the summary, such as `Critical: docs: retriever down (HTTP 503)`. */
+/**
+ * Returns the title of a message: the event followed by the summary, such as `Critical: docs: retriever down (HTTP
+ * 503)`.
+ */
 export function titleOf({ event, severity, closedBecause, summary }: Message): string {
   const start = severity === 'critical' ? 'Critical' : 'Warning';
   const end = closedBecause === 'left_config' ? 'Closed' : 'Resolved';

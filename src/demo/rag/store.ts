@@ -147,7 +147,7 @@ async function searchChunks(pool: Pool, searches: readonly Search[]): Promise<Fo
   return searches.map((_, at) => rows.filter(({ place }) => place === at).map(({ id, score }) => ({ id, score })));
 }
 
-/** Text format of pgvector; nine significant digits represent a float32 exactly. */
+/** Returns a vector in pgvector's text format; nine significant digits represent a float32 exactly. */
 function vectorLiteral(embedding: Float32Array): string {
   return `[${Array.from(embedding, (value) => Number(value.toPrecision(9))).join(',')}]`;
 }

@@ -36,7 +36,7 @@ export function baselineSpread(windows: readonly Float64Array[]) {
   };
 }
 
-/** Variance of the mean surprise between sessions, including the overdispersion between windows. */
+/** Returns the variance of the mean surprise between sessions, including the overdispersion between windows. */
 export function sessionVariance({ variance, phi }: Pick<BaselineSpread, 'variance' | 'phi'>): number {
   return variance * phi;
 }
@@ -61,8 +61,8 @@ export function overdispersion(
 }
 
 /**
- * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The detector
- * uses this bound to account for the uncertainty of the baseline.
+ * Returns an upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The
+ * detector uses this bound to account for the uncertainty of the baseline.
  *
  * @param pooled mean and variance of the session means of x over the whole baseline
  */
@@ -76,7 +76,7 @@ export function meanXUpper(
 }
 
 /**
- * Largest mean surprise that does not count as drift.
+ * Returns the largest mean surprise that does not count as drift.
  *
  * @param floor lowest acceptable density, such as 0.95
  */
@@ -148,8 +148,8 @@ export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float
 export type RegionRow = ReturnType<typeof regionTable>[number];
 
 /**
- * Contribution of each region to a drop in density, largest first. If all queries are in regions, the contributions add
- * up to -ln D of all traffic.
+ * Returns the contribution of each region to a drop in density, largest first. If all queries are in regions, the
+ * contributions add up to -ln D of all traffic.
  *
  * @param baselineShares share of the baseline in each region, in order of the region numbers
  */

@@ -43,7 +43,7 @@ export function jaccard<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
   return common === 0 ? 0 : common / (a.size + b.size - common);
 }
 
-/** Share of A that is in B (containment, Broder 1997), 0..1; 0 for an empty A. */
+/** Returns the share of A that is in B (containment, Broder 1997), 0..1; 0 for an empty A. */
 export function containment<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
   return a.size === 0 ? 0 : commonCount(a, b) / a.size;
 }

@@ -212,7 +212,7 @@ const local = {
   set: (index: number): Code => [0x21, unsigned(index)],
 } as const;
 
-/** Machine code that runs the body, and repeats it while the condition is true. */
+/** Returns machine code that runs the body, and repeats the body while the condition is true. */
 function doWhile(body: Code, condition: Code): Code {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }

@@ -5,7 +5,7 @@
 const BAND = 0.25;
 
 /**
- * Order of magnitude of the size of a store: floor(log4(count)), or `empty` for 0.
+ * Returns the order of magnitude of the size of a store: floor(log4(count)), or `empty` for 0.
  *
  * A store that grows by a few documents per day stays in its class for months. A store that loses three quarters of its
  * documents, or is refilled, changes class.

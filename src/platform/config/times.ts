@@ -57,7 +57,7 @@ const unitMs = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
 const DURATION_RULE = 'must be a number of minutes, hours or days, such as 30m, 24h or 7d';
 
-/** A duration from `minimum` to `maximum`, which use the same notation as the duration. */
+/** Returns a schema for durations from `minimum` to `maximum`; these limits use the same notation as the durations. */
 export function durationSchema(minimum: string, maximum: string) {
   return z
     .string({ error: DURATION_RULE })

@@ -107,7 +107,7 @@ export interface Step {
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
 
-/** Graph of the age of the timestamp that a gauge exports. */
+/** Returns a graph panel with the age of the timestamp that a gauge exports. */
 export function ageGraph({
   metric,
   by = [],
@@ -121,7 +121,7 @@ export function ageGraph({
   return graph({ ...common, unit: 's', min: 0, queries: [{ expr: `time() - ${maxBy(by, metric)}`, legend }] });
 }
 
-/** Values over time, with bounds as a band and thresholds as dashed lines. */
+/** Returns a graph panel: values over time, with bounds as a band and thresholds as dashed lines. */
 export function graph(
   spec: Measured & {
     readonly min?: number;
@@ -182,7 +182,7 @@ function sideLegend(): VizLegendOptionsBuilder {
     .sortDesc(true);
 }
 
-/** The latest value, in large type and in the color of its step. */
+/** Returns a panel with the latest value, in large type and in the color of its step. */
 export function stat(
   spec: Measured & {
     readonly steps?: readonly Step[];
@@ -210,7 +210,7 @@ export function stat(
   return panel;
 }
 
-/** States over time, with one bar per series. */
+/** Returns a panel with states over time: one bar per series. */
 export function stateTimeline(spec: Measured & { readonly mappings: readonly ValueMapping[] }): Builder<Panel> {
   return new StateTimelineBuilder()
     .title(spec.title)
@@ -252,7 +252,7 @@ interface Rows extends Common {
   readonly columns?: readonly Column[];
 }
 
-/** A table of the latest Prometheus values, with one row per set of labels. */
+/** Returns a table panel with the latest Prometheus values: one row per set of labels. */
 export function metricTable(
   spec: Rows & {
     readonly queries: readonly PromQuery[];

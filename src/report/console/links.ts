@@ -108,7 +108,7 @@ export function labelsPath(pipeline: string, goldenSet: string): string {
   return `${pipelinePath(pipeline, 'golden')}/${encodeURIComponent(goldenSet)}/labels`;
 }
 
-/** URL of a link, with the time range of the page unless the link specifies a time range. */
+/** Returns the URL of a link, with the time range of the page unless the link specifies a time range. */
 export function hrefOf({ path, query, anchor }: Omit<Link, 'kind' | 'text'>, range?: TimeRange): string {
   const href = address(path, query['from'] === undefined ? { ...query, ...range?.query } : query);
   return anchor === null ? href : `${href}#${anchor}`;

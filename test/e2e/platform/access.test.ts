@@ -56,7 +56,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
 let addresses = 0;
-/** A unique client address behind the proxy. */
+/** Returns a header with a unique client address behind the proxy. */
 const aClient = (): { readonly 'x-forwarded-for': string } => ({
   'x-forwarded-for': `198.51.100.${(addresses += 1)}`,
 });
@@ -76,7 +76,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     database = await aDatabase(folder, atEnd);
   });
 
-  /** A key as `recalld keys create` creates it. */
+  /** Creates a key as `recalld keys create` does. */
   const aKey = async (...scopes: string[]): Promise<{ id: string; text: string }> => {
     const [id, text] = [`key-${(keys += 1)}`, `rcl_${keys}`];
     const hash = createHash('sha256').update(text).digest();

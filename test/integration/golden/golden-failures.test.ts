@@ -27,7 +27,7 @@ function chunks(count: number, prefix = 'd') {
   }));
 }
 
-/** A set with a healthy run as its pinned baseline, and the next run during the failure. */
+/** Prepares a golden set with a healthy run as its pinned baseline; `next` runs the set again during the failure. */
 async function aFailure({
   queries = goldenQueries(QUERIES),
   onError = 'void',

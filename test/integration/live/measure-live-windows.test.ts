@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (let day = -8; day <= 5; day += 1) await traffic().createPartitions(hours(24 * day));
 });
 
-/** A worker that measures a separate pipeline twelve seconds after noon. */
+/** Returns a worker that measures a separate pipeline twelve seconds after noon. */
 function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) {
   const pipeline = `docs-${(pipelines += 1)}`;
   const plan = {
@@ -159,8 +159,8 @@ describe('measuring live traffic', () => {
 
   describe('the expected clicks', () => {
     /**
-     * A pipeline with queries from three days ago, and with queries in the window. Every third query is clicked at rank
-     * 1, up to `clicks` clicks in total.
+     * Prepares a pipeline with queries from three days ago, and with queries in the window. Every third query is
+     * clicked at rank 1, up to `clicks` clicks in total.
      */
     async function aClickedPipeline(clicks = 70) {
       const worker = aWorker();

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const at = (hour: number): Date => new Date(NOON.getTime() + hour * HOUR_MS);
 const away = new RecalldError('database_unreachable', 'PostgreSQL does not respond.');
 
-/** An hourly schedule whose ticks are stored unless storage fails. */
+/** Returns an hourly schedule whose ticks are stored unless storage fails. */
 function anHourlySchedule(parts: Partial<Ticked> = {}, clockWatch: TickContext['clockWatch'] = aRightClock) {
   const clock = new SteerableClock(at(10));
   const schedule = new MemorySchedule();

@@ -12,7 +12,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const folder = path.join(root, 'src/client');
 const readme = readFileSync(path.join(root, 'README.md'), 'utf8');
 
-/** A Node.js process that is killed when the test ends, if it is still running. */
+/** Starts a Node.js process; if the process is still running when the test ends, it is killed. */
 function startNode(args: readonly string[]): ChildProcess & { readonly lines: string[] } {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'pipe' });
   const lines: string[] = [];

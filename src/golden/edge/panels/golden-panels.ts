@@ -48,7 +48,7 @@ function ofWorstSet(name: ScoreMetric): string {
   return `min(${maxBy(['pipeline', 'golden_set'], name, { segment: 'all', k: '$k' })})`;
 }
 
-/** Score thresholds for a measure at the selected cutoff, by check name. */
+/** Returns a query for the score thresholds of a measure at the selected cutoff, by check name. */
 function floors(measure: GoldenMeasure): PromQuery {
   const check = { like: `${measure}@$k below .* on $golden_set` };
   return {

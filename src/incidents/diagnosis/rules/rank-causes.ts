@@ -282,7 +282,7 @@ function hasOwnSign({ cause, supporting }: RankedCause): boolean {
   return cause !== 'unknown' && supporting.some((sign) => isOwnSign(sign, cause));
 }
 
-/** Weight of one sign for a cause, in nats, limited by the sample size. */
+/** Returns the weight of one sign for a cause, in nats, limited by the sample size. */
 export function weigh(sign: Sign, cause: NamedCause, by: Estimates = fittedEstimates): number {
   const most = mostNats(sign);
   return Math.max(-most, Math.min(most, weightOf(sign, cause, by)));

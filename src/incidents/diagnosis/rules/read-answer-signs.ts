@@ -267,7 +267,7 @@ function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable
   return [textLength(before.characters / length.before, now.characters / length.now)];
 }
 
-/** Sign for the mean number of characters per result. */
+/** Returns the sign for the mean number of characters per result. */
 export function textLength(before: number, now: number): Sign {
   const state = now <= SHORTER_TEXT * before ? 'fell' : now >= LONGER_TEXT * before ? 'rose' : 'as_before';
   const sentence = `A result has ${count(now)} characters of text on average; previously, it had ${count(before)}.`;

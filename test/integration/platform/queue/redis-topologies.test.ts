@@ -30,7 +30,7 @@ async function open(redis: RedisSettings, jobs: readonly JobSpec[] = []): Promis
 
 const pem = (file: string): string => readFileSync(file, 'utf8');
 
-/** TLS config that trusts the certificate of the server and names the files of the client certificate. */
+/** Returns a TLS config that trusts the server's certificate and names the files of the client certificate. */
 function filesOf(own: TlsFiles, client: TlsFiles) {
   return {
     ca_file: own.ca,
@@ -39,7 +39,7 @@ function filesOf(own: TlsFiles, client: TlsFiles) {
   };
 }
 
-/** TLS options with the contents of the same files, for a direct connection. */
+/** Returns TLS options with the contents of the files that `filesOf` names, for a direct connection. */
 function materialOf(own: TlsFiles, client: TlsFiles) {
   return { ca: pem(own.ca), cert: pem(client.cert), key: pem(client.key), servername: 'redis.example' };
 }

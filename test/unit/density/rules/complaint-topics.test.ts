@@ -10,7 +10,8 @@ const TOPICS = [0, 1, 2, 3, 4, 5];
 const DISLIKED = 4;
 
 /**
- * Satisfied and dissatisfied users from four days; `share` is the share of dissatisfied users who ask about one topic.
+ * Returns satisfied and dissatisfied users from four days; `share` is the share of dissatisfied users who ask about one
+ * topic.
  */
 function aWorld(share: number, negative = 400) {
   const world = queryWorld(7, TOPICS.length, TOPICS.length);

@@ -12,7 +12,7 @@ const queries = Array.from({ length: 6 }, (_, index) =>
   }),
 );
 
-/** Results of all queries: each query returns these ids, with the query's index appended to each id. */
+/** Returns the results of all queries: each query returns these ids, with the query's index appended to each id. */
 function answers(...ids: readonly string[]) {
   return queries.map(({ id }, index) =>
     anAnswer({ queryId: id, documents: documents(...ids.map((one) => `${one}-${index}`)) }),

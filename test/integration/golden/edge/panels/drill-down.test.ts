@@ -20,8 +20,8 @@ import { uniforms } from '../../../../support/uniforms.ts';
 const database = useDatabase();
 
 /**
- * Random queries and results: they contain grades 0 to 3, repeated and copied documents, unjudged documents, and
- * failures, each many times.
+ * Returns random queries and results, which contain grades 0 to 3, repeated and copied documents, unjudged documents,
+ * and failures, each many times.
  */
 function anything(count: number): { queries: GoldenQuery[]; answers: QueryAnswer[] } {
   const uniform = uniforms(7);

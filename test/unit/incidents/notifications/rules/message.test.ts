@@ -15,7 +15,7 @@ const settings = 'https://recalld.example.org/';
 const alone = null;
 const later = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
 
-/** An incident with one alert, resolved after `minutes` minutes. */
+/** Returns an incident with one alert that was resolved after `minutes` minutes. */
 function over(minutes: number, recovered: string | null, parts: Partial<Incident> = {}): Incident {
   const recoveries = new Map(recovered === null ? [] : [[anAlert().name, recovered]]);
   const timeline = updateTimelines(incident.timeline, [], later(minutes), recoveries);

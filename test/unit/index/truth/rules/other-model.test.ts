@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { isOfOtherModel } from '../../../../../src/index/truth/rules/findings.ts';
 
-/** A unit vector at the given angle, in degrees. */
+/** Returns a unit vector at the given angle, in degrees. */
 const at = (degrees: number): Float32Array =>
   Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180));
 

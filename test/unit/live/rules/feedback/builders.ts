@@ -11,7 +11,7 @@ export function minutesAfterNoon(minutes: number): Date {
   return new Date(NOON.getTime() + minutes * 60_000);
 }
 
-/** A positive rating of `q1`, as it was sent. */
+/** Returns a positive rating of `q1`, as it was sent. */
 export function aFeedback(parts: Partial<Feedback> = {}): Feedback {
   return {
     id: null,
@@ -28,7 +28,7 @@ export function aFeedback(parts: Partial<Feedback> = {}): Feedback {
   };
 }
 
-/** A click by ada on `q1` at noon, before the cap is applied. */
+/** Returns a click by ada on `q1` at noon, before the cap is applied. */
 export function aCandidate(parts: Partial<CapCandidate> = {}): CapCandidate {
   return {
     id: 'f1',
@@ -42,7 +42,7 @@ export function aCandidate(parts: Partial<CapCandidate> = {}): CapCandidate {
   };
 }
 
-/** A query of a separate session, sampled with certainty, with ten documents and no click. */
+/** Returns a query of a separate session, sampled with certainty, with ten documents and no click. */
 export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
   return { cluster: 's1', probability: 1, shown: 10, clickedRanks: [], ...parts };
 }

@@ -100,7 +100,7 @@ function isSound(outcome: ClickRateOutcome): boolean {
   return 0 <= low && low <= value && value <= high && high <= 1 && low < high;
 }
 
-/** Sessions of `perSession` queries; in every second session, each query has a click at rank 1. */
+/** Returns sessions of `perSession` queries; in every second session, each query has a click at rank 1. */
 function alikeSessions(queries: number, perSession: number): ClickedQuery[] {
   return Array.from({ length: queries }, (_, i) => {
     const cluster = Math.floor(i / perSession);
@@ -244,7 +244,7 @@ function ratioOf(terms: readonly RatioTerm[]): SessionRatio {
   return ratio;
 }
 
-/** Sessions of 1 to 5 correlated queries. */
+/** Returns sessions of 1 to 5 correlated queries. */
 function sessions(count: number, seed: number): RatioTerm[] {
   const uniform = uniforms(seed);
   return Array.from({ length: count }, (_, cluster) => cluster).flatMap((cluster) => {

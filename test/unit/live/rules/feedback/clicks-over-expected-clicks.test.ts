@@ -73,7 +73,7 @@ function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean 
   return 0 <= low && low <= value && value < high && high < Number.POSITIVE_INFINITY;
 }
 
-/** COEC of two sessions: one with the given clicks among `shown` documents, and one without clicks. */
+/** Returns the COEC of two sessions: one with the given clicks among `shown` documents, and one without clicks. */
 function coecOfTwo(clickedRanks: readonly number[], shown: number): Coec {
   return coecOf([aClickedQuery({ cluster: 's1', shown, clickedRanks }), aClickedQuery({ cluster: 's2', shown: 2 })]);
 }

@@ -17,7 +17,7 @@ interface Traffic {
   readonly shown?: (uniform: () => number) => number;
   /** Factor by which the click probabilities `CHANCES` are multiplied. */
   readonly lift?: number;
-  /** Returns the inclusion probability of the queries of a satisfied (true) or dissatisfied (false) user; default: 1. */
+  /** Returns the inclusion probability of queries by a satisfied (true) or dissatisfied (false) user; default: 1. */
   readonly keep?: (isContent: boolean) => number;
 }
 

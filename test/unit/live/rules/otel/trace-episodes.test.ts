@@ -8,7 +8,7 @@ const agent = kind('AGENT');
 const chain = kind('CHAIN');
 const workflow: Attributes = { 'gen_ai.operation.name': 'invoke_workflow' };
 
-/** A span that starts at `from` and ends at `to`, in milliseconds after the default start time. */
+/** Returns a span that starts at `from` and ends at `to`, in milliseconds after the default start time. */
 function running(id: number, [from, to]: readonly [number, number], parts: Parameters<typeof aSpan>[0]): OtlpSpan {
   const nano = (ms: number) => BigInt(startMs + ms) * 1_000_000n;
   return aSpan({ id, startTimeUnixNano: nano(from), endTimeUnixNano: nano(to), ...parts });

@@ -27,7 +27,9 @@ const policy = aPolicy({
   always_keep: ['error', 'zero_results'],
 });
 
-/** Sessions of 1 to 8 correlated queries. Sampling rates differ between tenants; all failed queries are sampled. */
+/**
+ * Returns sessions of 1 to 8 correlated queries. Sampling rates differ between tenants; all failed queries are sampled.
+ */
 function population(seed: number, sessions: number, upstreamOf: (session: number) => number): Member[] {
   const uniform = uniforms(seed);
   const members: Member[] = [];
