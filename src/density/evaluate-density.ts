@@ -36,8 +36,8 @@ const MAX_COMPARED_QUERIES = 1_000;
 
 /**
  * Investigates a new alert over the period in which the drop was measured: how much traffic is uncovered, in which
- * regions, and whether the queries are new. If the queries resemble the baseline, or if golden scores dropped, the
- * store may have lost content. In that case, looks up the chunks that baseline queries found.
+ * regions, and whether the queries are new. If the queries resemble the baseline, or if golden scores dropped, looks up
+ * the chunks that baseline queries found, because the store may have lost content.
  *
  * @param sinceMs measurements before this time are not comparable; null if all are comparable
  */

@@ -218,7 +218,7 @@ type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
  * of the n paired differences. The degrees of freedom of the variance, by Satterthwaite (1946), are variance^2 / ((sd^2
  * / n)^2 / (n - 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. If there are only a few
- * reruns, the shared variance may be 0 by chance. The interval is then still wide, because it has few degrees of
+ * reruns, the shared variance may be 0 by chance; even then, the interval is wide, because there are few degrees of
  * freedom.
  *
  * @returns null for one query, or if the reruns did not differ

@@ -169,8 +169,8 @@ const MAX_PANEL_PAIRS = 150;
 /** Size of the panel as a share of the daily grades. */
 const PANEL_SHARE = 0.15;
 /**
- * Number of pairs that may join the panel per day, as a share of the panel size, so that pairs do not all expire on the
- * same day.
+ * Maximum number of pairs that join the panel per day, as a share of the panel size. This limit keeps the pairs from
+ * all expiring on the same day.
  */
 const FILL_SHARE = 1 / 5;
 

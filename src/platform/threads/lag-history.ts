@@ -40,8 +40,8 @@ export function createLagHistory(clock: Clock, intervalSeconds: number) {
     },
 
     /**
-     * Share of time during which the event loop was blocked, 0 to 1; null if the process did not run at that time, or
-     * if that time is no longer recorded.
+     * Share of the period, 0 to 1, during which the event loop was blocked; null if the process did not run in the
+     * period, or if its delays in the period are no longer recorded.
      */
     lateShare: (from: Date, until: Date): number | null => shareOf('late', from, until),
     /**
