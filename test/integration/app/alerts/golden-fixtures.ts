@@ -169,7 +169,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     ],
     healthy: [signal('recalld_check_blind', regressionCheck, always(0))],
     minutes: 90,
-    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it only detects drops of 0.2 or more; its threshold is a drop of 0.02. Pin a baseline with reruns, add queries to the golden set, or raise the drop of the check.',
+    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it only detects drops of 0.2 or more; its threshold is a drop of 0.02. Pin a baseline with reruns, add queries to the golden set, or raise the configured drop of the check.',
   },
   {
     alert: 'RecalldDocumentsLost',
