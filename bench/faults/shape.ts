@@ -1,4 +1,4 @@
-/** The shape of a world: corpus, encoder, retriever, store and golden set, and their healthy contents. */
+/** The shape of a world: corpus, encoder, retriever, store and golden set, and their contents before any fault. */
 import { hashText } from '../../src/demo/rag/hashed-tfidf.ts';
 import { drawn } from '../../src/math/stats/random.ts';
 import { type CorpusDocument, type CorpusName, type CorpusQuery, readCorpus } from './corpora.ts';
@@ -41,7 +41,7 @@ export interface Query extends CorpusQuery {
   readonly topic: string;
 }
 
-/** The healthy contents of a shape. */
+/** Store contents and queries of a shape before any fault. */
 export interface Material {
   readonly shape: Shape;
   readonly embed: VectorOf;

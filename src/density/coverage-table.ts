@@ -42,8 +42,9 @@ export type CoverageOutcome = QueryKey &
 
 export interface ClaimRequest {
   readonly pipeline: string;
-  /** Period of receipt: `from` inclusive, `until` exclusive. */
+  /** Earliest time of receipt, inclusive. */
   readonly from: Date;
+  /** Latest time of receipt, exclusive. */
   readonly until: Date;
   readonly limit: number;
   readonly now: Date;
@@ -53,8 +54,9 @@ export interface ClaimRequest {
 
 export interface AdmissionRequest {
   readonly pipeline: string;
-  /** Period of receipt: `from` inclusive, `until` exclusive. */
+  /** Earliest time of receipt, inclusive. */
   readonly from: Date;
+  /** Latest time of receipt, exclusive. */
   readonly until: Date;
   readonly now: Date;
   readonly admission: Admission;

@@ -39,7 +39,7 @@ export type LivePipelines = Pick<ReadonlyMap<string, LivePipeline>, 'get'>;
 
 export interface IngestState {
   readonly live: LivePipelines;
-  /** Sampling load, keyed by pipeline. */
+  /** Sampling load of the latest minute with traffic, keyed by pipeline. */
   readonly loads: Map<string, MinuteLoad>;
   readonly recent: RecentQueries;
   /** Stores the dimensions of the first vector that arrives for a pipeline. */

@@ -120,7 +120,6 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
-/** A request to a chat model. */
 export interface ChatRequest {
   readonly messages: readonly PromptMessage[];
   /** JSON Schema of the response, and the name of the schema. */

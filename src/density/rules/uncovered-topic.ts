@@ -26,8 +26,9 @@ export interface SeenTopic extends TopicWindow {
   readonly label: readonly string[];
   readonly centroid: Float64Array;
   readonly cause: TopicCause;
-  /** 95 % CI of `trafficShare`. */
+  /** Lower bound of the 95 % CI of `trafficShare`. */
   readonly shareLow: number;
+  /** Upper bound of the 95 % CI of `trafficShare`. */
   readonly shareHigh: number;
   readonly adjustedP: number;
   readonly dominantRegion: number;

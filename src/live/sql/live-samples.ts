@@ -116,7 +116,10 @@ const bucketSql = `
    where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
    group by 1, 2 order by 1`;
 
-/** Number of slices of the time range. Reading a part of each slice makes reading a month as fast as reading a day. */
+/**
+ * Number of slices into which a time range is divided. Because only a part of each slice is read, reading a month is as
+ * fast as reading a day.
+ */
 const SLICES = 96;
 /** Maximum number of queries that are read from a slice, earliest first. */
 const READ_OF_SLICE = 50;

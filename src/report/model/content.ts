@@ -61,8 +61,9 @@ export interface Value {
   readonly kind: 'value';
   readonly value: number;
   readonly unit: Unit;
-  /** Bounds of the 95 % CI; null if there is none. */
+  /** Lower bound of the 95 % CI; null if there is none. */
   readonly low: number | null;
+  /** Upper bound of the 95 % CI; null if there is none. */
   readonly high: number | null;
 }
 
@@ -219,7 +220,7 @@ export interface Input {
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The content of one page. All pages share the frame (header, navigation, footer) around their content. */
+/** Content of a page, without the frame (header, navigation, footer) that all pages share. */
 export interface PageContent {
   readonly title: string;
   /** Pipeline of the page; null for a page about all pipelines. */

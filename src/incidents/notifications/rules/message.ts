@@ -40,11 +40,11 @@ const RETRY_MS = HOUR_MS;
 const CAUSE_WAIT_MS = 15_000;
 
 /**
- * Returns the due notification, or null. The first message waits a short time for the cause. A follow-up reports a
- * cause that has become known or has changed. The last message reports that all alerts are resolved. For a closed
- * incident, only the last message is due, because other messages would no longer be correct. No further message is due
- * once recalld has stopped retrying the first message. A silence suppresses all messages except the last message of a
- * reported incident. If an unreported incident closes during a silence, no message is sent.
+ * Returns the notification that is due, or null if none is. The first message waits a short time for the cause. A
+ * follow-up reports a cause that has become known or has changed. The last message reports that all alerts are
+ * resolved. For a closed incident, only the last message is due, because other messages would no longer be correct. No
+ * further message is due once recalld has stopped retrying the first message. A silence suppresses all messages except
+ * the last message of a reported incident. If an unreported incident closes during a silence, no message is sent.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */

@@ -30,7 +30,7 @@ interface OtlpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** Error code of a retryable failure. */
+  /** Error code of a failure after which the client may retry; absent for all other responses. */
   readonly shed?: ErrorCode;
 }
 

@@ -35,7 +35,7 @@ function aFirstStage(answer: RetrieverAnswer | readonly FoundDocument[]) {
   return { retriever, asked, closings: () => closed };
 }
 
-/** Reverses the order of the candidates. */
+/** A reranker that returns `answer`, hangs or, by default, reverses the order of the candidates. */
 function aReranker(answer: RerankerAnswer | 'hangs' | null = null) {
   const asked: (readonly RerankCandidate[])[] = [];
   const reranker: Reranker = {
