@@ -66,7 +66,7 @@ export async function teardown(): Promise<void> {
   if (shared.users === 0) await (await shared.server)?.stop();
 }
 
-/** These databases are thrown away, so losing them in a crash does not matter. */
+/** Settings for disposable databases, whose loss in a crash does not matter. */
 const settings = [
   'synchronous_commit=off',
   'full_page_writes=off',
@@ -77,8 +77,8 @@ const settings = [
   'max_connections=400',
   'huge_pages=off',
   'jit=off',
-  // Without statistics on new rows, joins are planned badly. Autovacuum must collect these statistics sooner than after
-  // its default interval of one minute, because a test database is removed earlier.
+  // Without statistics on new rows, joins are planned badly. Autovacuum collects the statistics, but its default interval
+  // of one minute is too long, because a test database is removed earlier.
   'autovacuum_naptime=3s',
   'TimeZone=UTC',
   'log_min_messages=log',
