@@ -56,7 +56,7 @@ export interface Broken {
   readonly annotated?: DeploymentKind;
   /** True if a probe detects that an index setting has changed. */
   readonly isDetected?: boolean;
-  /** Share of live traffic about topics that the store never contained. */
+  /** Share of live traffic about topics for which the store never contained documents. */
   readonly newTopic?: number;
   /** Returns the queries of a new version of the golden set. */
   readonly golden?: (queries: readonly Question[]) => readonly Question[];

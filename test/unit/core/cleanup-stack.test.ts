@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createCleanupStack } from '../../../src/core/cleanup-stack.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 
-/** A stack with resources that record their name when they are closed; closing the resource `broken` fails. */
+/** A stack with resources that record their names when they are closed; closing the resource `broken` fails. */
 function aStack(...names: readonly string[]) {
   const logger = new MemoryLogger();
   const stack = createCleanupStack(logger);

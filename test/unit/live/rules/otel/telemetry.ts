@@ -58,7 +58,7 @@ export function aLogRecord(parts: Partial<OtlpLogRecord> = {}): OtlpLogRecord {
   };
 }
 
-/** A retriever span in the form of OTel GenAI, whose documents have these ids. */
+/** A retriever span in the format of OTel GenAI, with documents that have these ids. */
 export function aRetriever(ids: readonly string[], parts: SpanParts = {}): OtlpSpan {
   const attributes = {
     'gen_ai.operation.name': 'retrieval',
