@@ -20,7 +20,7 @@ export interface BenchArguments {
    */
   readonly quick: boolean;
   readonly out: string | null;
-  /** Factor for the number of streams. */
+  /** Factor by which the number of streams is multiplied. */
   readonly scale: number;
   /** Seed from the command line; null for the default seed, which the published result uses. */
   readonly seed: number | null;

@@ -54,7 +54,7 @@ export interface Traffic {
   fork(random: RandomNumbers): Traffic;
 }
 
-/** @param isWandering whether the popularity of articles drifts */
+/** @param isWandering true if the popularity of articles drifts */
 export function createTraffic(
   library: Library,
   habits: Habits,

@@ -36,7 +36,7 @@ interface Tally {
  */
 const SHED_PAUSE_MS = 100;
 
-/** @throws Error for a response other than 202, and for 503 unless `mayShed` is true */
+/** @throws Error for any response other than 202; if `mayShed` is true, 503 is allowed too */
 export async function sendLoad(load: Load): Promise<LoadResult> {
   const tally: Tally = { latencies: createHistogram(), shed: 0 };
   const { latencies } = tally;

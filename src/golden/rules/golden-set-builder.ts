@@ -262,7 +262,7 @@ export class GoldenSetBuilder {
         ...summary.counts(),
         /** How each column was read, in file order; empty for formats without columns. */
         columns: this.columns,
-        /** Skipped rows, queries and judgments of the file, by reason. */
+        /** Tallies of the skipped rows, queries and judgments of the file, by reason. */
         skipped: this.warnings.skipped(),
       },
     };

@@ -8,7 +8,7 @@ import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 
-/** Maximum wait before the explanation is refused. */
+/** Maximum time that an explanation waits for its turn; after this time, the explanation is refused. */
 const PATIENCE_MS = 30_000;
 
 export type ExplainTurns = ReturnType<typeof createExplainTurns>;

@@ -45,7 +45,7 @@ const DEEPER = 4;
 const MAX_MISSED = 16;
 /** Maximum number of returned documents that are looked up in the store. */
 const MAX_RETURNED = 200;
-/** Number of nearest chunks among which a search for a document's text must find the document. */
+/** A search for a document's text finds the document only if it is among this many nearest chunks. */
 const FOUND_AMONG = 10;
 /** Default minimum cosine between a stored vector and the vector of its text. */
 const MIN_COSINE = 0.98;

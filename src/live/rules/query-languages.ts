@@ -3,7 +3,7 @@ import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** Minimum number of letters for detection. The minimum is low, because most queries are short. */
+/** Minimum number of letters in a text for language detection. The minimum is low, because most queries are short. */
 const MIN_LETTERS = 30;
 /** Minimum number of texts with a detected language. */
 const MIN_DETECTED = 30;

@@ -144,7 +144,7 @@ export function personOf(caller: Caller): string {
   return id === undefined ? LOCAL : `key ${id}`;
 }
 
-/** A daemon on loopback with an embedded database accepts calls without a key. */
+/** Caller without a key; only a daemon on loopback with an embedded database accepts such calls. */
 const LOCAL = 'a user of this machine';
 
 /** Returns the operating system user who runs this command. */

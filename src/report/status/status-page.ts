@@ -1,4 +1,4 @@
-/** The status page: a card for each pipeline, the worst first. */
+/** The status page: a card for each pipeline, worst status first. */
 import { causeTexts } from '../../incidents/diagnosis/rules/cause.ts';
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import { silenceNotice } from '../../incidents/notifications/edge/silence-panel.ts';

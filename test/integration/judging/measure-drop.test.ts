@@ -16,7 +16,7 @@ afterEach(() => world.close());
 
 const midnight = (): number => Math.floor(world.clock.now().getTime() / DAY_MS) * DAY_MS;
 
-/** Samples with their best documents first or last. */
+/** Creates samples whose best documents are first (`order` 1) or last (`order` -1). */
 function answered(name: string, order: 1 | -1): LiveSample[] {
   return world.samples(200).map((one, i) => ({
     ...one,

@@ -54,7 +54,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     after,
     /** The query in the compared run; null if there is no run to compare with. */
     before,
-    /** Judged documents that are missing from the store, each with the reason. */
+    /** Fates of the judged documents that are missing from the store, keyed by document id. */
     fates: new Map(
       [...stale, ...lost]
         .filter((label) => label.queryId === queryId)

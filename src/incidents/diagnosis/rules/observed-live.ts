@@ -53,7 +53,7 @@ export interface ObservedFeedback extends ObservedValue {
   readonly isDrop: boolean;
 }
 
-/** Mean rank-biased overlap of the results that users got with the results of the same queries when replayed. */
+/** Mean rank-biased overlap between the results that users got and the results of the same queries when replayed. */
 export interface ObservedReplay {
   /** Overlap for queries of the last hour. */
   readonly now: EstimatedValue;

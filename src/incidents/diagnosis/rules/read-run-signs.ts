@@ -69,9 +69,9 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** Minimum ratio between the higher and the lower 95th-percentile latency. */
+/** A change in latency counts only if the higher 95th percentile is at least this multiple of the lower one. */
 const SLOWER = 2;
-/** Minimum difference between the two latencies in milliseconds, larger than the delays that a busy host causes. */
+/** Minimum rise of the 95th percentile in milliseconds, larger than the delays that a busy host causes. */
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
 

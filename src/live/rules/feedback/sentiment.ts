@@ -167,7 +167,7 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 
 /**
  * Within this time, identical feedback without an id or a time counts as a retry; later, it means that the user has
- * returned to an earlier opinion. HTTP clients stop retrying sooner.
+ * returned to an earlier opinion. HTTP clients give up their retries before this time has passed.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 

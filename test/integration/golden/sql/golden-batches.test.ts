@@ -83,7 +83,7 @@ describe('the limits of a retriever', () => {
     const waits = await Promise.all(Array.from({ length: 6 }, () => limits().reserve('limited', 2, 1)));
     const sorted = waits.toSorted((a, b) => a - b);
     expect(sorted[0]).toBe(0);
-    // The wait between two requests is shorter than two seconds by the duration of the calls.
+    // The requests are two seconds apart, but a caller waits for less, because its own call took some time.
     sorted.slice(1).forEach((wait, index) => {
       expect(wait).toBeLessThanOrEqual((index + 1) * 2000);
       expect(wait).toBeGreaterThan((index + 1) * 2000 - 2000);
