@@ -46,7 +46,7 @@ export interface StoreCell {
   readonly paged: ShareWithBounds | null;
   /** Number of documents that recalld reported as wrong in this way. */
   readonly named: number;
-  /** Number of these reported documents that were not wrong in this way. */
+  /** Number of documents counted in `named` that were not wrong in this way. */
   readonly wronglyNamed: number;
 }
 

@@ -173,7 +173,10 @@ export interface Found {
   readonly similarity: number;
 }
 
-/** Returns the nearest chunks by cosine among those that the index examines; ties keep the order of the chunks. */
+/**
+ * Returns the k chunks with the largest cosine among those that the index examines. Equal cosines keep the order of
+ * `chunks`.
+ */
 export function search(
   chunks: readonly Chunk[],
   vector: Float32Array,

@@ -201,7 +201,7 @@ function fell(value: ObservedValue | null, by: number): boolean {
   return value !== null && value.value < value.before - by && value.ciHigh < value.before;
 }
 
-/** Returns, for each kind of effect, whether an alert on a changed measure or on feedback fires. */
+/** Returns pairs of a kind of effect and whether an alert of this kind (a changed measure or feedback) fires. */
 export function changesOf({ results, characters, repeated, topQuery, mainLanguage, feedback }: Observations['live']) {
   const alerts: readonly (readonly [EffectKind, boolean])[] = [
     ['results', isOther(results)],

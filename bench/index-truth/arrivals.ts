@@ -60,7 +60,10 @@ export function changesOfDay(
   return { changes, truth: truthOf(world, quantile, changes) };
 }
 
-/** Returns what the rounds until `now` have observed of a change. */
+/**
+ * Returns what the rounds until `now` know about a change: bounds of the time until it arrived, or how long they have
+ * waited for it.
+ */
 function seen({ at, takes }: Change, weight: number, now: number): Arrival {
   const last = ROUND * Math.floor(now / ROUND);
   const first = ROUND * Math.ceil(at / ROUND);

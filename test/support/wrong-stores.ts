@@ -1,6 +1,6 @@
 /**
- * Real stores in which some documents are wrong: pgvector, Chroma, the API of a Redis index, and the vector set of a
- * Redis 8 if RECALLD_TEST_REDIS_URL names one.
+ * Stores in which some documents are wrong: pgvector, Chroma, a stand-in for a Redis index and, if
+ * RECALLD_TEST_REDIS_URL is the URL of a Redis 8, a vector set in this server.
  */
 
 import { Redis } from 'ioredis';

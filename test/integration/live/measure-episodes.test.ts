@@ -1,4 +1,4 @@
-/** Episodes of known agents go through sampling, PostgreSQL and the measuring job. */
+/** Episodes of agents with known behavior go through sampling, PostgreSQL and the measuring job. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/core/system-clock.ts';
 import type { LivePlan } from '../../../src/live/context.ts';

@@ -183,7 +183,7 @@ export interface SignState<Name extends SignName = SignName> {
 /** A sign with its observed state and the measurement behind it. */
 export type Sign = {
   [Name in SignName]: SignState<Name> & {
-    /** One sentence that states the measured numbers. Never contains a query text or the id of a query, user or document. */
+    /** One sentence with the measured numbers. Never contains a query text or the id of a query, user or document. */
     readonly sentence: string;
     /** Start of the measured period (ISO 8601); null for the golden run itself, and for facts that are not measured. */
     readonly from: string | null;

@@ -24,7 +24,7 @@ async function fileOf(content: string | Buffer, name = 'file.txt'): Promise<stri
   return path;
 }
 
-/** The results of all batches of a run, by query. */
+/** Returns the results in all batches of a run, keyed by query id. */
 async function readRun(path: string, results = Number.POSITIVE_INFINITY): Promise<Map<string, ScoredDocuments>> {
   const run = new Map<string, ScoredDocuments>();
   await readRunInBatches(path, results, (batch) => {
