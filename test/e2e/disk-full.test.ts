@@ -1,4 +1,4 @@
-/** A database whose disk fills up under load. */
+/** Tests a daemon with a database whose disk fills up under load. */
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -32,7 +32,7 @@ export interface Member {
   /** Gates of the process: one to PostgreSQL, and one to Redis if the jobs are in Redis. */
   readonly gates: readonly TcpGate[];
   readonly isUp: boolean;
-  /** Like `kill -9`; resolves when the process has ended. */
+  /** Kills the process, like `kill -9`; resolves when the process has ended. */
   kill(): Promise<void>;
   /** Stops the process cleanly, by SIGTERM, without notifying the clients. Resolves with the exit code. */
   stop(): Promise<Finished>;

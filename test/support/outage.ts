@@ -16,9 +16,9 @@ import { startTcpGate } from './tcp-gate.ts';
 export interface Outage {
   /** Address to give to the adapter instead of the store's address. */
   readonly url: string;
-  /** From now on, requests arrive but are never answered. */
+  /** Stops answering: from now on, requests arrive but get no response. */
   hold(): void;
-  /** Connections are refused from now on. */
+  /** Refuses connections from now on. */
   refuse(): Promise<void>;
   /** HTTP only: answers the next requests with these statuses, one each; the store answers all later requests. */
   answer?(...statuses: readonly number[]): void;

@@ -45,7 +45,7 @@ export interface LivePair extends GradedPair {
 }
 
 /**
- * Sums the differences and the scores of both lists. A session counts once per day.
+ * Sums the differences and the scores of both lists. All queries of a session on a day count as one unit.
  *
  * @param leftOut number of queries that were excluded because the shadow failed, or because a document could not be
  *   read or graded

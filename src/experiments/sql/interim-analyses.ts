@@ -7,7 +7,7 @@ import type { SummedDay } from '../rules/summed-days.ts';
 
 export interface ExperimentKey {
   readonly pipeline: string;
-  /** Name of the shadow; for variants, the tag. */
+  /** Name of the shadow or, for variants, of the tag. */
   readonly experiment: string;
   /** A different index, model or set of arms under the same name starts a new experiment. */
   readonly fingerprint: string;

@@ -163,7 +163,7 @@ const MIN_COMMON = 4;
 interface Part {
   readonly id: string;
   readonly side: 'prefix' | 'suffix';
-  /** The id without the affix, as written. */
+  /** The id without the prefix or suffix, in its original spelling. */
   readonly kept: string;
 }
 

@@ -186,7 +186,9 @@ export async function readLatestSentinels(db: pg.Pool) {
   );
   return rows.map(({ endedAt, hasFailed, completedStartedAt, completedAt, ...row }) => ({
     ...row,
-    /** The latest completed or void sentinel. The sentinel has failed if a reason for a failure is stored. */
+    /**
+     * The latest sentinel run that is completed or void. The sentinel has failed if a reason for a failure is stored.
+     */
     ended: endedAt && { finishedAt: endedAt, hasFailed },
     /** The latest completed sentinel. A sentinel completes only if the retriever responds. */
     completed: completedStartedAt && completedAt && { startedAt: completedStartedAt, finishedAt: completedAt },

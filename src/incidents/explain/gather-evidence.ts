@@ -15,7 +15,7 @@ export interface AskedQuestion {
   /** Number (from 1) of the golden query step with this text; omitted for a query without steps. */
   readonly step?: number;
   readonly tags: Readonly<Record<string, string>>;
-  /** Number of documents that users get. */
+  /** Number of documents that a user gets per query. */
   readonly k: number;
 }
 

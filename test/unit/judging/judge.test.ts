@@ -1,4 +1,4 @@
-/** A cross-encoder as a judge, behind a real endpoint. */
+/** Tests a cross-encoder as a judge, behind a real endpoint. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRerankerJudge } from '../../../src/judging/judge.ts';
 import { httpService, never, openReranker } from '../../support/connectors.ts';

@@ -196,7 +196,7 @@ function countLists(lists: readonly (readonly string[])[]): Map<string, number> 
   return counts;
 }
 
-/** Minimum number of common documents. With fewer documents, their order is not meaningful. */
+/** Minimum number of documents that both lists contain. With fewer documents, their order is not meaningful. */
 const MIN_COMMON = 3;
 
 function disorderOf({ old, now }: Lists): number | null {

@@ -1,6 +1,6 @@
 /**
- * One worker processes a golden run, with PostgreSQL. Waits are shortened by a factor of 20; leases use the database
- * clock.
+ * Tests golden runs that one worker processes, with PostgreSQL. Waits are shortened by a factor of 20; leases use the
+ * database clock.
  */
 
 import { describe, expect, it, onTestFinished } from 'vitest';

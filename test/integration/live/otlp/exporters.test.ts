@@ -1,4 +1,4 @@
-/** The real exporters of OpenTelemetry for JavaScript as clients. */
+/** Tests ingestion with the real exporters of OpenTelemetry for JavaScript as clients. */
 import {
   type Attributes,
   context,
