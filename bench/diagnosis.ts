@@ -56,7 +56,7 @@ export interface DiagnosisResult {
   readonly stated: readonly Stated[];
 }
 
-/** First seed for each kind of world. */
+/** First random seed for each set of worlds. */
 const seeds = { training: 1, calibrating: 1_000_001, judging: 4_000_001 } as const;
 const DRAWS = 10;
 /**

@@ -56,7 +56,7 @@ export interface UsedDatabase {
   readonly pool: Pool;
 }
 
-/** A database for the tests in the calling test file or describe block. */
+/** Provides a database for the tests in the calling test file or describe block. */
 export function useDatabase(content: DatabaseContent = 'migrated'): UsedDatabase {
   let own: OwnDatabase | undefined;
   let pool: Pool | undefined;

@@ -220,7 +220,7 @@ function compareBy(
   };
 }
 
-/** True if any configuration is worse than the first by the primary measure. */
+/** True if any configuration is worse than the first in the primary measure. */
 export function isWorseThanFirst({ primary }: ManyComparison): boolean {
   return primary.pairs.some(({ before, verdict }) => before === 0 && verdict === 'regression');
 }

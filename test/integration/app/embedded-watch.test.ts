@@ -1,4 +1,4 @@
-/** An embedded PostgreSQL is killed, as the operating system does when memory runs out. */
+/** Kills an embedded PostgreSQL, as the operating system does when memory runs out. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';

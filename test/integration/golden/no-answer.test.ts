@@ -1,4 +1,4 @@
-/** Unanswerable queries: an empty result list is right, any other list is a false answer, and neither changes a score. */
+/** Unanswerable queries: an empty result list is right, any other list is a false answer, and no score is affected. */
 import { expect, it } from 'vitest';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
 import { aGoldenQuery, goldenQueries } from '../../support/builders.ts';

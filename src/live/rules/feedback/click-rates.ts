@@ -265,7 +265,7 @@ function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effecti
 
 export type InsufficientFeedback = ReturnType<typeof tooFew>;
 
-/** Result for a feedback measure that does not have enough data. */
+/** Returns the result of a feedback measure that has too little data. */
 export function tooFew(of: 'opinions' | 'sessions' | 'clicks', have: number, need: number) {
   return { kind: 'insufficient_data' as const, of, have, need };
 }
