@@ -136,10 +136,10 @@ export function replayAgrees({ meanScoreChange, meanOverlap }: ReplayChange): bo
 }
 
 /**
- * Decides the consequence of a changed fingerprint. A new embedding always requires a new baseline. If only the index
- * is new and a replay shows no effect on scores, the old baseline remains valid. `keep`: continue. `replay`: freeze the
- * detectors until the baseline queries have been searched again. `rebaseline`: freeze the detectors until there is a
- * new baseline. A freeze is recorded as one annotated change, never as drift.
+ * Decides the consequence of a changed fingerprint. A change of the embedding model always requires a new baseline. If
+ * only the index is new and a replay shows no effect on scores, the old baseline remains valid. `keep`: continue.
+ * `replay`: freeze the detectors until the baseline queries have been searched again. `rebaseline`: freeze the
+ * detectors until there is a new baseline. A freeze is recorded as one annotated change, never as drift.
  *
  * @param replay null if there was no replay
  */
@@ -178,8 +178,8 @@ const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
 /**
- * Everything that scores depend on, except queries and content. Values are short strings; an unknown value is an empty
- * string.
+ * Returns the values that scores depend on, except queries and content. Values are short strings; an unknown value is
+ * an empty string.
  *
  * Traits are null before the first probe.
  */

@@ -13,7 +13,7 @@ import { isUnionMeasure, type MetricKey } from './metric-key.ts';
 import type { Ranking } from './ranking.ts';
 
 /**
- * Creates an evaluator of queries with one or more steps. The evaluator returns one value per key, in the order of
+ * Creates an evaluator for queries with one or more steps. The evaluator returns one value per key, in the order of
  * `keys`. A ranking must not contain a document twice.
  *
  * @param relevanceLevel minimum grade of a relevant document, an integer >= 1

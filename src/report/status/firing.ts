@@ -31,7 +31,10 @@ function lastKnownAlerts({ checks }: PipelineStatus, incident: Incident | null) 
   );
 }
 
-/** Headlines of the shown alerts or, if there are none, of the reasons; worst first. Empty for a healthy pipeline. */
+/**
+ * Headlines of the shown alerts or, if no alert is shown, of the reasons for the status; worst first. Empty for a
+ * healthy pipeline.
+ */
 function headlinesOf(status: PipelineStatus, incident: Incident | null): readonly string[] {
   const shown = shownAlerts(status, incident).map(({ headline }) => headline);
   return shown.length > 0 ? shown : status.reasons.map(({ sentence, headline }) => headline ?? sentence);
