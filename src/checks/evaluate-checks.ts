@@ -162,7 +162,7 @@ const MAX_ROUNDS = 5;
  * Computes retriever measures from finished golden runs, and evaluates checks: all checks every minute, and the checks
  * of one pipeline as soon as one of its golden runs or density windows ends. Idempotent and safe on several replicas;
  * if an evaluation is killed, the next evaluation replaces it. If another worker stored a status first, this evaluation
- * starts again from that status, because that status may be based on newer facts.
+ * starts again from the stored status, which may be based on newer facts.
  *
  * @param only names of the pipelines to evaluate; all if omitted
  */

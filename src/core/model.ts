@@ -14,7 +14,7 @@
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
-  /** Id of the chunk that was returned, if `id` is the id of its document. */
+  /** Id of the returned chunk, if `id` is the id of the chunk's document. */
   readonly chunk?: string;
   /** One-based number of the query step that returned the document; omitted for a query without steps. */
   readonly step?: number;

@@ -133,7 +133,7 @@ async function goldenRun(folder: string, atEnd: AtEnd): Promise<string> {
 
 /**
  * Sends queries from three days ago and from today, and feedback of every kind that has a panel. The clicks on the
- * earlier queries are the baseline for the clicks of today.
+ * earlier queries are the baseline for today's clicks.
  */
 async function sendTraffic(daemon: Daemon): Promise<void> {
   const queries = (prefix: string, count: number, hoursAgo: number) =>

@@ -6,7 +6,7 @@ import { type AtEnd } from './recalld.ts';
 
 export interface ProviderSettings {
   readonly port: number;
-  /** Issuer in the provider's documents; wrong unless it equals the provider's address. */
+  /** Issuer that the provider's documents name; correct only if it equals the provider's address. */
   readonly issuer: string;
   readonly redirectUri: string;
   readonly signedOutUri: string;

@@ -37,7 +37,7 @@ export interface CheckFacts
 
 /**
  * Evaluates a check: after a golden run, after a query density window, every minute, and in a backtest. Facts that were
- * already evaluated change nothing, unless they have become too old to trust.
+ * already evaluated change the status only once they have become too old to trust.
  *
  * @param stored previous status; null if the check was never evaluated
  * @param outageAt when the pipeline's retriever was last found down; null if it responds

@@ -154,7 +154,7 @@ function listOf(value: unknown): unknown[] | null {
   return Array.isArray(value) ? value : null;
 }
 
-/** Returns the judged queries in a workbench request or response; null unless it contains exactly one list of them. */
+/** Returns the list of judged queries in a workbench request or response; null if there is none or more than one. */
 export function judgedQueriesOf(value: unknown) {
   const answer = fieldsOf(value);
   const hits = fieldsOf(answer?.['hits'])?.['hits'];
@@ -222,7 +222,7 @@ export interface QuepidColumns {
  */
 const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
 
-/** Returns null unless the header is from Quepid, which writes `query,docid` and the name of each rater. */
+/** Returns null if the header is not from Quepid, which writes `query,docid` and the name of each rater. */
 export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null {
   const names = header.map(plainName);
   const [first, second] = header.map((name) =>
@@ -324,7 +324,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
 }
 
 /**
- * Detects the format of another tool; returns null unless the file clearly has such a format.
+ * Detects the format of another tool; returns null if the file does not clearly have the format of a known tool.
  *
  * @param extension with its dot, in lower case
  * @param head the first kilobytes of the file

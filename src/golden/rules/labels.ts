@@ -44,8 +44,8 @@ const MAX_PARTS = 5;
  * Returns the chunks that may replace a missing text, best first. If some chunks have the same text as the missing
  * document, returns only those chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing
  * text's three-word sequences. If there is no such chunk, the document may have been split. In that case, returns the
- * chunks for which at least 0.8 of the three-word sequences also occur in the missing text; chunks that contain more of
- * the missing text come first. Returns nothing if no chunk is similar enough, because a proposal would be a guess.
+ * chunks whose three-word sequences mostly (at least 0.8) occur in the missing text, sorted by how much of the missing
+ * text they contain. Returns nothing if no chunk is similar enough, because a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -103,10 +103,10 @@ export function isStaleFate(fate: DocumentFate | undefined): boolean {
 const NEARLY_ALL = 0.8;
 
 /**
- * Determines why a document is missing. A document that the manifest lists as deleted is deleted, unless its text was
- * found in the store. Any other document counts as lost if its text was not found in the store, or if its text is
- * unknown. If nearly all judged documents are missing, however, a document whose text is unknown counts as superseded,
- * because the documents probably got new ids.
+ * Determines why a document is missing. A document that the manifest lists as deleted counts as deleted, unless its
+ * text was found in the store. Any other document counts as lost if its text was not found in the store, or if its text
+ * is unknown. If nearly all judged documents are missing, however, a document whose text is unknown counts as
+ * superseded, because the documents probably got new ids.
  *
  * @param search whether the document's text was found in the store; `unknown` if its text is not recorded, or if the
  *   store was not searched

@@ -47,7 +47,7 @@ function dayOf(timezone: string, at: Date): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Caches date formatters, because creating a formatter takes longer than using it, and the config has few time zones. */
+/** Caches date formatters, because creating a formatter takes longer than using it, and there are few time zones. */
 function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${locale} ${timeZone}`;
   const known = formats.get(key);

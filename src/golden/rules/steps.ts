@@ -79,12 +79,12 @@ export function rankingsOf(documents: readonly RetrievedDocument[]): (readonly R
   return rankings;
 }
 
-/** Returns the documents in the top k of the query or of any of its steps. */
+/** Returns the documents in the top k of the query's ranking, or of any step's ranking. */
 export function returnedWithin(documents: readonly RetrievedDocument[], k: number): ReadonlySet<string> {
   return new Set(rankingsOf(documents).flatMap((ranking) => ranking.slice(0, k).map(({ id }) => id)));
 }
 
-/** Returns the best rank (from 1) of a document in the ranking of the query or of any of its steps. */
+/** Returns the best rank (from 1) of a document in the query's ranking, or in any step's ranking. */
 export function bestRank(documents: readonly RetrievedDocument[], id: string): number {
   const ranks = rankingsOf(documents).flatMap((ranking) => {
     const place = ranking.findIndex((document) => document.id === id);

@@ -107,7 +107,7 @@ async function fatesOf(
   );
 }
 
-/** Returns the fate of more than half of the documents of a kind; `superseded` if no fate is that common. */
+/** Returns `deleted` or `lost` if more than half of the documents of a kind have this fate; otherwise `superseded`. */
 function mostCommon(fates: readonly DocumentFate[]): DocumentFate {
   const isMost = (one: DocumentFate): boolean => 2 * fates.filter((fate) => fate === one).length > fates.length;
   return (['deleted', 'lost'] as const).find(isMost) ?? 'superseded';

@@ -143,8 +143,7 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
 }
 
 /**
- * Labels that Kubernetes adds to targets. If targets lack one of these labels, the variable of that label matches every
- * target.
+ * Labels that Kubernetes adds to targets. The variable for a label that the targets lack matches every target.
  */
 const placeLabels = ['cluster', 'namespace'] as const;
 

@@ -145,8 +145,8 @@ export interface RunsSeen {
   readonly now: ComparedSide;
   readonly labels: ObservedLabels | null;
   /**
-   * Number of successful queries for which documents are forbidden (`asked`), and number of forbidden documents that
-   * were returned (`results`); null if the golden set forbids none.
+   * `asked`: number of successful queries for which documents are forbidden. `results`: number of forbidden documents
+   * that were returned. Null if the golden set forbids no documents.
    */
   readonly forbidden: { readonly asked: number; readonly results: number } | null;
   /** Ids of queries with a superseded or deleted judged document. */

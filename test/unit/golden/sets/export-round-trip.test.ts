@@ -7,7 +7,7 @@ import { forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import { type GoldenFormat, judgedQueries } from '../../../../src/golden/rules/golden-set.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
-/** Any text that an importer accepts: trimmed, no NUL, no unpaired surrogate. */
+/** Any text that an importer accepts: trimmed, without NUL and without unpaired surrogates. */
 const importable = (maxLength: number, unit: 'binary' | 'grapheme') =>
   fc
     .string({ unit, minLength: 1, maxLength })
