@@ -1,4 +1,4 @@
-/** Live traffic of one window: seasons, sessions, bots, and topics whose popularity drifts. */
+/** Simulates the live traffic of one window: seasons, sessions, bots, and topics whose popularity drifts. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Scores, World } from './world.ts';
 
@@ -175,7 +175,7 @@ function drawTopic(world: World, cumulative: Float64Array, random: RandomNumbers
 }
 
 /**
- * The standard normal distribution function, approximated to within 0.01 by a logistic curve. Ranks need no higher
+ * Approximates the standard normal distribution function to within 0.01 by a logistic curve. Ranks need no higher
  * precision.
  */
 function normalShare(z: number): number {

@@ -1,4 +1,4 @@
-/** Daily judged live traffic, with a panel that is graded again every day, and recalld's decisions. */
+/** Simulates daily judged live traffic, with a panel that is graded again every day, and recalld's decisions. */
 
 import { judgeDrift, judgePanelSize } from '../../src/judging/rules/agreement.ts';
 import {

@@ -29,7 +29,7 @@ const registryHosts = new RegExp(
 /** Folders that are not searched: Git's data, and the output of builds, tests and installations. */
 const made = new Set(['.git', 'node_modules', 'dist', 'coverage', '.recalld', '.recalld-demo', '__pycache__']);
 
-/** Every text file in the checkout; binary files contain a NUL. */
+/** Returns every text file in the checkout; a file that contains a NUL is binary. */
 function textsOf(folder: string): { readonly file: string; readonly text: string }[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true })
     .filter(({ name }) => !made.has(name) && !name.endsWith('.log'))

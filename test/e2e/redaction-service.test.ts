@@ -1,6 +1,6 @@
 /**
- * A redaction service removes names from all text before the text is stored. While the service is down, no unredacted
- * text is stored.
+ * Tests that a redaction service removes names from all text before the text is stored, and that no unredacted text is
+ * stored while the service is down.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hang, json, type Responder, startFaultServer, status } from '../support/fault-server.ts';

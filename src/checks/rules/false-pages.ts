@@ -9,7 +9,7 @@ export const COUNTED_DAYS = 90;
 export const COUNTED_MS = COUNTED_DAYS * DAY_MS;
 /** Half-width of a 95 % interval, in standard errors. */
 const HALF_WIDTH = normalQuantile(0.975);
-/** Number of false pages in 90 days that a check with enough margin does not exceed. */
+/** Maximum expected number of false pages in 90 days from a check whose margin is large enough. */
 export const NEXT_TO_NONE = 0.01;
 
 export interface CheckExpectation {

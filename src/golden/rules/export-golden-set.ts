@@ -1,4 +1,4 @@
-/** Writes golden sets in the supported file formats. An import of the file recreates the same set. */
+/** Writes golden sets in the supported file formats. Importing the file recreates the same set. */
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { quoted } from '../../core/text/source-line.ts';
@@ -225,8 +225,8 @@ const writers: Readonly<Record<Exclude<GoldenFormat, 'questions'>, (queries: rea
   };
 
 /**
- * Exports a golden set. An import of the result recreates the same ids, texts, tags and grades in the same order.
- * Content that a format cannot express is an error, never a silent change.
+ * Exports a golden set. Importing the result recreates the same ids, texts, tags and grades in the same order. Content
+ * that a format cannot express is an error, never a silent change.
  *
  * @throws RecalldError export_impossible, and golden_set_empty for a set without queries
  */

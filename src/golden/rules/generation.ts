@@ -15,7 +15,7 @@ export const queryProblems = ['quotes_chunk', 'points_at_text', 'unfit_length'] 
 
 export type QueryProblem = (typeof queryProblems)[number];
 
-/** Number of consecutive words that a query must not share with its source. */
+/** A query must not share this many consecutive words with its source chunk. */
 const QUOTED_RUN = 6;
 const MIN_WORDS = 2;
 const MAX_WORDS = 60;

@@ -141,8 +141,8 @@ export function lloyd(rows: Matrix, start: Float64Array, iterations: number): Cl
 }
 
 /**
- * Assigns each row to the unit centroid with the largest cosine; if there is a tie, to the lowest index. A row without
- * a direction has the label 0.
+ * Assigns each row to the unit centroid with the largest cosine; if there is a tie, to the lowest index. The label of a
+ * row without a direction (zero or not finite) is 0.
  *
  * @param lengths row lengths, if they are known
  */

@@ -37,7 +37,7 @@ export interface Measure {
   readonly every?: number | 'live' | 'incident';
   /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
   readonly gauge?: MeasureGauge;
-  /** How a threshold on this measure is evaluated; if absent, the config cannot set one. */
+  /** Rules for evaluating a threshold on this measure; if absent, the config cannot set a threshold. */
   readonly thresholdPolicy?: ThresholdPolicy;
 }
 

@@ -1,4 +1,4 @@
-/** Deployments are recorded on the command line and over HTTP, and read through both. */
+/** Tests that deployments recorded on the command line or over HTTP can be read through both. */
 import { expect, it } from 'vitest';
 import { anInstallation } from '../../support/installation.ts';
 

@@ -106,7 +106,7 @@ describe('a host that ends', () => {
   }, 30_000);
 });
 
-/** A separate process that responds with 202 and prints the received ids. */
+/** Source code of a process that responds with 202 and prints the received ids. */
 const daemonSource = `
   import { createServer } from 'node:http';
   import { gunzipSync } from 'node:zlib';

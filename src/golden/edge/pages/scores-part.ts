@@ -92,7 +92,10 @@ function scoreOf(
   return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k);
 }
 
-/** Section of the weekly report: whether the golden sets are up to date and represent live traffic. */
+/**
+ * Returns the section of the weekly report that shows whether the golden sets are up to date and represent live
+ * traffic.
+ */
 export function goldenHealthPart({ sets }: WeeklyReport): Section {
   return section(
     'golden-health',

@@ -66,7 +66,7 @@ const unionOf: Readonly<Partial<Record<GoldenMeasure, GoldenMeasure>>> = {
   hit_rate: 'all_found',
 };
 
-/** Graphs of all measures; a measure over the union of steps is in the graph of its related measure. */
+/** Returns graphs of all measures; a measure over the union of steps is in the graph of its related measure. */
 export function scoreGraphs(width: number): Builder<Panel>[] {
   const shared = new Set(Object.values(unionOf));
   return goldenMeasures.filter((measure) => !shared.has(measure)).map((measure) => scoreGraph(measure, width));

@@ -57,7 +57,8 @@ export function changedAnswers(
     /** Score change of queries without a stale label. */
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
     /**
-     * Mean share of a query's earlier documents that are still returned for it, over queries with results in both runs.
+     * Mean share of a query's earlier documents that are still returned for the query, over queries with results in
+     * both runs.
      */
     kept: meanOf(full.map(keptOf)),
     /** Retrieval scores of the documents that both runs returned for a query. */
@@ -68,7 +69,9 @@ export function changedAnswers(
     replaced: replacedLists(full),
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
-    /** Of the result lists that still contain their earlier top document, the share in which it moved down. */
+    /**
+     * Of the result lists that still contain their earlier top document, the share in which this document moved down.
+     */
     firstMoved: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
     ),

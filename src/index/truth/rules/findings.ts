@@ -67,7 +67,7 @@ export function describeNew({ known, neverArrived }: Pick<WrongShare, 'known' | 
   return `${Math.min(known, Math.round(neverArrived))} of the ${known} documents that are missing from the store are new and have never been found in it.`;
 }
 
-/** How long the changes of the last day took to reach the store. */
+/** Time that the changes of the last day took to reach the store. */
 export interface ArrivalLag {
   /** 95th percentile of the time until a change reaches the store. */
   readonly seconds: number;

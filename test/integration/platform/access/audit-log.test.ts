@@ -1,4 +1,4 @@
-/** The transaction of a person's action also records who acted, and the state before and after the action. */
+/** Tests that the transaction of a user's action also records the user, and the state before and after the action. */
 import { expect, it } from 'vitest';
 import { erase } from '../../../../src/app/erasure/erase.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';

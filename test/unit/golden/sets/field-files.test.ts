@@ -1,4 +1,4 @@
-/** Files in the formats that other programs and people write, as seen in public bug reports. */
+/** Tests files in the formats that other programs and people write, as seen in public bug reports. */
 import { describe, expect, it } from 'vitest';
 import { contentId } from '../../../../src/core/text/content-id.ts';
 import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
@@ -7,7 +7,7 @@ import { fixture, read, readFiles, refusal } from './golden-files.ts';
 
 type Options = Partial<ReadGoldenSetOptions>;
 
-/** Grades by query text and document, as `golden import` reads them. */
+/** Returns the grades, keyed by query text and document, as `golden import` reads them. */
 async function gradesOf(path: string, options: Options = {}): Promise<Record<string, Record<string, number>>> {
   const { queries } = await read(fixture(`field/${path}`), options);
   return Object.fromEntries(

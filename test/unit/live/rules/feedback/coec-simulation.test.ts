@@ -1,4 +1,4 @@
-/** Users who click with known probabilities, so that the true values of the click measures are known. */
+/** Simulates users who click with known probabilities, so that the true values of the click measures are known. */
 import { describe, expect, it } from 'vitest';
 import { type ClickedQuery, clickThroughRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import {
