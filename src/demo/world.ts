@@ -124,7 +124,7 @@ export async function withWorld<T>(
         clock.set(new Date(until.getTime() + GRADED_MS));
         await daemon.run('judge-live-traffic');
         await addHumanJudgments(daemon, clock.now());
-        // The second run repeats the measurement, so that the results include the human judgments.
+        // The second run of the job repeats the measurement, so that the results include the human judgments.
         await daemon.run('judge-live-traffic');
       }
       await evaluateHour();

@@ -52,13 +52,13 @@ async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
 const ownKeys = ['judgments', 'forbidden', 'no_answer', 'steps'];
 
 /**
- * True if an object is a row of a table rather than a query in recalld's own form. A row has a key for a document or a
- * grade, or a list under a key that recalld does not know.
+ * True if an object is a row of a table rather than a query in recalld's own format. A row has a key for a document or
+ * a grade, or a list under a key that recalld does not know.
  */
 export function isTableRow(value: unknown): boolean {
   const fields = fieldsOf(value);
   if (fields === null || ownKeys.some((key) => Object.hasOwn(fields, key)) || Array.isArray(fields['relevant'])) {
-    // In recalld's own form, `relevant` is a list of ids, not of objects.
+    // In recalld's own format, `relevant` is a list of ids, not of objects.
     return Array.isArray(fields?.['relevant']) && fields['relevant'].some((one) => fieldsOf(one) !== null);
   }
   return Object.entries(fields).some(([key, held]) => {

@@ -34,7 +34,7 @@ interface ErasedSubject {
 
 /**
  * Days of arrival (UTC, YYYY-MM-DD) to search for late data; null for all days. Only data from before the erasure is
- * erased. The exception is an erased query id, whose data is erased no matter when the query occurred.
+ * erased, with one exception: the data of an erased query id is erased no matter when the query occurred.
  */
 type LateDays = readonly string[] | null;
 

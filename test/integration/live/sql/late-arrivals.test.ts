@@ -1,4 +1,4 @@
-/** Data that arrives after an erasure but is dated before it, in a real database. */
+/** Data that arrives after an erasure but dates from before the erasure, with a real database. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../../src/app/erasure/erase.ts';
 import { type ErasureSubject } from '../../../../src/live/sql/erase-live.ts';

@@ -1,6 +1,6 @@
 /**
- * Checks the significance tests for two runs against reference values of SciPy and exact arithmetic; the README beside
- * the reference file describes the provenance of the values.
+ * Checks the significance tests for two runs against reference values of SciPy and exact arithmetic. The README next to
+ * the reference file describes where the values come from.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Compares `recalld eval --json` with values that trec_eval 10.0 printed. The README beside the cases states their
- * origin.
+ * Compares `recalld eval --json` with values that trec_eval 10.0 printed. The README next to the cases states where the
+ * cases come from.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
