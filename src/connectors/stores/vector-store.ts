@@ -129,9 +129,9 @@ export interface StoreDescription {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   /**
-   * Properties of the store, keyed by name, such as the version, the index with its settings, and the mapping. Writing a
-   * document changes no trait, except that the size class follows the number of chunks. Rebuilding the index, changing a
-   * setting or using another embedding model changes at least one trait.
+   * Properties of the store, keyed by name, such as the version, the index with its settings, and the mapping. Writing
+   * a document changes no trait, except that the size class follows the number of chunks. Rebuilding the index,
+   * changing a setting or using another embedding model changes at least one trait.
    */
   readonly traits: Readonly<Record<string, string>>;
 }

@@ -70,8 +70,8 @@ const notCsv = 'use --format jsonl or beir';
  * Writes CSV (RFC 4180): a row per judgment, per forbidden document and per unanswerable query, and a column per tag.
  * Every cell is in double quotes, and no cell is a spreadsheet formula.
  *
- * @throws RecalldError export_impossible for a tag named like a column of the format, for more tags than a table may have,
- *   for an id that looks like a list, and for a text with CRLF, which would be read as LF
+ * @throws RecalldError export_impossible for a tag named like a column of the format, for more tags than a table may
+ *   have, for an id that looks like a list, and for a text with CRLF, which would be read as LF
  */
 function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
   const tags = [...new Set(queries.flatMap((query) => Object.keys(query.tags)))];

@@ -282,8 +282,8 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Describes how the query ids of judgments differ from the ids of queries. If all ids match, describes instead why rows
-   * were skipped.
+   * Describes how the query ids of judgments differ from the ids of queries. If all ids match, describes instead why
+   * rows were skipped.
    */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];

@@ -151,9 +151,9 @@ export type LabelProbe =
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
-       * Ids of queries with at least one superseded or deleted document. The scores of these queries may drop although the
-       * retriever works correctly. Does not include queries whose missing documents are all lost: such queries stay in
-       * comparisons, and their lost documents count as not found.
+       * Ids of queries with at least one superseded or deleted document. The scores of these queries may drop although
+       * the retriever works correctly. Does not include queries whose missing documents are all lost: such queries stay
+       * in comparisons, and their lost documents count as not found.
        */
       readonly touched: ReadonlySet<string>;
       /** Ids of queries whose relevant documents are all superseded or deleted. */

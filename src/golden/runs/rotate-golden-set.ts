@@ -78,9 +78,9 @@ export function checkShiftsAt(rotations: readonly GoldenRotation[], version: num
 const MAX_PAIRS = 100;
 
 /**
- * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Includes a tick only
- * if the verdict of the stale-labels checks on the new version is `ok` or the same as on the old version, because a
- * version with worse labels must not take over.
+ * Returns, newest first, a pair of runs for each tick at which the runs of both versions completed. Includes a tick
+ * only if the verdict of the stale-labels checks on the new version is `ok` or the same as on the old version, because
+ * a version with worse labels must not take over.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,

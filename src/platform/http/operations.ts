@@ -68,7 +68,9 @@ export interface Readiness {
 
 export interface Operations {
   readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
-  /** Returns the pipelines to which the API key of a request is limited; null for a request that may read everything. */
+  /**
+   * Returns the pipelines to which the API key of a request is limited; null for a request that may read everything.
+   */
   readonly limitOf: (request: FastifyRequest) => Promise<readonly string[] | null>;
   readonly readiness: () => Promise<Readiness>;
 }

@@ -87,8 +87,8 @@ export interface ObservedLevel {
 }
 
 /**
- * Numbers of distinct judged documents: those that were looked up (`probed`) and, among these, the superseded or deleted
- * ones (`stale`), the deleted ones alone (`deleted`) and the lost ones (`lost`).
+ * Numbers of distinct judged documents: those that were looked up (`probed`) and, among these, the superseded or
+ * deleted ones (`stale`), the deleted ones alone (`deleted`) and the lost ones (`lost`).
  */
 export type ObservedLabels = Readonly<Record<'probed' | 'stale' | 'deleted' | 'lost', number>>;
 
