@@ -49,7 +49,7 @@ export interface LagCell {
 export interface LagStreams {
   /** Maximum number of seconds that a change may take to arrive. */
   readonly allowed: number;
-  /** 95th percentile of the seconds until a change arrives in a healthy stream. */
+  /** 95th percentile of the number of seconds that a change takes to arrive in a healthy stream. */
   readonly usual: number;
   readonly changesPerDay: number;
   readonly quietDays: number;

@@ -13,8 +13,8 @@ export interface NoiseLevel {
   /** Standard deviation of the shift that all queries of a run share, in nDCG. */
   readonly shared: number;
   /**
-   * `each run`: one random replica of three answers a whole run; `each query`: one random replica of three answers each
-   * query. Each replica returns different results for a tenth of the queries.
+   * `each run`: one of three replicas, chosen at random, answers all queries of a run; `each query`: for each query, a
+   * replica is chosen at random. Each replica returns different results for a tenth of the queries.
    */
   readonly replicas: 'none' | 'each run' | 'each query';
   /** Effect of the nightly rebuild on the index; null if the index is never rebuilt. */

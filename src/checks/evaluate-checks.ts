@@ -218,7 +218,7 @@ async function readIsolation({ db, pipelines }: Context, now: Date): Promise<Sto
   );
 }
 
-/** Returns the next step of every check. Pure. */
+/** Returns the previous and the new status of every check. Pure. */
 export function evaluateAll(
   { pipelines, densityPlans }: Context,
   stored: StoredFacts,

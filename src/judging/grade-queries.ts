@@ -68,7 +68,7 @@ async function nearestChunks(
   k: number,
   signal: AbortSignal,
 ): Promise<{
-  /** Chunks, best first. A document id occurs once for each of its chunks. */
+  /** Chunks, best first. A document id occurs once for each chunk of the document. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
   /** Error message if the store or the embedder did not respond; otherwise null. */
   readonly problem: string | null;

@@ -53,7 +53,7 @@ it('the daemon survives a crash of its PostgreSQL, refuses requests meanwhile, a
   expect(counted).toBe(queries.stored);
   await database.end();
 
-  // After a second crash within a minute, recalld waits before it restarts the database; until then, clients get errors.
+  // After a second crash within a minute, recalld waits before it restarts the database. Until then, it refuses data.
   process.kill(postmaster(), 'SIGKILL');
   const waiting = await waitFor(async () => {
     const said = await readiness();

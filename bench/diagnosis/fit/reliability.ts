@@ -127,7 +127,7 @@ export function isRight(one: Ranked): boolean {
   return named.some((cause) => cause !== undefined && right.includes(cause));
 }
 
-/** Rounds to the number of digits in tables and files. */
+/** Rounds a value to as many digits as tables and files show. */
 function rounded(value: number): number {
   return Number(value.toFixed(4));
 }

@@ -268,7 +268,7 @@ export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: reado
     const length = lengthOf(centroid);
     const unit = length > 0 ? centroid.map((value) => value / length) : centroid;
     return {
-      /** Labels of the clusters that were merged into this one. */
+      /** Labels of the clusters that were merged. */
       labels,
       /** Direction of the sum of the rows after each row has been scaled to length 1. */
       centroid: unit,

@@ -88,7 +88,7 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
   };
 
   let discovering: Promise<oidc.Configuration> | null = null;
-  /** Shares one discovery between all browsers that wait for it. */
+  /** Shares one discovery among all browsers that wait for it. */
   const discoverOnce = (): Promise<oidc.Configuration> => {
     discovering ??= discover().finally(() => {
       discovering = null;

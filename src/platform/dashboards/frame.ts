@@ -47,7 +47,7 @@ export function cutoff(): QueryVariableBuilder {
   return labelVariable('k', 'Cutoff', query, VariableSort.NumericalDesc);
 }
 
-/** Variable for the segments of a metric; default `all`. */
+/** Returns a variable for the segments of a metric; its default is `all`. */
 export function segmentOf(selector: string): QueryVariableBuilder {
   return labelVariable('segment', 'Segment', `label_values(${selector}, segment)`).current({
     text: 'all',

@@ -21,9 +21,7 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
   Euclid: { metric: 'l2', scoreKind: 'l2' },
 };
 
-/**
- * Reads the collection, its aliases and the server version. The API key may lack access to the aliases and the version.
- */
+/** Reads the collection, and its aliases and the server version if the API key may read them. */
 export async function readCollection(
   calls: StoreCalls,
   collection: string,

@@ -100,7 +100,7 @@ export interface Incident extends Diagnosis {
   /** Earlier diagnoses, newest first. */
   readonly earlier: readonly EarlierDiagnosis[];
   readonly acknowledgedAt: Date | null;
-  /** Name of the user who acknowledged the incident; null if API keys are not required. */
+  /** Person or API key that acknowledged the incident; null until then, or if API keys are not required. */
   readonly acknowledgedBy: string | null;
   readonly mark: CauseMark | null;
 }

@@ -192,7 +192,7 @@ export function observedRun(seen: RunsSeen) {
     level,
     outcomes: countOutcomes(now.answers),
     /**
-     * The first error of a query that was sent, and the number of queries with this error; null without failures.
+     * The first error among the queries that were sent, and the number of queries with it; null without failures.
      */
     failure: runFailure(now.answers),
     latency95Ms: latency95(now.answers),

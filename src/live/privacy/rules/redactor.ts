@@ -75,7 +75,7 @@ const detectors: readonly Detector[] = [privateKey, credentials, token, secret, 
  */
 const MIN_GAP = 5;
 
-/** Kind for a text that was redacted completely. */
+/** Kind in the placeholder that replaces a whole text: `[REDACTED]`. */
 const WHOLE = 'redacted';
 
 /**

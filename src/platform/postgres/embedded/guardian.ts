@@ -64,7 +64,7 @@ export async function startGuarded(program: GuardedProgram) {
     /** Resolves when the program and its guardian have ended: with the exit code; null if the guardian was killed. */
     exited,
     hasExited,
-    /** Asks the program to stop and waits. Returns false if the program is still running after the given time. */
+    /** Asks the program to stop, and waits for its end. Returns false if it is still running after `withinMs`. */
     async end(withinMs: number): Promise<boolean> {
       setReferenced(child, true);
       child.stdin?.end();

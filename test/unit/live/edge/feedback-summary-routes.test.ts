@@ -17,7 +17,7 @@ const plan: LivePlan = {
   samplesAll: true,
 };
 
-/** A positive rating of an English query. */
+/** A tally of one positive thumb for an English query. */
 function aTally(parts: Partial<OpinionTally> = {}): OpinionTally {
   return {
     kind: 'thumb',
