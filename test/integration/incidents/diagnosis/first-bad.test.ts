@@ -1,26 +1,15 @@
 /** An incident is compared with the state before the first bad measurement, on real tables. */
 
 import { expect, it } from 'vitest';
-import { createCheckStore } from '../../../../src/checks/check-store.ts';
+import { createDb } from '../../../../src/app/database.ts';
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
 import { evaluateGoldenRun } from '../../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
-import { topicsTable } from '../../../../src/density/topics-table.ts';
-import { watchTable } from '../../../../src/density/watch-table.ts';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
 import { noStatistics, toCompared } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
-import { createGoldenRotations } from '../../../../src/golden/sql/golden-rotations.ts';
-import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts';
 import { diagnoseNow } from '../../../../src/incidents/diagnosis/diagnose-pipeline.ts';
-import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
-import { createConfiguredItems } from '../../../../src/live/deployments/configured-items.ts';
-import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
-import { createLiveWindows } from '../../../../src/live/sql/live-windows.ts';
-import { createMeasurements } from '../../../../src/measures/measurements.ts';
 import {
   aNewGoldenSet,
   anAnswer,
@@ -51,22 +40,13 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
   const { pool } = database;
   const pipeline = aWatchedPipeline({ name: `looked-at-${(pipelinesMade += 1)}`, ...parts });
   const [clock, logger] = [new HandClock(hours(0)), silentLogger];
-  const [sets, runs, measurements] = [createGoldenSets(pool), createGoldenRuns(pool), createMeasurements(pool)];
+  const db = createDb(pool);
+  const { measurements } = db;
+  const { sets, runs } = db.golden;
   await sets.add(aNewGoldenSet({ queries }), hours(0));
   const settings = aRunSettings({ cutoffs: [10] });
   const deps = contextOf({
-    db: {
-      golden: { sets, runs, baselines: createGoldenBaselines(pool), rotations: createGoldenRotations(pool) },
-      measurements,
-      checks: createCheckStore(pool),
-      live: {
-        deployments: createDeployments(pool),
-        configuredItems: createConfiguredItems(pool),
-        windows: createLiveWindows(pool),
-      },
-      density: { watch: watchTable(pool), topics: topicsTable(pool) },
-      incidents: createIncidents(pool),
-    },
+    db,
     pipelines: [pipeline],
     ownLag: null,
     densityPlans: [],
