@@ -133,12 +133,9 @@ function boundParagraphs({ provenance, cells, repeated }: CoverageResult): strin
 /** Returns a sentence about the intervals that were simulated again, with a leading space; empty if there are none. */
 function repeatedText(repeated: readonly string[]): string {
   if (repeated.length === 0) return '';
-  const [noun, which] =
-    repeated.length === 1
-      ? ['interval', 'at least one of them']
-      : ['intervals', 'at least one scenario of each interval'];
+  const [each, these] = repeated.length === 1 ? ['', 'this interval'] : ['each of ', 'these intervals'];
   const names = repeated.map((bound) => `"${bound}"`).join(', ');
-  return ` All scenarios of the ${noun} ${names} were simulated again with ${TIMES_REPEATED} times as many runs, because at first ${which} was below this share.`;
+  return ` In the first simulations, less than ${percent(MIN_COVERAGE)} of the intervals contained the truth in at least one scenario of ${each}${names}. All scenarios of ${these} were then simulated again with ${TIMES_REPEATED} times as many runs.`;
 }
 
 function covered({ coverage: { share, low, high } }: CoveredCell): string {

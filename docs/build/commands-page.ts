@@ -41,7 +41,7 @@ function helpOf(command: CommandUnknownOpts): string {
 }
 
 function jsonSentence({ is, keys, more }: JsonDocument): string {
-  const names = keys.map(code).join(', ');
+  const names = [keys.slice(0, -1).map(code).join(', '), ...keys.slice(-1).map(code)].filter(Boolean).join(' and ');
   const what =
     is === 'list'
       ? `a list; each element has ${names}`

@@ -15,7 +15,7 @@ export interface Hooks {}
 
 /** Data that an API key may see and change, if the key was created with `--pipelines`; null means all data. */
 export type Scope = {
-  /** Pipelines that the key names, and their shadows. */
+  /** The pipelines named by the key, and their shadows. */
   readonly pipelines: readonly string[];
   /** Golden sets that at least one pipeline in `pipelines` uses; the key may read these sets. */
   readonly goldenSets: readonly string[];

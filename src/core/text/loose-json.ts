@@ -128,7 +128,7 @@ class Reader {
 
   private value(): JsonValue {
     const character = this.next();
-    if (character === '') throw new SyntaxError('an unexpected end before a value');
+    if (character === '') throw new SyntaxError('an unexpected end of input before a value');
     if (character === '"' || character === "'") return this.string(character);
     if (character === '{') return this.map();
     if (character === '[') return this.list(']');
@@ -184,7 +184,7 @@ class Reader {
       value += plain;
       this.at += plain.length;
       const character = this.text[this.at];
-      if (character === undefined) throw new SyntaxError('an unexpected end in a string');
+      if (character === undefined) throw new SyntaxError('an unexpected end of input inside a string');
       this.at += 1;
       if (character === quote) return value;
       value += this.escape();
@@ -219,7 +219,7 @@ class Reader {
       const after = this.next();
       if (after !== ',' && after !== end) {
         throw new SyntaxError(
-          after === '' ? 'an unexpected end in a list or an object' : 'no comma between two values',
+          after === '' ? 'an unexpected end of input inside a list or an object' : 'no comma between two values',
         );
       }
       this.places.pop();
@@ -291,7 +291,7 @@ class Reader {
 
   private inAngleBrackets(): null {
     const end = this.text.indexOf('>', this.at);
-    if (end === -1) throw new SyntaxError('an unexpected end in a value');
+    if (end === -1) throw new SyntaxError('an unexpected end of input inside a value');
     this.at = end + 1;
     return null;
   }

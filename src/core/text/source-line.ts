@@ -51,7 +51,7 @@ export function parseJson(line: SourceLine): unknown {
 function notJson(text: string): string {
   const fix = 'write one complete JSON object on each line';
   const fault = findJsonFault(text);
-  if (!/^\s*[{[]/.test(text) || fault === null || fault.problem.startsWith('an unexpected end'))
+  if (!/^\s*[{[]/.test(text) || fault === null || fault.problem.startsWith('an unexpected end of input'))
     return `is not JSON; ${fix}`;
   const place = fault.path === '' ? '' : ` (${fault.path})`;
   return `is not JSON: at column ${fault.column}${place} it has ${fault.problem}; ${fix}`;

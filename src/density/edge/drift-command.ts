@@ -46,8 +46,8 @@ export function driftCommand(
     )
     .option(
       '--regions <number>',
-      'number of groups of similar reference queries within which scores are ranked; 0 for a single group ' +
-        '(default: one group per 300 reference queries, at most 32; a single group below 600 queries)',
+      'number of groups of similar reference queries within which scores are ranked; ' +
+        '0 or 1: all queries form one group (default: one group per 300 reference queries, at most 32; a single group below 600 queries)',
     )
     .option('--alpha <level>', 'accepted false positive rate of the verdict "worse_covered"', '0.05')
     .option('--seed <number>', 'random seed for regions, subsamples and permutations', '1')

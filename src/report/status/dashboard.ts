@@ -103,7 +103,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Margin above the threshold',
       description:
-        'Latest score minus the highest threshold of its checks. If the margin is negative, a check is at least in the warning state. The verdict is critical if the severity of the check is critical and the upper bound of the 95 % CI is also below its threshold.',
+        'Latest score minus the highest threshold of its checks. If the margin is negative, at least one check fails. A failing check is critical if its severity is critical and the upper bound of the 95 % CI is also below its threshold; otherwise, it is a warning.',
       unit: 'none',
       decimals: 3,
       width: 24,

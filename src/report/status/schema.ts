@@ -121,14 +121,16 @@ export const feedbackSummarySchema = z.object({
           z.object({
             kind: z.enum(feedbackKinds),
             feedback: count.describe(
-              'Number of feedback items received, including opinions that were later changed or that exceed a limit.',
+              'Number of feedback items received, including items that were later changed or that exceed a limit.',
             ),
             positive: count,
             negative: count,
             neutral: count,
           }),
         )
-        .describe('Latest opinions by kind; kinds without feedback are omitted.'),
+        .describe(
+          'Feedback by kind; kinds without feedback are omitted. `positive`, `negative` and `neutral` count only the latest feedback per user and query.',
+        ),
       opinions: z
         .object({ all: bySegment, explicit: bySegment, implicit: bySegment })
         .describe(

@@ -101,7 +101,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   return `Queries with the largest drops in ${formatMetricKey(metric.key)} (showing ${worst.length} of ${metric.losses}):\n${table}`;
 }
 
-/** Formats the smallest detectable difference; it is unknown if no query changed. */
+/** Formats the smallest detectable difference. If no query changed, this difference is unknown. */
 function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
   if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
   return decimal(smallestDetectableDifference);
@@ -195,9 +195,9 @@ const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ misma
 
 const HELP = `${TREC_HELP}
 The verdict on a metric is regression if its mean drops by at least the smallest difference that matters and p < alpha,
-and improvement if its mean rises by as much and p < alpha. The verdict is no_change if no query changed, or if the 95 %
-CI of the difference excludes every difference that matters. Otherwise, the verdict is inconclusive. p comes from the
-sign-flip randomization test, which is exact for few queries and uses seeded random samples for many.
+and improvement if its mean rises by at least as much and p < alpha. The verdict is no_change if no query changed, or if
+the 95 % CI of the difference excludes every difference that matters. Otherwise, the verdict is inconclusive. p comes
+from the sign-flip randomization test, which is exact for few queries and uses seeded random samples for many.
 
 The first metric in --metrics decides the overall verdict and the exit code. The other metrics are context; each is
 tested at the same significance level. unjudged@k decides only if it is the only metric.

@@ -221,9 +221,9 @@ const MIN_SCORE_LEFT = 0.02;
 const SURE_SCORE_LEFT = 0.05;
 
 /**
- * Returns what the given causes leave unexplained of an effect: the entire effect if no cause explains any part of it,
- * otherwise the parts that no cause explains. For example, failed calls do not explain a drop among successful queries.
- * Returns null if no significant part remains.
+ * Returns the part of an effect that the given causes do not explain; the entire effect if no cause explains any of it.
+ * For example, failed calls do not explain a drop among successful queries. Returns null if the unexplained part is not
+ * significant.
  */
 export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShare: number | null): Effect | null {
   const { kind, size, parts } = effect;

@@ -45,13 +45,13 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
     compared: compared.length,
     /**
      * Number of lists that differ from the query's earlier list, but equal another query's earlier list. Excludes lists
-     * that neither a golden nor a live query had before. If several queries share such a list, the list comes from a
-     * search that ignores the query, not from a cache.
+     * that no golden or live query got before. If several queries share such a list, the list comes from a search that
+     * ignores the query, not from a cache.
      */
     foreign,
     /**
-     * Number of queries whose earlier list equaled another query's earlier list, because the two queries have the same
-     * meaning.
+     * Number of queries whose earlier list was already identical to another query's earlier list, as is normal for two
+     * queries with the same meaning.
      */
     usual,
   };

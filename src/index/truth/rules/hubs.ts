@@ -29,7 +29,10 @@ export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 export const MIN_QUERIES = 100;
 /** Minimum ratio of the number of queries that retrieve a hub to the mean number over all retrieved documents. */
 const MIN_RATIO = 10;
-/** A document is a hub only if more than this share of all queries retrieve it and it also exceeds `MIN_RATIO`. */
+/**
+ * Minimum share of all queries that retrieve a hub. The number of these queries must also exceed `MIN_RATIO` times the
+ * mean number over all retrieved documents.
+ */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 

@@ -40,7 +40,7 @@ interface Setting {
   readonly settings?: Partial<RunSettings>;
   /** Results that an earlier worker stored. */
   readonly stored?: readonly QueryAnswer[];
-  /** Returns the reply to the query with this number, from 1; correct by default. */
+  /** Returns the reply to the query with this number (counted from 1). By default, every reply is correct. */
   readonly reply?: (query: number) => Reply;
 }
 

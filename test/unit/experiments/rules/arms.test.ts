@@ -14,7 +14,12 @@ const design: ArmsDesign = {
   difference: 0.02,
 };
 
-/** Sums of a day: each arm has `of` sessions with one query each, and `clicks` of these sessions have a click. */
+/**
+ * Returns the sums of one day.
+ *
+ * @param clicks number of sessions with a click, per arm
+ * @param of number of sessions, per arm; each session has one query
+ */
 function aDay(day: number, clicks: readonly [current: number, next: number], of: readonly [number, number]): SummedDay {
   const sumsOf = (place: 0 | 1) => {
     const [n, k] = [of[place], clicks[place]];

@@ -157,7 +157,7 @@ describe('a malformed file is refused in one sentence with its line number', () 
     [
       'book.json',
       lines.slice(0, 9).join('\n'),
-      'Line 9 of book.json is not valid JSON: at column 8 it has an unexpected end in a list or an object;',
+      'Line 9 of book.json is not valid JSON: at column 8 it has an unexpected end of input inside a list or an object;',
       { format: 'quepid' },
     ],
     [

@@ -148,8 +148,8 @@ export function relevantRanks(
 }
 
 /**
- * Returns queries of the largest uncovered topic, or the live queries with the worst results, by the grade of the best
- * document; null if the incident concerns neither, or if texts may not be shown.
+ * Returns queries of the largest uncovered topic, or the live queries whose best document has the lowest grade. Returns
+ * null if the incident concerns neither, or if texts may not be shown.
  */
 async function readLiveQueries(context: Context, incident: Incident) {
   const { pipeline, cause, timeline, openedAt, closedAt } = incident;
@@ -168,7 +168,11 @@ async function readLiveQueries(context: Context, incident: Incident) {
   const window = { pipeline, from, until: closedAt ?? clock.now() };
   const worst = await db.judging.judged.worstGraded(window, MAX_QUERIES);
   const texts = worst.map(({ text }) => text);
-  return { lead: 'Live queries with the worst results (grade of the best document).', page: 'judge', texts } as const;
+  return {
+    lead: 'Live queries with the worst results, ranked by the grade of their best document.',
+    page: 'judge',
+    texts,
+  } as const;
 }
 
 /** Time before the incident from which live queries are read too, because the failing measure includes them. */
