@@ -3,7 +3,7 @@ import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { type Alert, alertOf } from './rules/incident.ts';
-import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-delays.ts';
+import { describeDelays, isStarvedForAlert, type OwnDelays, withheldAlert } from './rules/own-delays.ts';
 
 /** Alert rule for a blocked event loop; the rule covers every process of recalld. */
 const STARVED_ALERT = 'RecalldStarved';
@@ -31,9 +31,5 @@ export function starvedAlerts({ goldenSet, ended }: LatestRun, ownLag: LagHistor
   const longer = ownDelays(ownLag, { from: new Date(finishedAt.getTime() - MIN_STARVED_MS), until: finishedAt });
   if (!isStarvedForAlert(delays) || !isStarvedForAlert(longer)) return [];
   const headline = `recalld was short of processor time during the run of ${goldenSet}`;
-  return [
-    alertOf(`latencies of ${goldenSet} are not evaluated`, STARVED_ALERT, headline, describeDelays(delays), {
-      goldenSet,
-    }),
-  ];
+  return [alertOf(withheldAlert(goldenSet), STARVED_ALERT, headline, describeDelays(delays), { goldenSet })];
 }

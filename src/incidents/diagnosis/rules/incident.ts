@@ -3,6 +3,7 @@ import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import type { Cause } from './cause.ts';
 import type { Findings } from './diagnose.ts';
+import { isWithheldAlert } from './own-delays.ts';
 import type { Sign } from './signs.ts';
 
 /** An alert, firing or resolved. */
@@ -231,9 +232,12 @@ export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
  * Trend of the firing alerts. `worse`: an alert is new, or worse than ever before in the incident. `recovering`: all
  * alerts have data and are better than at their worst, so new signs come from the repair, not from the fault. For a
  * limited time after a recovery, ignores two kinds of alerts: those based on data from before the recovery, and those
- * that have no golden set and had already fired during the incident.
+ * that have no golden set and had already fired during the incident. Ignores alerts about recalld itself if any other
+ * alert fires.
  */
-export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
+export function trendOf(timeline: readonly AlertTimeline[], alerts: readonly Alert[], at: Date): Trend {
+  const ofService = alerts.filter(({ name }) => !isWithheldAlert(name));
+  const firing = ofService.length === 0 ? alerts : ofService;
   const isKnown = (alert: Alert): boolean => timeline.some(({ name }) => name === alert.name);
   const isRecent = (recovered: Date): boolean => at.getTime() - recovered.getTime() <= ECHO_MS;
   const recoveries = timeline.flatMap((known) => recoveredAt(known, firing, at) ?? []);
@@ -338,8 +342,17 @@ export function pageStatistics(incidents: readonly Incident[], from: Date, until
   };
 }
 
-/** Returns the incident's first alert of the worst severity, preferably one that still fires. */
+/**
+ * Returns the alert that represents the incident: while alerts fire, the first firing alert of the worst current
+ * severity, because a resolved alert must not be stated as a present fault; afterwards, the first alert of the worst
+ * severity.
+ */
 export function worstAlert({ timeline, severity }: Incident): AlertTimeline | undefined {
-  const severe = timeline.filter((one) => one.severity === severity);
-  return severe.find(({ currentSeverity }) => currentSeverity !== null) ?? severe[0] ?? timeline[0];
+  const firing = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
+  return (
+    firing.find(({ currentSeverity }) => currentSeverity === 'critical') ??
+    firing[0] ??
+    timeline.find((one) => one.severity === severity) ??
+    timeline[0]
+  );
 }

@@ -2,6 +2,7 @@
 import { MINUTE_MS } from '../../../core/time.ts';
 import { confidences } from './cause.ts';
 import type { Diagnosis, Trend } from './incident.ts';
+import { isWithheldAlert } from './own-delays.ts';
 
 export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
 
@@ -9,8 +10,8 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by any other diagnosis.
- * - A trusted cause is replaced by another cause if a further alert fires, if a different run points to the other
- *   cause, or if recalld has since read in the manifest that the missing documents were deleted on purpose.
+ * - A trusted cause is replaced by another cause if a further alert about the service fires, if a different run points
+ *   to the other cause, or if recalld has since read in the manifest that the missing documents were deleted on purpose.
  * - A cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is
  *   being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
@@ -29,7 +30,7 @@ export function replacesLast(
   if (isSame(last, next)) return trend === 'worse' && !isSameRun;
   if (next.cause === 'unknown' && wasTrusted) return false;
   const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
-  const isMore = next.alerts.some((name) => !last.alerts.includes(name));
+  const isMore = next.alerts.some((name) => !last.alerts.includes(name) && !isWithheldAlert(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
   if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
   return !isSameRun || (isGone(last, 'lost') && isGone(next, 'deleted'));

@@ -36,3 +36,15 @@ export function describeDelays({ lateShare, queuedShare }: OwnDelays): string {
     ? `recalld's event loop was blocked for ${percentage(lateShare)} of the run, which inflated the measured latencies.`
     : `The processors of the recalld host were busy for ${percentage(queuedShare)} of the run, which inflated the measured latencies.`;
 }
+
+const [BEFORE_SET, AFTER_SET] = ['latencies of ', ' are not evaluated'] as const;
+
+/** Name of the alert that fires if the latencies of a golden set are withheld. */
+export function withheldAlert(goldenSet: string): string {
+  return `${BEFORE_SET}${goldenSet}${AFTER_SET}`;
+}
+
+/** Returns true for the name of such an alert, which concerns recalld itself, not the monitored service. */
+export function isWithheldAlert(name: string): boolean {
+  return name.startsWith(BEFORE_SET) && name.endsWith(AFTER_SET);
+}

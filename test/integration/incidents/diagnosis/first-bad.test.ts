@@ -41,7 +41,6 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
   const pipeline = aWatchedPipeline({ name: `looked-at-${(pipelinesMade += 1)}`, ...parts });
   const [clock, logger] = [new HandClock(hours(0)), silentLogger];
   const db = createDb(pool);
-  const { measurements } = db;
   const { sets, runs } = db.golden;
   await sets.add(aNewGoldenSet({ queries }), hours(0));
   const settings = aRunSettings({ cutoffs: [10] });

@@ -7,8 +7,9 @@ import {
   isFinal,
   trendOf,
   updateTimelines,
+  worstAlert,
 } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
-import { anAlert } from '../../../../support/builders.ts';
+import { anAlert, anIncident } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
 
 /** An alert of a check with the threshold 0.8; `value` is the score. */
@@ -84,6 +85,21 @@ describe('the timeline of an alert', () => {
   });
 });
 
+describe('the alert that represents an incident', () => {
+  const drift = anAlert({ name: 'drift', severity: 'warning' });
+  const named = (timeline: readonly AlertTimeline[]) =>
+    worstAlert({ ...anIncident(), severity: 'critical', timeline })?.name;
+
+  it('is the worst firing alert, not a worse one that has resolved', () => {
+    expect(named(looks([drift, floor(0.04)]))).toBe('floor');
+    expect(named(looks([floor(0.04), drift], [drift]))).toBe('drift');
+  });
+
+  it('is the worst alert once all are resolved', () => {
+    expect(named(looks([drift, floor(0.04)], []))).toBe('floor');
+  });
+});
+
 describe('the trend', () => {
   it('is recovering if all firing alerts are better than at their worst', () => {
     const timeline = looks([floor(0.04)]);
@@ -103,6 +119,12 @@ describe('the trend', () => {
     expect(trendOf(looks([floor(0.04)], []), [echo], hours(2))).toBe('recovering');
     expect(trendOf(looks([floor(0.04)], []), [echo], hours(4))).toBe('worse');
     expect(trendOf(looks([floor(0.04)], []), [{ ...echo, rule: 'RecalldCheckWarning' }], hours(2))).toBe('worse');
+  });
+
+  it('is not worse if recalld itself is short of processor time', () => {
+    const busy = anAlert({ name: 'latencies of faq are not evaluated', severity: 'warning' });
+    expect(trendOf(looks([floor(0.04)]), [floor(0.65), busy], hours(1))).toBe('recovering');
+    expect(trendOf([], [busy], hours(1))).toBe('worse');
   });
 
   it('is recovering if a new alert rests on live traffic from before another alert resolved', () => {

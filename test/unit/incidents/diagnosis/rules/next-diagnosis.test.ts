@@ -51,6 +51,8 @@ describe('the next recorded diagnosis', () => {
       replacesLast(slow, { ...half, cause: outage.cause, alerts: [...half.alerts, 'stale labels'] }, 'steady'),
     ).toBe(true);
     expect(replacesLast(outage, { ...outage, alerts: outage.alerts.slice(1) }, 'steady')).toBe(false);
+    const busy = [...half.alerts, 'latencies of faq are not evaluated'];
+    expect(replacesLast(slow, { ...half, cause: outage.cause, alerts: busy }, 'steady')).toBe(false);
   });
 
   it('repeats the diagnosis with the numbers of a run that is worse than all before', () => {
