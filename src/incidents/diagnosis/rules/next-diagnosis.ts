@@ -12,8 +12,8 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * - A guess is replaced by any other diagnosis.
  * - A trusted cause is replaced by another cause if a further alert about the service fires, if a different run points
  *   to the other cause, or if recalld has since read in the manifest that the missing documents were deleted on purpose.
- * - A cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the fault is
- *   being repaired or because data from before the fault is no longer available.
+ * - Otherwise, a cause that was trusted once is never replaced by `unknown`: later signs are often weaker, because the
+ *   fault is being repaired or because data from before the fault is no longer available.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
  *   is fixed and the remaining alerts have not been evaluated since. A resolved alert also counts as recovery, unless
  *   another alert is worse than before.
@@ -28,12 +28,13 @@ export function replacesLast(
 ): boolean {
   const isSameRun = next.runId !== null && next.runId === last.runId;
   if (isSame(last, next)) return trend === 'worse' && !isSameRun;
-  if (next.cause === 'unknown' && wasTrusted) return false;
+  const isWithdrawn = isGone(last, 'lost') && isGone(next, 'deleted');
+  if (next.cause === 'unknown' && wasTrusted && !isWithdrawn) return false;
   const isEasing = trend === 'steady' && last.alerts.some((name) => !next.alerts.includes(name));
   const isMore = next.alerts.some((name) => !last.alerts.includes(name) && !isWithheldAlert(name));
   if (trend === 'recovering' || (isEasing && !isMore)) return last.confidence === 'low' && isSameRun;
   if (isMore || last.confidence === 'low' || last.cause === next.cause) return true;
-  return !isSameRun || (isGone(last, 'lost') && isGone(next, 'deleted'));
+  return !isSameRun || isWithdrawn;
 }
 
 function isGone({ signs }: Said, fate: 'lost' | 'deleted'): boolean {

@@ -11,8 +11,6 @@ export interface KeptResult {
   readonly now: number;
 }
 
-export type ScoreChanges = NonNullable<ReturnType<typeof scoreChanges>>;
-
 const MIN_RESULTS = 30;
 /** A score is unchanged if it differs by at most this share of its size, or of the median size of all scores. */
 const TOLERANCE = 0.05;

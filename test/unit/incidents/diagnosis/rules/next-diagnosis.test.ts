@@ -26,7 +26,7 @@ describe('the next recorded diagnosis', () => {
     const lost = { ...slow, cause: 'index_lost_documents', signs: gone('lost') } as const;
     expect(replacesLast(lost, { ...lost, cause: 'golden_labels', signs: gone('deleted') }, 'steady')).toBe(true);
     expect(replacesLast(lost, { ...lost, cause: 'golden_labels' }, 'steady')).toBe(false);
-    expect(replacesLast(lost, { ...lost, cause: 'unknown', signs: gone('deleted') }, 'steady')).toBe(false);
+    expect(replacesLast(lost, { ...lost, cause: 'unknown', signs: gone('deleted') }, 'steady')).toBe(true);
   });
 
   it('keeps a cause that was trusted before, even if later signs leave little of it', () => {
