@@ -6,7 +6,6 @@ import type { TrendMark, TrendPoint } from '../../../report/model/charts.ts';
 import type { Content, Fact, Section, Table } from '../../../report/model/content.ts';
 import { bounded, empty, fact, missing, note, section, table, value } from '../../../report/model/show.ts';
 import type { ReportedSet, WeeklyReport } from '../../../report/status/weekly-report.ts';
-import { staleParts } from '../../rules/labels.ts';
 import type { SegmentScore } from '../../rules/run.ts';
 import type { HistoricRun } from '../../sql/run-results.ts';
 import { charted, goldenCharts } from './golden-page.ts';
@@ -101,7 +100,7 @@ export function goldenHealthPart({ sets }: WeeklyReport): Section {
     'golden-health',
     'Health of the golden sets',
     {
-      lead: 'Stale labels: judged documents whose text has another id in the store (superseded), or that the manifest lists as deleted. Lost documents: judged documents that are missing from the store without a replacement. Judged: share of the retrieved documents that have a judgment. Represents: share of live queries that have a similar golden query.',
+      lead: 'Missing documents: judged documents that are not in the store under their ids. The judgments of superseded documents, whose text has another id, and of documents that the manifest lists as deleted are stale; lost documents have no replacement. Judged: share of the retrieved documents that have a judgment. Represents: share of live queries that have a similar golden query.',
     },
     sets.length === 0
       ? empty('This pipeline has no golden set.')
@@ -116,8 +115,7 @@ export function goldenHealthPart({ sets }: WeeklyReport): Section {
           ],
           ['Queries', ({ version }) => version?.queries ?? missing('none'), 'number'],
           ['Judgments', ({ version }) => version?.judgments ?? missing('none'), 'minor number'],
-          ['Stale labels', staleLabels, 'number'],
-          ['Lost documents', lostDocuments, 'number'],
+          ['Missing documents', missingDocuments, 'number'],
           ['Judged', judgedShare, 'number'],
           [
             'Represents',
@@ -135,27 +133,19 @@ function judgedShare({ last }: ReportedSet): Content {
   return value(1 - unjudged.mean, 'share', 1 - unjudged.ciHigh, 1 - unjudged.ciLow);
 }
 
-function staleLabels({ last }: ReportedSet): Content {
+function missingDocuments({ last }: ReportedSet): Content {
   if (last === null) return missing('no run');
-  const { probed, stale, deleted, deadQueries, gap } = last.run.labels;
-  if (probed === null || stale === null) return missing(gap ?? 'unknown');
-  const parts = staleParts(stale, deleted ?? 0);
-  const dead =
-    deadQueries === null || deadQueries === 0
-      ? ''
-      : `; ${plural(deadQueries, 'query has', 'queries have')} no other relevant document`;
-  return [value(shareOf(stale, probed), 'share'), note(`${parts} of ${count(probed)}${dead}`)];
-}
-
-function lostDocuments({ last }: ReportedSet): Content {
-  if (last === null) return missing('no run');
-  const { probed, lost, gap } = last.run.labels;
-  if (probed === null || lost === null) return missing(gap ?? 'unknown');
-  return [value(shareOf(lost, probed), 'share'), note(`${count(lost)} of ${count(probed)}`)];
-}
-
-function shareOf(part: number, total: number): number {
-  return total === 0 ? 0 : part / total;
+  const { probed, stale, deleted, lost, deadQueries, gap } = last.run.labels;
+  if (probed === null || stale === null || lost === null) return missing(gap ?? 'unknown');
+  const kinds = { superseded: stale - (deleted ?? 0), deleted: deleted ?? 0, lost };
+  const parts = Object.entries(kinds).flatMap(([kind, n]) => (n === 0 ? [] : `${count(n)} ${kind}`));
+  return [
+    value(probed === 0 ? 0 : (stale + lost) / probed, 'share'),
+    note(`${parts.length === 0 ? 'none' : parts.join(', ')} of ${count(probed)}`),
+    deadQueries !== null && deadQueries > 0
+      ? note(`${plural(deadQueries, 'query has', 'queries have')} only stale labels`)
+      : false,
+  ];
 }
 
 function pointsOf(runs: readonly HistoricRun[], measure: Measure): TrendPoint[] {

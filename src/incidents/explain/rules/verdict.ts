@@ -386,9 +386,7 @@ function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/**
- * Returns the ids that have `id` as a prefix or are themselves a prefix of `id`, such as the chunk ids of a document.
- */
+/** Returns the ids that begin with `id`, such as the chunk ids of a document, and the ids with which `id` begins. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));

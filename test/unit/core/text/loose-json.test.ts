@@ -94,8 +94,8 @@ describe('the first fault of text that is not JSON', () => {
     ['single quotes', "{'a': 1}", { line: 1, column: 2, problem: /single quotes/ }],
     ['a comma too many', '{"a": [1,]}', { path: 'a', problem: /comma/ }],
     ['a missing comma', '[1 2]', { problem: /no comma/ }],
-    ['an end in the middle', '{"a": "secret', { path: 'a', problem: /end in a string/ }],
-    ['nothing', '', { line: 1, column: 1, problem: /end before a value/ }],
+    ['an end in the middle', '{"a": "secret', { path: 'a', problem: /end of input inside a string/ }],
+    ['nothing', '', { line: 1, column: 1, problem: /end of input before a value/ }],
     ['more than a value', '{} {}', { column: 4, problem: /more than one value/ }],
     ['a line feed in text', '["a\nb"]', { path: '[0]', problem: /line feed/ }],
   ])('is reported with its position: %s', (_, text, { problem, ...place }: { problem?: RegExp }) => {

@@ -221,7 +221,7 @@ describe('the weekly report', () => {
       'fell to 0.90',
       'parental leave',
       'can both parents take leave at once',
-      '1.2 % 10 superseded, 4 deleted in the manifest of 1 180; 3 queries have no other relevant document 0.8 % 9 of 1 180',
+      '1.9 % 10 superseded, 4 deleted, 9 lost of 1 180 3 queries have only stale labels',
       '69 %',
       '71 %',
       'recalld does not know which pages were false',
