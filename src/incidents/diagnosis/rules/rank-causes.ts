@@ -133,6 +133,8 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['deployment', 'embedder'],
     ],
   },
+  // Results also alternate if some calls have another filter, or if some shards time out.
+  split_index: { high: [['returned_documents', 'absent']] },
   // A retriever that picks results at random may also return another query's results, but different ones in each run.
   foreign_answers: { high: [['again', 'repeats']] },
   // Any fault that changes queries or ranks makes the retriever return documents other than the nearest. The cause
@@ -145,6 +147,8 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
 const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
   // The documents that pass a filter keep their order.
   filter: [['order', 'changed']],
+  // If truncated texts change the results, they also change the scores.
+  truncated_texts: [['retrieval_scores', 'as_before']],
   // The documents were replaced, or deleted on purpose.
   index_lost_documents: [['gone_documents', 'superseded', 'deleted']],
 };
