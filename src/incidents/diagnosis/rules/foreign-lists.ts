@@ -30,7 +30,7 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
   const compared = lists.filter(({ old, now }) => now.length >= MIN_DOCUMENTS && old.length >= MIN_DOCUMENTS);
   const lengths = [...new Set(compared.map(({ now }) => now.length))];
   const before = countLists(compared.flatMap(({ old }) => lengths.map((length) => keyOf(old.slice(0, length)))));
-  const belongsToLive = liveOwners(live);
+  const belongsToLive = liveOwners(live, lengths);
   let [foreign, usual] = [0, 0];
   for (const list of compared) {
     const own = keyOf(list.old.slice(0, list.now.length));
@@ -60,18 +60,27 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
 /**
  * Returns a function that is true for a list that is new for its golden query but was earlier returned for a live query
  * with another text.
+ *
+ * @param depths lengths of the golden lists to which the function is applied
  */
-function liveOwners(live: readonly LiveList[]): (list: GoldenLists) => boolean {
+function liveOwners(live: readonly LiveList[], depths: readonly number[]): (list: GoldenLists) => boolean {
   const owners = new Map<string, Set<string>>();
+  const lengths = new Set<number>();
+  const comparedKey = (length: number, ids: readonly string[], depth: number): string =>
+    `${length} ${keyOf(ids.slice(0, Math.min(length, depth)))}`;
   for (const { text, documentIds } of live) {
-    const key = keyOf(documentIds);
-    owners.set(key, (owners.get(key) ?? new Set()).add(normalisedText(text)));
+    const { length } = documentIds;
+    if (length < MIN_DOCUMENTS) continue;
+    lengths.add(length);
+    for (const depth of depths) {
+      const key = comparedKey(length, documentIds, depth);
+      owners.set(key, (owners.get(key) ?? new Set()).add(normalisedText(text)));
+    }
   }
-  const lengths = [...new Set(live.map(({ documentIds }) => documentIds.length))].filter((one) => one >= MIN_DOCUMENTS);
   return ({ text, old, now }) =>
-    lengths.some((length) => {
-      const key = keyOf(now.slice(0, length));
-      const texts = now.length < length || key === keyOf(old.slice(0, length)) ? undefined : owners.get(key);
+    [...lengths].some((length) => {
+      const key = comparedKey(length, now, now.length);
+      const texts = key === comparedKey(length, old, now.length) ? undefined : owners.get(key);
       return texts !== undefined && !texts.has(normalisedText(text));
     });
 }

@@ -60,6 +60,25 @@ it('counts lists that a live query with another text had, but not if it has the 
   ).toBe(0);
 });
 
+it('compares a longer list of a live query down to the depth of the golden list', () => {
+  const lists = queries.map((query) => ({
+    text: `q${query}`,
+    old: listOf(query).slice(0, 5),
+    now: query < 6 ? listOf(100 + query).slice(0, 5) : listOf(query).slice(0, query < 8 ? 3 : 5),
+  }));
+  const live = (ids: (query: number) => string[]) =>
+    queries.map((query) => ({ text: `another ${query}`, documentIds: ids(query) }));
+  expect(
+    foreignLists(
+      lists,
+      live((query) => listOf(100 + query)),
+    ).foreign,
+  ).toBe(6);
+  // A list that only begins in the same way is a different list.
+  const sameBeginning = live((query) => [...listOf(100 + query).slice(0, 3), 'x', 'y']);
+  expect(foreignLists(lists, sameBeginning).foreign).toBe(0);
+});
+
 it('treats another order as another list, and ignores lists of two documents', () => {
   const reversed = queries.map((query) => ({ text: `q${query}`, old: listOf(query), now: listOf(query).toReversed() }));
   expect(foreignLists(reversed, [])).toMatchObject({ foreign: 0 });
