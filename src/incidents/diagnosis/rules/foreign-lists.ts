@@ -66,8 +66,6 @@ export function foreignLists(lists: readonly GoldenLists[], live: readonly LiveL
 function liveOwners(live: readonly LiveList[], depths: readonly number[]): (list: GoldenLists) => boolean {
   const owners = new Map<string, Set<string>>();
   const lengths = new Set<number>();
-  const comparedKey = (length: number, ids: readonly string[], depth: number): string =>
-    `${length} ${keyOf(ids.slice(0, Math.min(length, depth)))}`;
   for (const { text, documentIds } of live) {
     const { length } = documentIds;
     if (length < MIN_DOCUMENTS) continue;
@@ -83,6 +81,11 @@ function liveOwners(live: readonly LiveList[], depths: readonly number[]): (list
       const texts = key === comparedKey(length, old, now.length) ? undefined : owners.get(key);
       return texts !== undefined && !texts.has(normalisedText(text));
     });
+}
+
+/** Key of the documents that a live list of the given length and a golden list of the given depth both show. */
+function comparedKey(length: number, ids: readonly string[], depth: number): string {
+  return `${length} ${keyOf(ids.slice(0, Math.min(length, depth)))}`;
 }
 
 function keyOf(ids: readonly string[]): string {
