@@ -1,7 +1,7 @@
 /** Live traffic of a world: query outcomes, user feedback, query topics, and returned texts. */
 
-import type { ContextSize } from '../../src/core/text/context-size.ts';
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
+import type { QueryContext } from '../../src/golden/rules/run.ts';
 import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
 import {
   type Observations,
@@ -172,16 +172,16 @@ function charactersOf(id: string): number {
   return 300 + (Math.abs(hash) % 1200);
 }
 
-export function contextsOf({ answers }: ComparedSide, textShare: number): ContextSize[] {
-  return answers.flatMap(({ documents }) => {
+export function contextsOf({ answers }: ComparedSide, textShare: number): QueryContext[] {
+  return answers.flatMap(({ queryId, documents }) => {
     if (documents.length === 0) return [];
     const texts = documents.map(({ id }) => textOf(id));
     const characters = documents.reduce((sum, { id }) => sum + textShare * charactersOf(id), 0);
-    return [{ characters: Math.round(characters), repeated: 1 - new Set(texts).size / texts.length }];
+    return [{ queryId, characters: Math.round(characters), repeated: 1 - new Set(texts).size / texts.length }];
   });
 }
 
-function meanOf(contexts: readonly ContextSize[]): NonNullable<ObservedReference['texts']>['now'] | null {
+function meanOf(contexts: readonly QueryContext[]): NonNullable<ObservedReference['texts']>['now'] | null {
   if (contexts.length === 0) return null;
   return {
     characters: mean(contexts.map(({ characters }) => characters)),

@@ -1,6 +1,6 @@
 /**
- * Measures the mix of live queries: the share of the most frequent query, the share of the usual language, and the
- * query length.
+ * Measures the mix of live queries: the share of the most frequent query, the share of the usual language, the query
+ * length, and the shares of malformed and plain texts.
  */
 
 import type { Context } from '../core/context.ts';
@@ -8,13 +8,17 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { type ClickRateOutcome, queryRate } from './rules/feedback/click-rates.ts';
 import { meanCount } from './rules/live-stages.ts';
+import { isMalformed, isPlain } from './rules/query-form.ts';
 import { languageOrScript, languageShare } from './rules/query-languages.ts';
 import type { LiveWindow } from './sql/live-windows.ts';
 
 export const TOP_QUERY = 'top_query_ratio';
 export const MAIN_LANGUAGE = 'main_language_ratio';
 export const QUERY_LENGTH = 'query_characters';
+export const MALFORMED = 'malformed_query_ratio';
+export const PLAIN = 'plain_query_ratio';
 
 /** Maximum number of texts that are read; language detection takes about 0.2 ms per text. */
 const MAX_TEXTS = 300;
@@ -48,13 +52,19 @@ export async function measureQueryMix(
       probability,
       cluster,
       value: text.length,
+      text,
     });
   }
-  const length = sampled.length < MIN_QUERIES ? null : meanCount(sampled);
   const language = languageShare(sampled, usual ?? null, measuredAt);
   const gap = (measure: string, n: number): MeasurementOutcome => {
     const reason = n === 0 ? 'no_query_texts' : 'too_few_queries';
     return { kind: 'no_data', ...frame, measure, reason, details: {} };
+  };
+  const overTexts = (measure: string, found: ClickRateOutcome): MeasurementOutcome => {
+    if (sampled.length < MIN_QUERIES || found.kind === 'insufficient_data') return gap(measure, sampled.length);
+    const { value, low: ciLow, high: ciHigh, n } = found;
+    const ciMethod = measure === QUERY_LENGTH ? 'sessions_t' : 'sessions_wilson';
+    return { kind: 'value', ...frame, measure, value, ciLow, ciHigh, ciMethod, n, details: {} };
   };
   const { share, queries, sessions } = top;
   const { low, high } = wilsonInterval(share, Math.max(1, sessions), 0.95);
@@ -76,18 +86,14 @@ export async function measureQueryMix(
           n: language.n,
           details: { language: language.usual.language, last_majority_at: language.usual.lastMajorityAt.toISOString() },
         },
-    length === null || length.kind === 'insufficient_data'
-      ? gap(QUERY_LENGTH, sampled.length)
-      : {
-          kind: 'value',
-          ...frame,
-          measure: QUERY_LENGTH,
-          value: length.value,
-          ciLow: length.low,
-          ciHigh: length.high,
-          ciMethod: 'sessions_t',
-          n: length.n,
-          details: {},
-        },
+    overTexts(QUERY_LENGTH, meanCount(sampled)),
+    overTexts(
+      MALFORMED,
+      queryRate(sampled, ({ text }) => isMalformed(text)),
+    ),
+    overTexts(
+      PLAIN,
+      queryRate(sampled, ({ text }) => isPlain(text)),
+    ),
   ];
 }

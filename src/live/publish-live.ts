@@ -11,7 +11,7 @@ import {
   POSITIVE_RATIO,
 } from './measure-feedback.ts';
 import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
-import { MAIN_LANGUAGE, QUERY_LENGTH, TOP_QUERY } from './measure-query-mix.ts';
+import { MAIN_LANGUAGE, MALFORMED, PLAIN, QUERY_LENGTH, TOP_QUERY } from './measure-query-mix.ts';
 import { episodeMeasures } from './rules/episodes.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { liveMeasures } from './rules/live-measures.ts';
@@ -103,7 +103,7 @@ export async function readIsolationGauges({ db, clock, config }: Context): Promi
 }
 
 const samplesOf: ReadonlyMap<string, (latest: LatestMeasurement, isTrusted: IsTrusted) => GaugeSample[]> = new Map([
-  ...[...liveMeasures, ...episodeMeasures, TOP_QUERY, MAIN_LANGUAGE, QUERY_LENGTH].map(
+  ...[...liveMeasures, ...episodeMeasures, TOP_QUERY, MAIN_LANGUAGE, QUERY_LENGTH, MALFORMED, PLAIN].map(
     (measure) => [measure, measureSamples] as const,
   ),
   [SAMPLES_READ, samplesReadSamples],

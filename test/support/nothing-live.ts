@@ -11,6 +11,8 @@ export const nothingLive: ObservedLive = {
   topQuery: null,
   mainLanguage: null,
   queryLength: null,
+  malformed: null,
+  plain: null,
   feedback: null,
   episodeCalls: null,
   episodeRepeats: null,

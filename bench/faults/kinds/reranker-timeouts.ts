@@ -3,7 +3,7 @@ import { around, bySize, type FaultKind } from '../fault.ts';
 export const kind: FaultKind = {
   name: 'reranker-timeouts',
   title: 'the reranker times out for a part of the calls, which then return the order of the first stage',
-  causes: ['ranking', 'retriever_slow'],
+  causes: ['ranking', 'partial_results', 'retriever_slow'],
   // With MiniLM on English texts, the reranker hardly changes the order of the results.
   fits: ({ shape }) =>
     shape.retriever === 'dense-rerank' && !(shape.encoder === 'minilm' && shape.corpus === 'xquad-en'),

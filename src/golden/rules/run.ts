@@ -115,6 +115,11 @@ export type GainMeasure = (typeof gainMeasures)[number];
 /** Cutoffs for a golden set that is run manually and is not in the config. */
 export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
 
+/** Size of the texts that the retriever returned for a query. */
+export interface QueryContext extends ContextSize {
+  readonly queryId: string;
+}
+
 export interface QueryAnswer {
   readonly queryId: string;
   readonly outcome: QueryOutcome;

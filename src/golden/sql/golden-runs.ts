@@ -8,7 +8,6 @@
 import type pg from 'pg';
 import type { Scope } from '../../core/context.ts';
 import type { RunStatus } from '../../core/model.ts';
-import type { ContextSize } from '../../core/text/context-size.ts';
 import { endedGoldenSets } from '../../live/deployments/configured-items.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
@@ -22,6 +21,7 @@ import {
   type GoldenRun,
   type NewRun,
   type QueryAnswer,
+  type QueryContext,
   type RunPurpose,
 } from '../rules/run.ts';
 import { deleteAnswers } from './answer-retention.ts';
@@ -203,10 +203,10 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
      * Returns, for each query, the size of the texts that the retriever returned. Omits queries for which the text of a
      * result is missing.
      */
-    async contexts(runId: string): Promise<readonly ContextSize[]> {
-      return queryRows<ContextSize>(
+    async contexts(runId: string): Promise<readonly QueryContext[]> {
+      return queryRows<QueryContext>(
         pool,
-        `select context_characters as characters, context_repeated as repeated
+        `select query_id, context_characters as characters, context_repeated as repeated
            from golden_run_answers where run_id = $1::text and context_characters is not null`,
         [runId],
       );

@@ -11,7 +11,7 @@ import { failedShare, type GoldenRun } from '../../golden/rules/run.ts';
 import { dailyIndexMeasures } from '../../index/truth/measure-index.ts';
 import { JUDGE_DRIFT } from '../../judging/judge-drift.ts';
 import { LIVE_DROP } from '../../judging/measure-judged.ts';
-import { MAIN_LANGUAGE, QUERY_LENGTH, TOP_QUERY } from '../../live/measure-query-mix.ts';
+import { MAIN_LANGUAGE, MALFORMED, PLAIN, QUERY_LENGTH, TOP_QUERY } from '../../live/measure-query-mix.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
@@ -75,6 +75,8 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   top_query: [TOP_QUERY],
   language: [MAIN_LANGUAGE],
   query_length: [QUERY_LENGTH],
+  malformed_queries: [MALFORMED],
+  query_style: [PLAIN],
   feedback: ['feedback_positive_ratio'],
   live_relevance: [LIVE_DROP],
   judge: [JUDGE_DRIFT],

@@ -4,6 +4,7 @@ import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard
 import { experimentPanels } from '../../experiments/edge/panels.ts';
 import { deploymentsTable, measurementsTable } from '../../golden/edge/panels/drill-down.ts';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
+import { measureTable } from '../../measures/rules/measure-table.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
 import { graph, heatmap, metricTable } from '../../platform/dashboards/panels.ts';
 import {
@@ -101,10 +102,22 @@ const measures: readonly MeasurePanel[] = [
   'recalld_query_context_characters',
   'recalld_query_context_repeated_ratio',
   { metric: 'recalld_query_top_ratio', max: 1 },
-  { metric: 'recalld_query_main_language_ratio', max: 1 },
 ];
 
 const share = { unit: 'percentunit', min: 0, max: 1 } as const;
+
+const { main_language_ratio: language, malformed_query_ratio: malformed, plain_query_ratio: plain } = measureTable;
+
+function queryTexts(): Builder<Panel> {
+  return graph({
+    title: 'Texts of live queries',
+    description: [language, malformed, plain].map(({ title, note }) => `${title}: ${note}`).join('\n\n'),
+    ...share,
+    width: 8,
+    queries: [language, malformed, plain].map(({ title, gauge }) => ({ expr: maxBy([], gauge.name), legend: title })),
+  });
+}
+
 const samples = { unit: 'short', min: 0 } as const;
 
 const feedback: readonly MeasurePanel[] = [
@@ -200,7 +213,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       hasDeployments: true,
       sections: [
         { title: 'Traffic', panels: traffic() },
-        { title: 'Results', panels: measureGraphs(measures, { min: 0 }) },
+        { title: 'Results', panels: [...measureGraphs(measures, { min: 0 }), queryTexts()] },
         { title: 'Isolation', panels: isolation(), noData: 'No isolation rule is configured' },
         {
           title: 'Stages of the retriever',

@@ -19,6 +19,8 @@ const watchedMeasures = [
   'top_query_ratio',
   'main_language_ratio',
   'query_characters',
+  'malformed_query_ratio',
+  'plain_query_ratio',
   'click_through_ratio',
   'clicked_query_ratio',
   'clicked_reciprocal_rank',

@@ -124,6 +124,28 @@ export const trafficMeasures = {
       'Mean number of characters per live query in the trailing window, over the sampled texts (up to 300); weighted by inverse inclusion probability.',
     ),
   },
+  malformed_query_ratio: {
+    title: 'Malformed queries',
+    subject: 'the share of live queries with a malformed text',
+    note: 'Share of the sampled query texts (up to 300) that contain percent escapes, HTML, escape sequences, wrongly decoded characters or unfilled placeholders.',
+    scale: 'share',
+    every: 'live',
+    gauge: boundedGauge(
+      'recalld_query_malformed_ratio',
+      'Share of live queries in the trailing window whose text contains percent escapes, HTML, escape sequences, wrongly decoded characters or unfilled placeholders, over the sampled texts (up to 300); weighted by inverse inclusion probability.',
+    ),
+  },
+  plain_query_ratio: {
+    title: 'Plain queries',
+    subject: 'the share of live queries without capital letters, digits and punctuation',
+    note: 'Share of the sampled query texts (up to 300) that contain no capital letter, digit or punctuation mark, as in keywords or transcripts of speech.',
+    scale: 'share',
+    every: 'live',
+    gauge: boundedGauge(
+      'recalld_query_plain_ratio',
+      'Share of live queries in the trailing window whose text contains no capital letter, digit or punctuation mark, over the sampled texts (up to 300); weighted by inverse inclusion probability.',
+    ),
+  },
   staged_queries: {
     title: 'Queries with stages',
     subject: 'the number of sampled live queries with reported retriever stages',

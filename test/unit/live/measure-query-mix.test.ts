@@ -30,7 +30,18 @@ it('measures the mean length of queries with an interval over sessions', async (
   expect(length).toMatchObject({ ciLow: expect.closeTo(50 - 2.605, 1), ciHigh: expect.closeTo(50 + 2.605, 1) });
 });
 
+it('measures the share of malformed texts, and of texts without capital letters, digits and punctuation', async () => {
+  const texts = Array.from({ length: 60 }, (_, place) =>
+    place < 15 ? 'reset%20my%20password' : place < 45 ? 'reset my password' : 'How do I reset it?',
+  );
+  const { malformed_query_ratio: malformed, plain_query_ratio: plain } = await measured(texts);
+  expect(malformed).toMatchObject({ kind: 'value', value: 0.25, n: 60, ciMethod: 'sessions_wilson' });
+  // The escape %20 contains digits and punctuation.
+  expect(plain).toMatchObject({ kind: 'value', value: 0.5, n: 60, ciLow: expect.closeTo(0.38, 1) });
+});
+
 it('measures no length in a window with few texts, or without texts', async () => {
   expect((await measured(of([40, 60]))).query_characters).toMatchObject({ kind: 'no_data', reason: 'too_few_queries' });
   expect((await measured([])).query_characters).toMatchObject({ kind: 'no_data', reason: 'no_query_texts' });
+  expect((await measured(['a b'])).malformed_query_ratio).toMatchObject({ reason: 'too_few_queries' });
 });

@@ -1,5 +1,6 @@
 /** Compares the results of bad golden runs with each other, with a good run, and with much older runs. */
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
+import { isAlike } from './alike-lists.ts';
 import { answeredOf } from './changed-answers.ts';
 
 export type RepeatedAnswers = NonNullable<ReturnType<typeof repeatedAnswers>>;
@@ -89,22 +90,4 @@ function likeness(a: Lists, b: Lists): number | null {
   const shared = [...a.keys()].filter((id) => b.has(id));
   if (shared.length < MIN_SHARED) return null;
   return shared.filter((id) => isAlike(a.get(id) ?? [], b.get(id) ?? [])).length / shared.length;
-}
-
-/**
- * Minimum Jaccard similarity at which two result lists count as the same; a value below 1 allows for small variations
- * in a retriever's results.
- */
-const SAME_ANSWER = 0.75;
-/** Minimum share of the top documents that have the same rank in both lists. */
-const SAME_PLACES = 0.5;
-const FIRST_PLACES = 5;
-
-function isAlike(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length === 0 || b.length === 0) return a.length === b.length;
-  const other = new Set(b);
-  const common = a.filter((id) => other.has(id)).length;
-  if (common / (a.length + b.length - common) < SAME_ANSWER) return false;
-  const first = a.slice(0, FIRST_PLACES);
-  return first.filter((id, place) => b[place] === id).length >= SAME_PLACES * first.length;
 }

@@ -1,6 +1,6 @@
 /** Weights of causes that concern calls of the retriever: failures and latency; see `weights.ts`. */
 import type { NamedCause } from './cause.ts';
-import { answersAsBefore, type SignWeights } from './sign-weights.ts';
+import { answered, answersAsBefore, documentsAsBefore, type SignWeights, textsAsBefore } from './sign-weights.ts';
 
 export const callWeights = {
   retriever_outage: {
@@ -28,6 +28,27 @@ export const callWeights = {
     latency: { fell: -5, steady: -3.5, rose: 4 },
     warming: { falls: -2.5, stays: 0.7 },
     segment: { one: -2 },
+  },
+  partial_results: {
+    ...answered,
+    ...documentsAsBefore,
+    ...textsAsBefore,
+    // Only this sign distinguishes partial results from other faults of the search.
+    changed_calls: { alike: -4, slower: 5, faster: -5 },
+    latency: { fell: -4, steady: -2, rose: 1 },
+    live_latency: { steady: -1, rose: 1 },
+    results: { intact: -3 },
+    order: { changed: -0.5 },
+    variety: { collapsed: -3 },
+    again: { repeats: -2 },
+    older_answers: { alike: -3 },
+    foreign_lists: { some: -3 },
+    segment: { one: -2 },
+    canary: { changed: -3 },
+    missed_vectors: { own: 0.3, foreign: -3 },
+    returned_documents: { absent: -3 },
+    common_document: { rose: -2 },
+    changed_lists: { in_part: 0.5, whole: -1.5 },
   },
   cold_cache: {
     ...answersAsBefore,

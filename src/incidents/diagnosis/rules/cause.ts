@@ -26,6 +26,12 @@ export const causeTexts = {
       'Check the load on the retriever and its store. If calls time out, also check whether `timeout_ms` is too low.',
     shows: 'responses stay slow throughout a run',
   },
+  partial_results: {
+    title: 'slow calls return other results',
+    action:
+      'Check the time limits inside the retriever: a shard, reranker or embedder that exceeds its limit is left out of the results without an error.',
+    shows: 'a call with longer time limits returns the earlier results',
+  },
   cold_cache: {
     title: 'the retriever caches are cold',
     action:
@@ -61,8 +67,8 @@ export const causeTexts = {
   live_traffic: {
     title: 'only live queries are affected',
     action:
-      'Golden calls work. Compare a failing live call with a golden call: filter, tenant, query length and credentials.',
-    shows: 'a replayed live query fails again',
+      'Golden calls work. Compare a failing live call with a golden call: query text and its encoding, filter, tenant and credentials.',
+    shows: 'a live query returns other results than the same golden query',
   },
   repeated_query: {
     title: 'one query floods the traffic',

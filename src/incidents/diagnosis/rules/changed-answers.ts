@@ -13,6 +13,8 @@ import { storedComparison } from '../../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { mean, moments } from '../../../math/stats/descriptive.ts';
 import { studentTInterval } from '../../../math/stats/intervals.ts';
+import { isAlike } from './alike-lists.ts';
+import { changedCalls, type TimedCall } from './changed-calls.ts';
 import type { LossPart } from './effects.ts';
 import { commonNewcomer, foreignLists, type Lists, type LiveList } from './foreign-lists.ts';
 import { hurtKind, hurtSegment, hurtSegments } from './hurt-groups.ts';
@@ -67,6 +69,8 @@ export function changedAnswers(
       k,
     ),
     replaced: replacedLists(full),
+    /** Whether calls with changed results took longer than before; null if too few calls have a latency. */
+    calls: changedCalls(both.flatMap((query) => timedCall(old.get(query.id), now.get(query.id), k))),
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
     /**
@@ -159,6 +163,13 @@ function keptResults(query: string, before: QueryAnswer | undefined, after: Quer
     const earlier = scores.get(id) ?? null;
     return earlier === null || score === null ? [] : [{ query, document: id, before: earlier, now: score }];
   });
+}
+
+function timedCall(before: QueryAnswer | undefined, after: QueryAnswer | undefined, k: number): TimedCall[] {
+  if (before === undefined || after === undefined || before.latencyMs === null || after.latencyMs === null) return [];
+  const [old, now] = [before, after].map(({ documents }) => documents.slice(0, k).map(({ id }) => id));
+  const isChanged = !isAlike(old ?? [], now ?? []);
+  return [{ isChanged, before: before.latencyMs, now: after.latencyMs }];
 }
 
 /** A list changed if it kept at most this share of its documents. */

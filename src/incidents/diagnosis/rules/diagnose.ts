@@ -74,7 +74,7 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
   const isDeleted = has('gone_documents', 'deleted');
   return signs.filter(
     ({ name, state }) =>
-      !(isStarved && (name === 'latency' || name === 'warming')) &&
+      !(isStarved && (name === 'latency' || name === 'warming' || name === 'changed_calls')) &&
       !(isEmpty && name === 'index_retrieval' && state === 'not_found') &&
       !(isRescored && name === 'order' && state === 'as_before') &&
       !(isDeleted && expectedAfterDeletion.has(`${name}=${state}`)),

@@ -115,6 +115,10 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   retriever_outage: { moves: [...calls, 'latency'], through: ['failed', 'timed_out'], leastFailed: DOWN },
   retriever_failing: { moves: calls, through: ['failed'] },
   retriever_slow: { moves: [...calls, 'latency'], through: ['timed_out'] },
+  partial_results: {
+    moves: [...answers, 'latency', 'results', 'context'],
+    through: ['empty', ...answered],
+  },
   cold_cache: { moves: ['score', 'failures', 'latency', 'live_errors', ...retried], through: ['timed_out'] },
   access_denied: { moves: calls, through: ['failed'] },
   rate_limited: { moves: calls, through: ['failed'] },
@@ -122,7 +126,17 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   empty_lists: { moves: answers, through: ['empty'] },
   filter: { moves: [...answers, 'results', 'context'], through: ['empty', ...answered] },
   live_traffic: {
-    moves: ['traffic', 'live_errors', 'live_empty', 'feedback', 'relevance', 'results', 'context', ...retried],
+    moves: [
+      'traffic',
+      'density',
+      'live_errors',
+      'live_empty',
+      'feedback',
+      'relevance',
+      'results',
+      'context',
+      ...retried,
+    ],
     through: [],
   },
   repeated_query: {
@@ -185,7 +199,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     through: ['empty', ...answered],
   },
   uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance', ...retried], through: [] },
-  unlike_golden: { moves: ['feedback', 'relevance', ...retried], through: [] },
+  unlike_golden: { moves: ['traffic', 'feedback', 'relevance', 'results', 'context', ...retried], through: [] },
   generator: { moves: ['feedback'], through: [] },
   judge: { moves: ['judge', 'relevance'], through: [] },
   forbidden_documents: { moves: ['forbidden'], through: [] },

@@ -1,5 +1,5 @@
 /** Estimates for ranking causes: priors and weights, set by judgment or fitted. */
-import { type NamedCause, namedCauses } from './cause.ts';
+import type { NamedCause } from './cause.ts';
 import type { SignWeights } from './sign-weights.ts';
 import type { SignState } from './signs.ts';
 import { judgedWeights } from './weights.ts';
@@ -18,14 +18,14 @@ export interface Estimates {
   readonly temperature: number;
 }
 
-/** Prior probability of `unknown`; the rest is divided equally among the named causes. */
-const PRIOR_OF_UNKNOWN = 0.2;
+/** Prior of a cause that was not fitted: `unknown` is about ten times as likely as each named cause. */
+const PRIOR = -2.25;
 
 /** Estimates that were set by judgment. The fit starts from these estimates. */
 export const judgedEstimates: Estimates = { priors: {}, weights: judgedWeights, unexplained: -1.5, temperature: 1 };
 
 export function priorOf(cause: NamedCause, { priors }: Estimates): number {
-  return priors[cause] ?? Math.log((1 - PRIOR_OF_UNKNOWN) / namedCauses.length / PRIOR_OF_UNKNOWN);
+  return priors[cause] ?? PRIOR;
 }
 
 /** Returns the weight of one sign for a cause, in nats. */

@@ -18,6 +18,8 @@ const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, Ef
   top_query_ratio: 'traffic',
   main_language_ratio: 'traffic',
   query_characters: 'traffic',
+  malformed_query_ratio: 'traffic',
+  plain_query_ratio: 'traffic',
   feedback_positive_ratio: 'feedback',
   clicked_query_ratio: 'feedback',
   episode_retrievals: 'episode_calls',

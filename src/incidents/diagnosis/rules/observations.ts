@@ -3,11 +3,10 @@
  * consecutive bad runs agree. Null means that nothing was measured; a missing measurement is not evidence.
  */
 
-import type { ContextSize } from '../../../core/text/context-size.ts';
 import type { TopicCause } from '../../../density/rules/cause.ts';
 import type { CanaryVerdict } from '../../../density/rules/measurement-change.ts';
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
-import type { OutcomeCounts, QueryAnswer } from '../../../golden/rules/run.ts';
+import type { OutcomeCounts, QueryAnswer, QueryContext } from '../../../golden/rules/run.ts';
 import { runFailure } from '../../../golden/rules/run-failure.ts';
 import type { RunMetricKey } from '../../../golden/rules/score-run.ts';
 import type { ArrivalLag, WrongShare } from '../../../index/truth/rules/findings.ts';
@@ -169,7 +168,7 @@ export interface RunsSeen {
     /** Stages of both runs, keyed by query id; null if the retriever returned no stages in either run. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
     /** Text sizes of the results of both runs; empty if the retriever returns no texts. */
-    readonly contexts: Readonly<Record<'before' | 'now', readonly ContextSize[]>>;
+    readonly contexts: Readonly<Record<'before' | 'now', readonly QueryContext[]>>;
   } | null;
   /** The preceding bad run; null if there is none. */
   readonly previous: ComparedSide | null;
@@ -215,7 +214,7 @@ function comparedRuns(
     /** Loss in the failing measure; null if there are no queries. */
     loss: scoreLoss(side, now, { stale, lost }, measure),
     stages: stages && stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
-    texts: textsOf(contexts),
+    texts: textsOf(contexts, sameResults(side, now)),
     previous: previous && { answers: repeatedAnswers(side, previous, now), latency95Ms: latency95(previous.answers) },
     older: olderAnswers(older, side, now),
   };
@@ -224,13 +223,34 @@ function comparedRuns(
 /** Minimum number of result lists with texts. Means over fewer lists are not meaningful. */
 const MIN_TEXTS = 10;
 
-/** Returns the mean lengths of the returned texts; null if the retriever returned too few texts in either run. */
-function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']) {
+/**
+ * Returns the mean lengths of the returned texts; null if the retriever returned too few texts in either run.
+ *
+ * @param same ids of the queries for which both runs returned the same documents
+ */
+function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts'], same: ReadonlySet<string>) {
   if (before.length < MIN_TEXTS || now.length < MIN_TEXTS) return null;
-  return { before: meanTexts(before), now: meanTexts(now) };
+  const [old, current] = [before, now].map((contexts) => contexts.filter(({ queryId }) => same.has(queryId)));
+  const isEnough = Math.min(old?.length ?? 0, current?.length ?? 0) >= MIN_TEXTS;
+  return {
+    before: meanTexts(before),
+    now: meanTexts(now),
+    /** Mean lengths for the queries with the same documents in both runs; null if there are too few. */
+    same: isEnough ? { before: meanTexts(old ?? []), now: meanTexts(current ?? []) } : null,
+  };
 }
 
-function meanTexts(contexts: readonly ContextSize[]) {
+/** Returns the ids of the queries for which both runs returned the same documents, in any order. */
+function sameResults(before: ComparedSide, now: ComparedSide): ReadonlySet<string> {
+  const old = new Map(before.answers.map((answer) => [answer.queryId, idsOf(answer)]));
+  return new Set(now.answers.flatMap((answer) => (old.get(answer.queryId) === idsOf(answer) ? [answer.queryId] : [])));
+}
+
+function idsOf({ documents }: QueryAnswer): string {
+  return JSON.stringify(documents.map(({ id }) => id).toSorted());
+}
+
+function meanTexts(contexts: readonly QueryContext[]) {
   return {
     characters: mean(contexts.map(({ characters }) => characters)),
     /** Share of the text that repeats earlier text in the same result list. */

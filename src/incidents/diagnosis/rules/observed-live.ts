@@ -36,6 +36,10 @@ export interface ObservedLive {
   readonly mainLanguage: ObservedValue | null;
   /** Mean number of characters per query. */
   readonly queryLength: ObservedValue | null;
+  /** Share of queries with a malformed text. */
+  readonly malformed: ObservedValue | null;
+  /** Share of queries without capital letters, digits and punctuation. */
+  readonly plain: ObservedValue | null;
   readonly feedback: ObservedFeedback | null;
   readonly episodeCalls: ObservedValue | null;
   /** Mean number of calls per episode that return what an earlier call of the same episode returned. */

@@ -148,7 +148,11 @@ const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
   // The documents that pass a filter keep their order.
   filter: [['order', 'changed']],
   // If truncated texts change the results, they also change the scores.
-  truncated_texts: [['retrieval_scores', 'as_before']],
+  // If the same documents have the same texts, the mean text is shorter because other documents are returned.
+  truncated_texts: [
+    ['retrieval_scores', 'as_before'],
+    ['same_texts', 'as_before'],
+  ],
   // The documents were replaced, or deleted on purpose.
   index_lost_documents: [['gone_documents', 'superseded', 'deleted']],
 };

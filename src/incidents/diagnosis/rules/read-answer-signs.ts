@@ -20,6 +20,7 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
     ...readResults(answers),
     ...readReplaced(answers),
     ...readRetrievalScores(answers),
+    ...readCalls(answers),
     ...readSurvivingDocuments(answers),
     ...readRarer(answers),
     ...readOrder(answers, usual),
@@ -29,6 +30,7 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
     ...readNewcomer(answers),
     ...readRepeats(answers, texts),
     ...(texts === null ? [] : readTextLength(answers, texts)),
+    ...(texts?.same == null ? [] : readSameTexts(texts.same)),
   ];
 }
 
@@ -120,6 +122,23 @@ function readRetrievalScores({ retrievalScores }: ChangedAnswers): Sign[] {
   if (query >= TOGETHER && query >= document + APART)
     return [sign('retrieval_scores', 'of_queries', `${found}: for certain queries, whatever the document is.`)];
   return changed >= HALF_RESCORED ? [sign('retrieval_scores', 'most', `${found}.`)] : [];
+}
+
+/** Minimum probability that the latency of a call with changed results grew more, or less, than that of other calls. */
+const APART_IN_TIME = 0.8;
+/** The calls are alike if this probability differs from 0.5 by at most this much. */
+const ALIKE_IN_TIME = 0.15;
+/** Minimum distance from chance in standard errors; the chance of a larger distance is 0.1 %. */
+const BEYOND_CHANCE = 3.3;
+
+/** A retriever that leaves out a part of its search after a time limit returns other results only for slow calls. */
+function readCalls({ calls }: ChangedAnswers): Sign[] {
+  if (calls === null) return [];
+  const { changed, unchanged, slower, z } = calls;
+  const sentence = `A call with changed results (${changed}) became slower than a call with unchanged results (${unchanged}) in ${percentage(slower)} of all pairs.`;
+  if (slower >= APART_IN_TIME && z >= BEYOND_CHANCE) return [sign('changed_calls', 'slower', sentence)];
+  if (slower <= 1 - APART_IN_TIME && z <= -BEYOND_CHANCE) return [sign('changed_calls', 'faster', sentence)];
+  return Math.abs(slower - 0.5) <= ALIKE_IN_TIME ? [sign('changed_calls', 'alike', sentence)] : [];
 }
 
 const STAY = 0.93;
@@ -265,6 +284,19 @@ const LONGER_TEXT = 1.25;
 function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable<ObservedReference['texts']>): Sign[] {
   if (length === null || length.before === 0 || length.now === 0 || before.characters === 0) return [];
   return [textLength(before.characters / length.before, now.characters / length.now)];
+}
+
+/** Texts of the same documents have the same length unless they were indexed again. */
+const SAME_LENGTH = 0.98;
+const SHORTER_SAME = 0.95;
+
+function readSameTexts({ before, now }: NonNullable<NonNullable<ObservedReference['texts']>['same']>): Sign[] {
+  if (before.characters === 0) return [];
+  const sentence = `For queries that still get the same documents, the results have ${count(now.characters)} characters of text on average; previously, they had ${count(before.characters)}.`;
+  const values = { before: before.characters, now: now.characters, unit: 'other' } as const;
+  const ratio = now.characters / before.characters;
+  if (ratio <= SHORTER_SAME) return [sign('same_texts', 'fell', sentence, values)];
+  return ratio >= SAME_LENGTH ? [sign('same_texts', 'as_before', sentence, values)] : [];
 }
 
 /** Returns the sign for the mean number of characters per result. */

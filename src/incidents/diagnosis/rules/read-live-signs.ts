@@ -9,7 +9,8 @@ import { textLength } from './read-answer-signs.ts';
 import { type Sign, type SignName, sign } from './signs.ts';
 
 export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }: Observations): Sign[] {
-  const { errors, empty, latency, results, repeated, topQuery, mainLanguage, queryLength, feedback } = live;
+  const { errors, empty, latency, results, repeated, topQuery, mainLanguage, queryLength, malformed, plain, feedback } =
+    live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
   // If one query floods the traffic, the mean text length describes mainly the results of that query.
   const isFlooded = flood.some(({ state }) => state === 'rose');
@@ -24,6 +25,8 @@ export function readLiveSigns({ live, liveReplay, relevance, judge, isolation }:
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
     // If one query floods the traffic, the mean length describes mainly this query.
     ...(queryLength === null || isFlooded ? [] : readQueryLength(queryLength)),
+    ...(malformed === null ? [] : readMalformed(malformed)),
+    ...(plain === null || isFlooded ? [] : readStyle(plain)),
     ...(feedback === null ? [] : readFeedback(feedback)),
     ...readEpisodes(live),
     ...(relevance === null ? [] : [readRelevance(relevance)]),
@@ -197,6 +200,25 @@ function readQueryLength(observed: ObservedValue): Sign[] {
   const isLarge = Math.abs(value - before) > OTHER_LENGTH * before;
   const isCertain = ciHigh < before || ciLow > before;
   return changeOf('query_length', value > before ? 'rose' : 'fell', sentence, observed, isLarge, isCertain, 'count');
+}
+
+/** Minimum rise in the share of malformed queries. */
+const MORE_MALFORMED = 0.05;
+
+function readMalformed(observed: ObservedValue): Sign[] {
+  const { value, ciLow, n, before } = observed;
+  const sentence = `${percentage(value)} of live queries contain percent escapes, HTML, escape sequences, wrongly decoded characters or unfilled placeholders (${n} sampled); previously, ${percentage(before)} did.`;
+  return changeOf('malformed_queries', 'rose', sentence, observed, value >= before + MORE_MALFORMED, ciLow > before);
+}
+
+/** Minimum change in the share of queries without capital letters, digits and punctuation. */
+const OTHER_STYLE = 0.15;
+
+function readStyle(observed: ObservedValue): Sign[] {
+  const { value, ciLow, ciHigh, n, before } = observed;
+  const sentence = `${percentage(value)} of live queries have no capital letter, digit or punctuation mark (${n} sampled); previously, ${percentage(before)} had none.`;
+  const isCertain = ciHigh < before || ciLow > before;
+  return changeOf('query_style', 'changed', sentence, observed, Math.abs(value - before) >= OTHER_STYLE, isCertain);
 }
 
 /** Minimum drop in positive feedback; the same as in the change detection for feedback. */

@@ -300,7 +300,11 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
   if (alike >= MOST * changed) return [sign('again', 'repeats', sentence)];
   if (unlike >= MOST * changed) return [sign('again', 'differs', sentence)];
   const isBothWays = Math.min(back, inOne - back) >= EACH_WAY * inOne;
-  return isBothWays && inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
+  // Another index returns the same new results each time that it responds.
+  const isOneOther = unlike <= Math.max(1, alike);
+  return isBothWays && isOneOther && inOne >= changed / 4 && unlike <= changed / 5
+    ? [sign('again', 'alternates', sentence)]
+    : [];
 }
 
 /** Results count as coming from an old index only if at least this share of the lists match those of the old run. */

@@ -25,6 +25,10 @@ export const signStates = {
   language: ['as_before', 'changed'],
   /** Mean number of characters per live query. */
   query_length: ['as_before', 'fell', 'rose'],
+  /** Share of live queries with a malformed text. */
+  malformed_queries: ['as_before', 'rose'],
+  /** Share of live queries without capital letters, digits and punctuation. */
+  query_style: ['as_before', 'changed'],
   /**
    * Retrieval calls per agent episode; `stopped` if almost no episode has a second call. `fell` is healthy, because an
    * agent needs fewer calls if its retriever improves.
@@ -56,6 +60,8 @@ export const signStates = {
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Mean number of characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
+  /** Change in the length of texts for queries whose results contain the same documents as before. */
+  same_texts: ['as_before', 'fell'],
   /** Share of results, or of their text, that repeats a higher-ranked result of the same list. */
   repeats: ['as_before', 'rose'],
   /** Whether any query gets the results of a different query. */
@@ -73,6 +79,8 @@ export const signStates = {
    * certain documents, for certain queries, or for most results.
    */
   retrieval_scores: ['as_before', 'of_documents', 'of_queries', 'most'],
+  /** Whether the calls with changed results became slower or faster than the calls with unchanged results. */
+  changed_calls: ['alike', 'slower', 'faster'],
   /**
    * Whether earlier documents are still returned for the same queries. Ignores documents that are no longer returned
    * for any query.
@@ -158,6 +166,7 @@ const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   failure_kind: signStates.failure_kind,
   warming: signStates.warming,
   changed_lists: signStates.changed_lists,
+  changed_calls: signStates.changed_calls,
   surviving_documents: signStates.surviving_documents,
   rarer_documents: signStates.rarer_documents,
   renamed: signStates.renamed,

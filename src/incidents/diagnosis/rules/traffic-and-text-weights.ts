@@ -18,9 +18,11 @@ export const trafficAndTextWeights = {
     live_relevance: { fell: 0.5 },
     latency: { rose: -1 },
     results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
-    density: { steady: 0.5, fell: -1, fell_new_questions: -2, fell_same_questions: -1 },
+    density: { steady: 0.5, fell: -0.5, fell_new_questions: -0.7, fell_same_questions: -1 },
     own_work: { overdue: -2, failed: -2 },
-    live_replay: { as_before: -3, live_differs: 5, all_differ: -4 },
+    live_replay: { as_before: -2, live_differs: 5, all_differ: -4 },
+    malformed_queries: { as_before: -0.3, rose: 5 },
+    query_style: { changed: 0.5 },
   },
   uncovered_topic: {
     ...answered,
@@ -40,6 +42,8 @@ export const trafficAndTextWeights = {
     live_relevance: { as_before: -1, fell: 1 },
     judge: { changed: -1 },
     live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
+    malformed_queries: { rose: -5 },
+    query_style: { changed: -1.5 },
   },
   unlike_golden: {
     ...answersAsBefore,
@@ -50,7 +54,7 @@ export const trafficAndTextWeights = {
     rewrite_gain: { fell: -2 },
     language: { changed: -2.5 },
     query_length: { fell: 1, rose: 0.5 },
-    top_query: { rose: -2 },
+    top_query: { rose: -4 },
     failures: { none: 0.5, some: -3, most: -5 },
     live_errors: { some: -1.5, most: -3 },
     live_empty: { rose: -1.5 },
@@ -63,6 +67,8 @@ export const trafficAndTextWeights = {
     topics: { new_demand: -1 },
     sentinel: { fallen: -1 },
     live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
+    malformed_queries: { rose: -2 },
+    query_style: { as_before: -0.5, changed: 3 },
   },
   repeated_query: {
     ...answersAsBefore,
@@ -74,6 +80,7 @@ export const trafficAndTextWeights = {
     store_size: { fell: -2, emptied: -4 },
     canary: { changed: -4 },
     live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
+    malformed_queries: { rose: -1 },
   },
   other_language: {
     ...answersAsBefore,
@@ -87,11 +94,13 @@ export const trafficAndTextWeights = {
     store_size: { fell: -2, emptied: -4 },
     canary: { changed: -4 },
     live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
+    malformed_queries: { rose: -4 },
   },
   truncated_texts: {
     ...answered,
     ...documentsAsBefore,
     text_length: { as_before: -4.5, fell: 4.5, rose: -4 },
+    same_texts: { as_before: -4.5, fell: 1 },
     empty_answers: { some: -1.5, most: -5 },
     answer_length: { cut: -2, thinned: -1.5 },
     results: { scrambled: -1, disturbed: 0.3 },
@@ -111,6 +120,7 @@ export const trafficAndTextWeights = {
     missed_vectors: { own: 0.3, foreign: -2 },
     changed_lists: { in_part: 0.3, whole: -1 },
     retrieval_scores: { as_before: -1.5, of_documents: 1, of_queries: -1.5, most: 0.3 },
+    changed_calls: { slower: -2.5 },
   },
   duplicate_results: {
     ...answered,
@@ -149,6 +159,7 @@ export const trafficAndTextWeights = {
     common_document: { rose: -1 },
     live_replay: { as_before: -0.5, live_differs: -2, all_differ: 0.7 },
     retrieval_scores: { of_documents: -2.5, of_queries: 1.5, most: -1.5 },
+    changed_calls: { slower: -1 },
   },
   foreign_answers: {
     ...answered,
@@ -178,6 +189,7 @@ export const trafficAndTextWeights = {
     index_retrieval: { not_found: 0.5 },
     changed_lists: { in_part: -2.5, whole: 1.5 },
     retrieval_scores: { as_before: 0.3, of_documents: -2.5, of_queries: 0.5, most: -0.7 },
+    changed_calls: { slower: -2, faster: 1 },
   },
   generator: {
     ...answersAsBefore,
@@ -204,5 +216,7 @@ export const trafficAndTextWeights = {
     query_length: { fell: -2.5, rose: -2.5 },
     sentinel: { fallen: -2 },
     live_replay: { as_before: 1.5, live_differs: -4, all_differ: -3 },
+    malformed_queries: { rose: -4 },
+    query_style: { changed: -3 },
   },
 } as const satisfies Readonly<Partial<Record<NamedCause, SignWeights>>>;

@@ -20,6 +20,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
   empty_lists: {
     ...answered,
     ...documentsAsBefore,
+    // The remaining lists are as long as before.
+    answer_length: { cut: -2, thinned: -1.5 },
     empty_answers: { as_before: -5, some: 2.5, most: 4 },
     live_empty: { as_before: -1, rose: 1 },
     latency: { fell: 1.5, steady: -1, rose: -1 },
@@ -59,6 +61,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     index_retrieval: { not_found: 1.5 },
     changed_lists: { in_part: 0.3, whole: -2 },
     retrieval_scores: { as_before: 0.7, of_documents: -3.5, of_queries: -3, most: -3.5 },
+    changed_calls: { slower: -3 },
   },
   index_parameters: {
     ...answered,
@@ -90,6 +93,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     segment: { several: -1.5 },
     changed_lists: { in_part: 0.5, whole: -2.5 },
     retrieval_scores: { as_before: 1, of_documents: -3, of_queries: -0.7, most: -0.3 },
+    changed_calls: { slower: -3 },
   },
   index_lost_documents: {
     ...answered,
@@ -121,6 +125,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     common_document: { rose: -1 },
     changed_lists: { in_part: 0.3, whole: -2 },
     retrieval_scores: { as_before: 0.5, of_documents: -2, of_queries: -2.5, most: -2.5 },
+    changed_calls: { slower: -2 },
   },
   index_behind: {
     ...answersAsBefore,
@@ -205,6 +210,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     index_retrieval: { not_found: 1.5 },
     changed_lists: { in_part: 0.3, whole: -1.5 },
     retrieval_scores: { as_before: 0.3, of_documents: 0.7, of_queries: -0.3, most: -0.7 },
+    changed_calls: { slower: -2 },
   },
   split_index: {
     ...answered,
@@ -225,6 +231,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     index_retrieval: { not_found: 1 },
     changed_lists: { in_part: 0.3, whole: -0.7 },
     retrieval_scores: { as_before: 0.5, of_documents: -0.5, of_queries: -1, most: -1 },
+    changed_calls: { slower: -2 },
   },
   one_segment: {
     foreign_lists: { some: -2.5 },
@@ -266,6 +273,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     index_retrieval: { not_found: 1 },
     changed_lists: { in_part: -2, whole: 1.5 },
     retrieval_scores: { as_before: -0.5, of_documents: -4, most: 0.5 },
+    changed_calls: { slower: -2 },
   },
   cut_off_answers: {
     ...answered,
@@ -284,6 +292,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     missed_vectors: { foreign: -2 },
     segment: { several: -1.5 },
     retrieval_scores: { as_before: 0.5, of_documents: -2, of_queries: -1.5, most: -2 },
+    changed_calls: { slower: -1 },
   },
   ranking: {
     ...answered,
@@ -310,6 +319,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     rarer_documents: { gone: -1, fewer: 1.5 },
     changed_lists: { in_part: 0.3, whole: -1.5 },
     retrieval_scores: { as_before: -0.7, of_documents: 5, of_queries: 1, most: 0.5 },
+    changed_calls: { faster: 0.3 },
   },
   deployment: {
     foreign_lists: { some: -2.5 },
@@ -363,6 +373,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     segment: { several: -1.5 },
     changed_lists: { in_part: -0.5, whole: 1 },
     retrieval_scores: { as_before: -1.5, of_documents: -2.5, of_queries: -0.5, most: 2 },
+    changed_calls: { slower: -1 },
   },
   recalld: {
     failures: { some: -1, most: -1.5 },

@@ -18,6 +18,7 @@ const unchanged: ChangedAnswers = {
   score: { measure: 'ndcg@10', n: 100, difference: 0, ciLow: 0, ciHigh: 0, verdict: 'no_change' },
   kept: 1,
   retrievalScores: null,
+  calls: null,
   replaced: { changed: 0, wholly: 0 },
   keptOfThere: 1,
   disorder: 0,
@@ -311,7 +312,23 @@ describe('a diagnosis', () => {
       'truncated_texts',
       {
         answers: { ...fallen, kept: 0.7, keptOfThere: 0.7 },
-        reference: { texts: { before: { characters: 8000, repeated: 0 }, now: { characters: 2400, repeated: 0 } } },
+        reference: {
+          texts: { before: { characters: 8000, repeated: 0 }, now: { characters: 2400, repeated: 0 }, same: null },
+        },
+      },
+    ],
+    // Results are shorter because other documents are returned.
+    [
+      'unknown',
+      {
+        answers: { ...fallen, kept: 0.7, keptOfThere: 0.7 },
+        reference: {
+          texts: {
+            before: { characters: 8000, repeated: 0 },
+            now: { characters: 2400, repeated: 0 },
+            same: { before: { characters: 8000, repeated: 0 }, now: { characters: 8000, repeated: 0 } },
+          },
+        },
       },
     ],
     ['cut_off_answers', { firing: ['results'], live: { ...nothingLive, results: aValue(3, 10) } }],
@@ -387,6 +404,51 @@ describe('a diagnosis', () => {
     ['judge', { firing: [], judge: 'changed', deployments: [aDeployment({})] }],
     ['unknown', { firing: ['relevance'], relevance: aFall('rejected') }],
     ['retriever_slow', { run: { latency95Ms: 900 } }],
+    // A shard that exceeds its time limit is left out of the results.
+    [
+      'partial_results',
+      {
+        firing: ['score', 'latency'],
+        run: { latency95Ms: 900 },
+        answers: {
+          ...fallen,
+          kept: 0.8,
+          replaced: { changed: 30, wholly: 0 },
+          calls: { changed: 30, unchanged: 70, slower: 0.98, z: 7 },
+        },
+      },
+    ],
+    // The retriever is slow for all queries, and another fault changes the results.
+    [
+      'index_parameters',
+      {
+        firing: ['score', 'latency'],
+        run: { latency95Ms: 900 },
+        annRecall: { before: 0.98, value: 0.6, ciLow: 0.54, ciHigh: 0.66, n: 200, k: 10 },
+        answers: { ...fallen, kept: 0.7, calls: { changed: 30, unchanged: 70, slower: 0.52, z: 0.3 } },
+      },
+    ],
+    // A new version of the client encodes query texts twice.
+    [
+      'live_traffic',
+      {
+        firing: ['density', 'traffic', 'feedback'],
+        live: { ...nothingLive, malformed: aValue(0.6, 0), feedback: feedbackOf(0.5, 0.8) },
+        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, n: 500, hasFallen: true, questions: 'new' },
+        liveReplay: {
+          now: { value: 0.97, ciLow: 0.95, ciHigh: 0.99, n: 24 },
+          before: { value: 0.98, ciLow: 0.96, ciHigh: 1, n: 24 },
+        },
+      },
+    ],
+    // Users speak or type keywords, and the golden set contains questions.
+    [
+      'unlike_golden',
+      {
+        firing: ['traffic', 'feedback'],
+        live: { ...nothingLive, plain: aValue(0.7, 0.1), feedback: feedbackOf(0.5, 0.8) },
+      },
+    ],
     [
       'index_lost_documents',
       {

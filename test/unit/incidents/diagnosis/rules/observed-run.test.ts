@@ -52,6 +52,30 @@ it('runs are compared by the failing measure if both were scored by it', () => {
   expect(measured(3)).toBe('ndcg@10');
 });
 
+it('text lengths are also compared for the queries with the same documents in both runs', () => {
+  const now = side((index) => (index < 20 ? { documents: documents('new', 'x') } : {}));
+  const contexts = (short: number) =>
+    queries.map(({ id: queryId }, index) => ({ queryId, characters: index < 20 ? short : 900, repeated: 0 }));
+  const reference = {
+    side: side(),
+    version: 1,
+    isSameVersion: true,
+    labels: null,
+    stages: null,
+    contexts: { before: contexts(900), now: contexts(100) },
+  };
+  expect(seen(now, { reference }).reference?.texts).toEqual({
+    before: { characters: 900, repeated: 0 },
+    now: { characters: 500, repeated: 0 },
+    same: { before: { characters: 900, repeated: 0 }, now: { characters: 900, repeated: 0 } },
+  });
+});
+
+it('calls with changed results are compared in latency with the other calls', () => {
+  const now = side((index) => (index < 15 ? { documents: documents('new'), latencyMs: 700 } : {}));
+  expect(seen(now).reference?.answers.calls).toMatchObject({ changed: 15, unchanged: 25, slower: 1 });
+});
+
 it('slow queries are counted, and how many of them came first', () => {
   const now = side((index) => ({ latencyMs: index < 6 || index === 30 ? 900 : 20 }));
   expect(seen(now).slow).toEqual({ queries: 7, early: 6 });
