@@ -91,6 +91,7 @@ export function changedAnswers(
      * of them are no longer returned for any query (`gone`).
      */
     rarer: rarerDocuments(full),
+    dropped: droppedDocuments(full),
     /** Mean number of documents per result list, over queries with results in both runs. */
     length:
       full.length === 0
@@ -201,6 +202,19 @@ function rarerDocuments(lists: readonly Lists[]) {
     count >= MIN_QUERIES_BEFORE && 2 * (now.get(id) ?? 0) <= count ? [now.get(id) ?? 0] : [],
   );
   return { documents: rarer.length, gone: rarer.filter((count) => count === 0).length };
+}
+
+/**
+ * Counts the documents that result lists with changes lost, once per list (`lost`), and how many of these are in no
+ * changed list at all (`gone`). Documents that were in only one of the changed lists are not counted, because they
+ * cannot show a difference.
+ */
+function droppedDocuments(lists: readonly Lists[]) {
+  const changed = lists.filter(({ old, now }) => !isAlike(old, now));
+  const before = countLists(changed.map(({ old }) => old));
+  const now = countLists(changed.map((list) => list.now));
+  const lost = changed.flatMap((list) => list.old.filter((id) => !list.now.includes(id) && (before.get(id) ?? 0) > 1));
+  return { lost: lost.length, gone: lost.filter((id) => !now.has(id)).length };
 }
 
 /** Returns the number of lists that contain each document. */

@@ -61,8 +61,8 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
  * Removes signs whose measurements are not evidence. Latencies that were measured while recalld was short of processor
  * time do not count against the retriever, unless the service also reports longer latencies. If queries return empty
  * results, a document that is not found by its own text is no evidence of a wrong vector. If the retriever scores
- * documents differently, a small number of reversed pairs does not show that it still ranks documents as before. If
- * owners deleted documents on purpose, the store is smaller, results lack these documents, and users no longer find
+ * documents differently, a small number of reversed pairs does not show that it still ranks documents as before.
+ * Malformed queries are far from all documents, whether or not the documents cover their topics. If owners deleted documents on purpose, the store is smaller, results lack these documents, and users no longer find
  * them; these effects are expected and are no evidence of a fault.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
@@ -71,12 +71,14 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
   const isStarved = has('own_work', 'starved') && !has('live_latency', 'rose');
   const isEmpty = has('empty_answers', 'some', 'most');
   const isRescored = has('retrieval_scores', 'of_documents', 'of_queries', 'most');
+  const isMalformed = has('malformed_queries', 'rose');
   const isDeleted = has('gone_documents', 'deleted');
   return signs.filter(
     ({ name, state }) =>
       !(isStarved && (name === 'latency' || name === 'warming' || name === 'changed_calls')) &&
       !(isEmpty && name === 'index_retrieval' && state === 'not_found') &&
       !(isRescored && name === 'order' && state === 'as_before') &&
+      !(isMalformed && (name === 'density' || name === 'topics')) &&
       !(isDeleted && expectedAfterDeletion.has(`${name}=${state}`)),
   );
 }

@@ -80,29 +80,41 @@ export function rankCauses(
   return named(cappedBy(signs, ranked));
 }
 
-type Telling = readonly (readonly [SignName, ...states: string[]])[];
+/**
+ * Alternatives, each a sign with the states that count; without states, every state counts. Healthy measurements from
+ * before the onset do not count (`sinceOnset`).
+ */
+type AnyOf = readonly (readonly [SignName, ...states: string[]])[];
+
+interface Requirement {
+  readonly cause: NamedCause;
+  readonly level: 'high' | 'medium';
+  readonly anyOf: AnyOf;
+}
 
 /**
- * Signs that distinguish a cause from similar causes. A sign may have a list of the states that distinguish the cause;
- * without a list, every state distinguishes the cause. The confidence in such a cause reaches a level only if one of
- * the signs listed for this level was measured in a listed state. Healthy measurements from before the onset do not
- * count (`sinceOnset`).
+ * Signs that distinguish a cause from similar causes. The confidence in such a cause reaches a level only if each
+ * requirement for this level, and for lower levels, is met.
  */
-const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'medium', Telling>>>>> = {
-  // Users also dislike answers to queries that no document covers, so the cause `generator` requires a density
-  // measurement. Users also dislike answers from poor results, and golden queries do not reveal poor results that only
-  // live queries get.
-  generator: {
-    high: [['density']],
-    medium: [
+const requirements: readonly Requirement[] = [
+  // Users also dislike answers to queries that no document covers.
+  { cause: 'generator', level: 'medium', anyOf: [['density'], ['live_relevance', 'as_before']] },
+  { cause: 'generator', level: 'high', anyOf: [['density']] },
+  // Users also dislike answers from poor results that only live queries get.
+  {
+    cause: 'generator',
+    level: 'medium',
+    anyOf: [
       ['live_replay', 'as_before'],
       ['live_relevance', 'as_before'],
     ],
   },
   // Documents also vanish from the results of a golden set if their ranks drop. A filter, in contrast, removes them
   // from the results of all queries.
-  filter: {
-    medium: [
+  {
+    cause: 'filter',
+    level: 'medium',
+    anyOf: [
       ['rarer_documents', 'gone'],
       ['answer_length', 'thinned'],
       ['stage', 'filter'],
@@ -111,21 +123,29 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
     ],
   },
   // A truncated query or a faulty cache also scrambles results, but returns the same scrambled results each time.
-  random_answers: {
-    high: [
-      ['again', 'differs'],
-      ['variety', 'collapsed'],
-    ],
-    medium: [
+  {
+    cause: 'random_answers',
+    level: 'medium',
+    anyOf: [
       ['again', 'differs'],
       ['variety', 'collapsed'],
       ['results', 'scrambled'],
     ],
   },
+  {
+    cause: 'random_answers',
+    level: 'high',
+    anyOf: [
+      ['again', 'differs'],
+      ['variety', 'collapsed'],
+    ],
+  },
   // Other changes to the query, such as truncation, also scramble the results, but leave recalld's own vectors
   // unchanged.
-  embedding_model: {
-    medium: [
+  {
+    cause: 'embedding_model',
+    level: 'medium',
+    anyOf: [
       ['canary', 'changed'],
       ['embedder'],
       ['index_models', 'mixed'],
@@ -133,18 +153,27 @@ const distinguishedBy: Readonly<Partial<Record<Cause, Partial<Record<'high' | 'm
       ['deployment', 'embedder'],
     ],
   },
-  // Results also alternate if some calls have another filter, or if some shards time out.
-  split_index: { high: [['returned_documents', 'absent']] },
+  // Results also alternate if some calls have another filter, or if some shards time out. The results then lack other
+  // documents in each call.
+  {
+    cause: 'split_index',
+    level: 'medium',
+    anyOf: [
+      ['returned_documents', 'absent'],
+      ['dropped_documents', 'from_all'],
+    ],
+  },
+  { cause: 'split_index', level: 'high', anyOf: [['returned_documents', 'absent']] },
   // A retriever that picks results at random may also return another query's results, but different ones in each run.
-  foreign_answers: { high: [['again', 'repeats']] },
+  { cause: 'foreign_answers', level: 'high', anyOf: [['again', 'repeats']] },
   // Any fault that changes queries or ranks makes the retriever return documents other than the nearest. The cause
   // `index_parameters` therefore requires that recalld's own search of the index misses neighbors, or that the settings
   // of the index changed.
-  index_parameters: { medium: [['ann_recall', 'fell'], ['index_settings']] },
-};
+  { cause: 'index_parameters', level: 'medium', anyOf: [['ann_recall', 'fell'], ['index_settings']] },
+];
 
 /** Signs that contradict a cause even if all other signs fit it; the confidence in the cause is then low. */
-const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
+const contradictedBy: Readonly<Partial<Record<Cause, AnyOf>>> = {
   // The documents that pass a filter keep their order.
   filter: [['order', 'changed']],
   // If truncated texts change the results, they also change the scores.
@@ -158,12 +187,12 @@ const contradictedBy: Readonly<Partial<Record<Cause, Telling>>> = {
 };
 
 function isDistinguished(cause: Cause, level: 'high' | 'medium', signs: readonly Sign[]): boolean {
-  const isAny = (telling: Telling): boolean =>
-    telling.some(([name, ...states]) =>
+  const isMet = (anyOf: AnyOf): boolean =>
+    anyOf.some(([name, ...states]) =>
       signs.some((sign) => sign.name === name && (states.length === 0 || states.includes(sign.state))),
     );
-  const telling = distinguishedBy[cause]?.[level];
-  return (telling === undefined || isAny(telling)) && !isAny(contradictedBy[cause] ?? []);
+  const required = requirements.filter((one) => one.cause === cause && one.level === level);
+  return required.every(({ anyOf }) => isMet(anyOf)) && !isMet(contradictedBy[cause] ?? []);
 }
 
 /**

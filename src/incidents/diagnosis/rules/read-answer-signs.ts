@@ -23,6 +23,7 @@ export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['t
     ...readCalls(answers),
     ...readSurvivingDocuments(answers),
     ...readRarer(answers),
+    ...readDropped(answers),
     ...readOrder(answers, usual),
     ...readDocuments(answers),
     ...readRenamed(answers),
@@ -200,6 +201,18 @@ function readRarer({ rarer: { documents, gone } }: ChangedAnswers): Sign[] {
   const sentence = `${documents} documents are returned for at most half as many queries as before; ${gone} of them are no longer returned for any query.`;
   if (gone >= MOST_GONE * documents) return [sign('rarer_documents', 'gone', sentence)];
   return gone <= FEW_GONE * documents ? [sign('rarer_documents', 'fewer', sentence)] : [];
+}
+
+const MIN_DROPPED = 10;
+const FROM_ALL = 0.9;
+const FROM_SOME = 0.7;
+
+/** A second index returns no document that it lacks, whichever query it responds to. */
+function readDropped({ dropped: { lost, gone } }: ChangedAnswers): Sign[] {
+  if (lost < MIN_DROPPED) return [];
+  const sentence = `Changed result lists lost ${lost} documents that are in several of the earlier lists; ${gone} of these documents are in no changed list.`;
+  if (gone >= FROM_ALL * lost) return [sign('dropped_documents', 'from_all', sentence)];
+  return gone <= FROM_SOME * lost ? [sign('dropped_documents', 'from_some', sentence)] : [];
 }
 
 const SOME_DOCUMENTS = 0.05;

@@ -92,6 +92,8 @@ export const signStates = {
    * returned at all.
    */
   rarer_documents: ['gone', 'fewer'],
+  /** Whether the documents that changed result lists lost are missing from all changed lists. */
+  dropped_documents: ['from_all', 'from_some'],
   /** Whether all queries together still retrieve the same documents. */
   documents: ['same', 'vanished', 'replaced'],
   /** Whether each old document was replaced by one new document. */
@@ -169,6 +171,7 @@ const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   changed_calls: signStates.changed_calls,
   surviving_documents: signStates.surviving_documents,
   rarer_documents: signStates.rarer_documents,
+  dropped_documents: signStates.dropped_documents,
   renamed: signStates.renamed,
   again: signStates.again,
   gone_documents: signStates.gone_documents,

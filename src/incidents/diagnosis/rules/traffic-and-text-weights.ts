@@ -101,6 +101,9 @@ export const trafficAndTextWeights = {
     ...documentsAsBefore,
     text_length: { as_before: -4.5, fell: 4.5, rose: -4 },
     same_texts: { as_before: -4.5, fell: 1 },
+    // New short documents also lower the mean length.
+    store_size: { emptied: -5, fell: -2.5, grew: -2, steady: 0.3 },
+    index_orphans: { some: -2 },
     empty_answers: { some: -1.5, most: -5 },
     answer_length: { cut: -2, thinned: -1.5 },
     results: { scrambled: -1, disturbed: 0.3 },
@@ -141,6 +144,8 @@ export const trafficAndTextWeights = {
     index_orphans: { some: 0.7 },
     canary: { changed: -3 },
     store_agreement: { fell_far: -2 },
+    // The earlier documents are still returned, next to their duplicates.
+    changed_lists: { in_part: 0.3, whole: -2.5 },
   },
   one_kind_of_query: {
     failures: { most: -4 },

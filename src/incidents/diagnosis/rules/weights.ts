@@ -232,6 +232,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     changed_lists: { in_part: 0.3, whole: -0.7 },
     retrieval_scores: { as_before: 0.5, of_documents: -0.5, of_queries: -1, most: -1 },
     changed_calls: { slower: -2 },
+    dropped_documents: { from_all: 1, from_some: -1.5 },
   },
   one_segment: {
     foreign_lists: { some: -2.5 },

@@ -299,7 +299,7 @@ describe('the end of a run', () => {
     const { id } = await create();
     const context = { characters: 812, repeated: 0.25 };
     await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', context }), anAnswer({ queryId: 'q2' })]);
-    expect(await runs().contexts(id)).toEqual([context]);
+    expect(await runs().contexts(id)).toEqual([{ queryId: 'q1', ...context }]);
   });
 
   it('stores which judged documents each stage contained, and their totals', async () => {

@@ -74,6 +74,7 @@ export const shownSigns: Readonly<Record<SignName, readonly [title: string, plac
   surviving_documents: ['Surviving documents still returned', regressed],
   order: ['Order of results', regressed],
   documents: ['Returned documents', regressed],
+  dropped_documents: ['Documents dropped from changed results', regressed],
   renamed: ['Document ids', regressed],
   variety: ['Distinct documents returned', regressed],
   again: ['Consecutive bad runs', regressed],

@@ -108,6 +108,29 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(changedTo(full).rarer).toEqual({ documents: 0, gone: 0 });
   });
 
+  it('show whether changed lists lost the same documents, as from a second index, or different ones', () => {
+    const half = (i: number, missing: readonly string[]) =>
+      i < 6 ? [...full(i).filter((id) => !missing.includes(id)), 'new', 'newer'] : full(i);
+    // The first six lists each lost a and b; the other four come from the complete index.
+    expect(changedTo((i) => half(i, ['a', 'b'])).dropped).toEqual({ lost: 12, gone: 12 });
+    // Each of the six lists lost two documents, but other changed lists contain them.
+    expect(
+      changedTo((i) =>
+        half(
+          i,
+          [
+            ['a', 'b'],
+            ['b', 'c'],
+            ['c', 'a'],
+          ][i % 3] ?? [],
+        ),
+      ).dropped,
+    ).toEqual({
+      lost: 12,
+      gone: 0,
+    });
+  });
+
   it('show that lists lost their top document, unless the document is returned for no query', () => {
     const shifted = (i: number) => ['a', 'b', 'c', 'd'].slice(i % 2).concat('e');
     const before = side((queryId, i) => anAnswer({ queryId, documents: documents(...shifted(i)) }));

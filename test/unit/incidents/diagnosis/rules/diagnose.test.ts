@@ -19,6 +19,7 @@ const unchanged: ChangedAnswers = {
   kept: 1,
   retrievalScores: null,
   calls: null,
+  dropped: { lost: 0, gone: 0 },
   replaced: { changed: 0, wholly: 0 },
   keptOfThere: 1,
   disorder: 0,

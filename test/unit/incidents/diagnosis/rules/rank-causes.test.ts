@@ -52,7 +52,9 @@ describe('causes ranked by signs', () => {
     const replayed = [...signs, aSign('live_replay', 'as_before')];
     const generator = (confidence: string) => ({ cause: 'generator', confidence });
     expect(rankCauses(signs, effects, 0)).toMatchObject(generator('low'));
-    expect(rankCauses(replayed, effects, 0)).toMatchObject(generator('medium'));
+    expect(rankCauses(replayed, effects, 0)).toMatchObject(generator('low'));
+    expect(rankCauses([...signs, aSign('density', 'steady')], effects, 0)).toMatchObject(generator('low'));
+    expect(rankCauses([...signs, aSign('live_relevance', 'as_before')], effects, 0)).toMatchObject(generator('medium'));
     expect(rankCauses([...replayed, aSign('density', 'steady')], effects, 0)).toMatchObject(generator('high'));
     const other = rankCauses([...signs, aSign('live_replay', 'live_differs')], effects, 0);
     expect(other).toMatchObject({ cause: 'live_traffic', confidence: 'high' });
