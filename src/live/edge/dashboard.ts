@@ -41,18 +41,21 @@ function isolation(): Builder<Panel>[] {
       width: 8,
       queries: [{ expr: maxBy(['rule'], 'recalld_live_isolation_violations'), legend: '{{rule}}' }],
     }),
-    perSecond(
-      'New isolation violations',
-      'Live queries per second whose results violate an isolation rule.',
-      rateBy(['rule'], 'recalld_live_isolation_violations_total'),
-      '{{rule}}',
-    ),
-    perSecond(
-      'Queries that a rule could not check',
-      'Live queries per second that an isolation rule could not check, because the query lacks the segment of the rule, or because a document lacks an id or the field of the rule.',
-      rateBy(['rule', 'reason'], 'recalld_live_isolation_unchecked_total'),
-      '{{rule}}, {{reason}}',
-    ),
+    graph({
+      title: 'Isolation violations and unchecked queries per second',
+      description:
+        'Live queries per second whose results violate an isolation rule, and live queries per second that a rule could not check, because the query lacks the segment of the rule, or because a document lacks an id or the field of the rule.',
+      unit: 'reqps',
+      min: 0,
+      width: 16,
+      queries: [
+        { expr: rateBy(['rule'], 'recalld_live_isolation_violations_total'), legend: '{{rule}}: violations' },
+        {
+          expr: rateBy(['rule', 'reason'], 'recalld_live_isolation_unchecked_total'),
+          legend: '{{rule}}: unchecked, {{reason}}',
+        },
+      ],
+    }),
   ];
 }
 
@@ -102,19 +105,20 @@ const measures: readonly MeasurePanel[] = [
   'recalld_query_context_characters',
   'recalld_query_context_repeated_ratio',
   { metric: 'recalld_query_top_ratio', max: 1 },
+  { metric: 'recalld_query_main_language_ratio', max: 1 },
 ];
 
 const share = { unit: 'percentunit', min: 0, max: 1 } as const;
 
-const { main_language_ratio: language, malformed_query_ratio: malformed, plain_query_ratio: plain } = measureTable;
+const { malformed_query_ratio: malformed, plain_query_ratio: plain } = measureTable;
 
 function queryTexts(): Builder<Panel> {
   return graph({
-    title: 'Texts of live queries',
-    description: [language, malformed, plain].map(({ title, note }) => `${title}: ${note}`).join('\n\n'),
+    title: 'Malformed and plain queries',
+    description: [malformed, plain].map(({ title, note }) => `${title}: ${note}`).join('\n\n'),
     ...share,
     width: 8,
-    queries: [language, malformed, plain].map(({ title, gauge }) => ({ expr: maxBy([], gauge.name), legend: title })),
+    queries: [malformed, plain].map(({ title, gauge }) => ({ expr: maxBy([], gauge.name), legend: title })),
   });
 }
 

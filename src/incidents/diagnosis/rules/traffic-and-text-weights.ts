@@ -103,7 +103,7 @@ export const trafficAndTextWeights = {
     same_texts: { as_before: -4.5, fell: 1 },
     // New short documents also lower the mean length.
     store_size: { emptied: -5, fell: -2.5, grew: -2, steady: 0.3 },
-    index_orphans: { some: -2 },
+    index_orphans: { some: -3 },
     empty_answers: { some: -1.5, most: -5 },
     answer_length: { cut: -2, thinned: -1.5 },
     results: { scrambled: -1, disturbed: 0.3 },
