@@ -70,7 +70,9 @@ const floorCheck = z
     below,
     severity,
   })
-  .describe('A minimum for a golden measure, on every golden set of the pipeline.');
+  .describe(
+    'A minimum for a golden measure, on every golden set of the pipeline. Leaves out queries that have only stale labels.',
+  );
 
 /**
  * Matches a judged live score, or rbo (the stability of results), with its cutoff, such as `live_ndcg@5` or `rbo@10`.

@@ -5,6 +5,7 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import { type LabelProbe, staleParts } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
+import { ALIVE_SEGMENT } from '../../golden/rules/score-run.ts';
 import { formatMetricKey, metricName, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';
 import {
@@ -142,7 +143,8 @@ export interface FloorCheck extends AnyCheck {
 const ROUNDING = 1e-12;
 
 /**
- * Compares the mean score over all queries with the minimum. With severity `critical`, the verdict is `critical` only
+ * Compares the mean score over all queries with the minimum. Leaves out queries whose relevant documents are all
+ * superseded or deleted, unless these are all queries: the check on stale labels reports them. With severity `critical`, the verdict is `critical` only
  * if even the upper 95 % bound is below the minimum. A score that is low merely because of the choice of queries thus
  * does not trigger a page. If only the mean is below the minimum, the verdict is `warning`. Without a score, the
  * verdict is `no_data`.
@@ -151,9 +153,12 @@ const ROUNDING = 1e-12;
  */
 function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift: CheckShift): CheckOutcome {
   const key = parseMetricKey(check.measure);
-  const score = scores.find((s) => s.segment === ALL_SEGMENT && s.measure === key.measure && s.k === key.k);
+  const scoreIn = (segment: string): SegmentScore | undefined =>
+    scores.find((s) => s.segment === segment && s.measure === key.measure && s.k === key.k);
+  const all = scoreIn(ALL_SEGMENT);
+  const score = scoreIn(ALIVE_SEGMENT) ?? all;
   const below = check.below + shift.mean;
-  if (score === undefined) {
+  if (score === undefined || all === undefined) {
     const explanation = `${check.measure} has no score in this run.`;
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation };
   }
@@ -163,13 +168,21 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   const isBeyond = score.mean < below - ROUNDING;
   const { mean: value, ciLow, ciHigh, n } = score;
   const measured = { value, ciLow, ciHigh, n, isBeyond };
-  if (!isBeyond) return { ...measured, verdict: 'ok', explanation: `${numbers}, not below ${limit}.` };
+  const stale =
+    score === all
+      ? ''
+      : ` Over all ${all.n} queries, it is ${decimal(all.mean)}; the other ${all.n - score.n} have only stale labels.`;
+  if (!isBeyond) return { ...measured, verdict: 'ok', explanation: `${numbers}, not below ${limit}.${stale}` };
   const isUpperBelow = score.ciHigh < check.below + shift.upper - ROUNDING;
   if (check.severity === 'critical' && isUpperBelow) {
-    return { ...measured, verdict: 'critical', explanation: `${numbers}; even the upper bound is below ${limit}.` };
+    return {
+      ...measured,
+      verdict: 'critical',
+      explanation: `${numbers}; even the upper bound is below ${limit}.${stale}`,
+    };
   }
   const doubt = isUpperBelow ? '' : '; the difference may be due to chance';
-  return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
+  return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.${stale}` };
 }
 
 /**

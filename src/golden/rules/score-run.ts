@@ -7,8 +7,10 @@ import { groupBySegment, type Segment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 import { hasSteps, rankingsOf } from './steps.ts';
 
-/** Segment of the queries with a relevant document in the store; scored only if some queries have no such document. */
-const ALIVE_SEGMENT = 'alive';
+/**
+ * Segment of the queries whose relevant documents are not all superseded or deleted; scored only if other queries exist.
+ */
+export const ALIVE_SEGMENT = 'alive';
 
 /**
  * Returns the settings for scoring a run: the measures for its queries, plus the gains that are listed in its settings.

@@ -5,6 +5,7 @@ import { streamRows } from '../../platform/postgres/stream-rows.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { ForbiddenResults } from '../rules/forbidden-results.ts';
 import type { GoldenRun, RunLabels, SegmentScore } from '../rules/run.ts';
+import { ALIVE_SEGMENT } from '../rules/score-run.ts';
 import { type DifferenceRow, selectedDifferences, toDifference } from './run-comparisons.ts';
 import { scoreColumns, selectForbidden, selectLabels } from './run-results.ts';
 
@@ -54,7 +55,7 @@ const replayedSql = `
                     from golden_run_forbidden where run_id = r.id) f) as returned,
          (select coalesce(json_agg(s), '[]')
             from (select ${scoreColumns} from golden_run_scores s
-                   where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = any ($6::text[])) s) as scores,
+                   where s.run_id = r.id and s.segment in ('${ALL_SEGMENT}', '${ALIVE_SEGMENT}') and s.measure = any ($6::text[])) s) as scores,
          (select coalesce(json_agg(c), '[]')
             from (select c.run_id as "runId", c.kind, c.against, ${selectedDifferences} from golden_run_comparisons c
                    where c.run_id = r.id and c.kind = 'baseline' and c.segment = '${ALL_SEGMENT}'

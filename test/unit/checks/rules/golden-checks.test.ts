@@ -227,6 +227,20 @@ describe('a floor', () => {
     expect(evaluateFloor(aFloor(), [score]).verdict).toBe('no_data');
   });
 
+  it('leaves out queries that have only stale labels, which another check reports', () => {
+    const all = aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7, n: 40 });
+    const alive = aScore({ segment: 'alive', mean: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 28 });
+    expect(evaluateFloor(aFloor({ below: 0.8 }), [all, alive])).toMatchObject({
+      verdict: 'ok',
+      value: 0.85,
+      n: 28,
+      explanation:
+        'nDCG@10 is 0.85 (95 % CI 0.8-0.9, n = 28), not below 0.8. Over all 40 queries, it is 0.6; the other 12 have only stale labels.',
+    });
+    const down = { ...alive, mean: 0, ciLow: 0, ciHigh: 0.1 };
+    expect(evaluateFloor(aFloor({ below: 0.8 }), [all, down]).verdict).toBe('critical');
+  });
+
   it('explains its verdict with the numbers behind it', () => {
     expect(explain(0.9, 0.85, 0.95)).toBe('nDCG@10 is 0.9 (95 % CI 0.85-0.95, n = 40), not below 0.8.');
     expect(explain(0.6, 0.5, 0.7)).toBe('nDCG@10 is 0.6 (95 % CI 0.5-0.7, n = 40); even the upper bound is below 0.8.');
