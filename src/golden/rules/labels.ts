@@ -202,39 +202,47 @@ export function probeLabels(
 }
 
 /**
- * Proposal to move a judgment from a missing document to its replacements. A person accepts a proposal by its number.
+ * Proposal to move a judgment from a missing document to its replacements, or to remove the judgment of a deleted
+ * document. A person accepts a proposal by its number.
  */
 export interface LabelProposal {
   /** Number from 1; stable for the same set and store. */
   readonly number: number;
   readonly queryId: string;
   readonly from: string;
-  /** Replacements; more than one if the document was split. */
+  /** Replacements; more than one if the document was split. Empty if the judgment is to be removed. */
   readonly to: readonly Anchor[];
   readonly grade: number;
 }
 
-/** Returns a proposal for each judgment of a missing document that has a replacement, in the order of the judgments. */
+/**
+ * Returns a proposal for each judgment of a missing document that has a replacement, and of each deleted document, in
+ * the order of the judgments.
+ */
 export function proposeLabels(
   labels: readonly StaleLabel[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
 ): LabelProposal[] {
   return labels
-    .flatMap(({ queryId, documentId, grade }) => {
+    .flatMap(({ queryId, documentId, grade, fate }) => {
       const to = anchors.get(documentId) ?? [];
-      return to.length === 0 ? [] : [{ queryId, from: documentId, to, grade }];
+      return to.length === 0 && fate !== 'deleted' ? [] : [{ queryId, from: documentId, to, grade }];
     })
     .map((proposal, index) => ({ number: index + 1, ...proposal }));
 }
 
 /**
  * Assigns the grades of missing documents to the chunks that replaced them; a chunk with a grade keeps the higher one.
+ * Removes the judgments of deleted documents. Leaves out queries that lose their last document with a grade above 0,
+ * because such a query would count as a query without an answer.
  */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = groupBy(accepted, ({ queryId }) => queryId);
-  return queries.map((query) => {
+  return queries.flatMap((query) => {
     const own = byQuery.get(query.id) ?? [];
-    return own.length === 0 ? query : { ...query, judgments: moved(query.judgments, own) };
+    if (own.length === 0) return [query];
+    const judgments = moved(query.judgments, own);
+    return judgments.some(({ grade }) => grade > 0) ? [{ ...query, judgments }] : [];
   });
 }
 
@@ -266,7 +274,9 @@ export function matchAcceptances(proposals: readonly LabelProposal[], acceptance
   for (const acceptance of acceptances) {
     const proposal = byLabel.get(key(acceptance.queryId, acceptance.from));
     const to = proposal?.to.filter(({ documentId }) => acceptance.to.includes(documentId)) ?? [];
-    if (proposal === undefined || to.length < acceptance.to.length) unknown.push(acceptance);
+    const isRemoval = proposal?.to.length === 0;
+    if (proposal === undefined || to.length < acceptance.to.length || (to.length === 0) !== isRemoval)
+      unknown.push(acceptance);
     else accepted.push({ ...proposal, to });
   }
   return {

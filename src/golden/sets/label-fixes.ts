@@ -74,6 +74,7 @@ export async function acceptLabelFixes(
  * Adds a version of the set with the accepted proposals. The old version remains unchanged.
  *
  * @throws RecalldError golden_set_changed if the set has a newer version
+ * @throws RecalldError golden_set_empty if no query would have a relevant document
  */
 export async function repairJudgments(
   sets: GoldenSets,
@@ -88,18 +89,40 @@ export async function repairJudgments(
     );
   }
   const repaired = applyProposals(queries, accepted);
-  const moved = accepted.length === 1 ? '1 judgment was' : `${accepted.length} judgments were`;
+  if (repaired.length === 0) {
+    throw new RecalldError(
+      'golden_set_empty',
+      `All relevant documents of ${set.name} were deleted, so no query would remain. Import a set with judgments of existing documents.`,
+    );
+  }
   const added = await sets.add(
     {
       name: set.name,
       contentHash: sha256(JSON.stringify(['repaired', repaired])),
       format: set.format,
       origin: set.origin,
-      note: `From version ${set.version}: ${moved} moved from missing documents to the chunks that replaced them.`,
+      note: `From version ${set.version}: ${changesOf(accepted, queries.length - repaired.length)}.`,
       queries: repaired,
       act: 'accept_labels',
     },
     new Date(),
   );
   return added.set;
+}
+
+/** Describes the changes of accepted proposals, such as "2 judgments were moved from missing documents to ...". */
+function changesOf(accepted: readonly LabelProposal[], queriesLess: number): string {
+  const removed = accepted.filter(({ to }) => to.length === 0).length;
+  const were = (n: number, what: string, plurals: string): string =>
+    n === 1 ? `1 ${what} was` : `${n} ${plurals} were`;
+  const judgments = (n: number): string => were(n, 'judgment', 'judgments');
+  return [
+    accepted.length > removed
+      ? `${judgments(accepted.length - removed)} moved from missing documents to the chunks that replaced them`
+      : '',
+    removed > 0 ? `${judgments(removed)} removed, because the manifest lists the documents as deleted` : '',
+    queriesLess > 0 ? `${were(queriesLess, 'query', 'queries')} removed, because no other document is relevant` : '',
+  ]
+    .filter((part) => part !== '')
+    .join('; ');
 }

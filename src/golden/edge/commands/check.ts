@@ -28,6 +28,8 @@ const SHOWN = 20;
 
 function checkLines({ set, queries, check, answers, power }: CheckedSet): string[] {
   const { problems, lost, proposals, recorded, representativeness } = check;
+  const proposed = new Set(proposals.map(({ from }) => from));
+  const unknown = lost.unknown.filter((id) => !proposed.has(id));
   return [
     `${set.name} version ${set.version}: ${plural(queries.length, 'query', 'queries')}, ${plural(set.judgments, 'judgment')}`,
     '',
@@ -39,10 +41,10 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
           `Proposals: ${proposals.length}. Use --fix to decide on each proposal, or --fix --accept all to accept all proposals.`,
           ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
         ]),
-    ...(lost.unknown.length === 0
+    ...(unknown.length === 0
       ? []
       : [
-          `No proposal for ${plural(lost.unknown.length, 'document')}, because the texts were never stored. ` +
+          `No proposal for ${plural(unknown.length, 'document')}, because the texts were never stored. ` +
             'While the daemon runs, it stores the texts of judged documents.',
         ]),
     ...(lost.gap === null ? [] : [`The search for lost documents ended early: ${lost.gap}`]),
@@ -155,6 +157,8 @@ function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict:
 }
 
 function proposalLine({ number, queryId, from, to, grade }: LabelProposal): string {
+  if (to.length === 0)
+    return `${number}. ${queryId}: remove grade ${grade} of ${from}, which the manifest lists as deleted`;
   const chunks = to.map(({ documentId, evidence }) => `${documentId} (${evidenceWords(evidence)})`).join(', ');
   return `${number}. ${queryId}: grade ${grade} from ${from} to ${chunks}`;
 }
@@ -208,7 +212,7 @@ function shown(lines: readonly string[]): string[] {
 const proposalSchema = z.object({
   query_id: z.string(),
   from: z.string(),
-  to: z.array(z.object({ document_id: z.string() })).min(1),
+  to: z.array(z.object({ document_id: z.string() })),
 });
 
 const fileSchema = z.union([z.array(proposalSchema), z.object({ proposals: z.array(proposalSchema) })]);

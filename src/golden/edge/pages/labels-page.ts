@@ -42,9 +42,9 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
       ),
       section(
         'fixes',
-        'Replacements',
+        'Repairs',
         {
-          lead: 'recalld searches the store for chunks that contain the text of the missing documents. The proposals that you accept become a new version of the set; the old version is not changed.',
+          lead: 'recalld searches the store for chunks that contain the text of the missing documents, and proposes to move judgments to these chunks. It proposes to remove the judgments of documents that the manifest lists as deleted, and the queries that lose their last relevant document. The proposals that you accept become a new version of the set; the old version is not changed.',
         },
         found === null
           ? {
@@ -90,7 +90,7 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
     action: `${path}/accept`,
     hidden: { version: set.version },
     content: [
-      table('Proposals to move judgments', proposals, [
+      table('Proposals to move or remove judgments', proposals, [
         [
           'Accept',
           (proposal) => ({
@@ -106,18 +106,20 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
         [
           'Replacement',
           ({ to }) =>
-            list(
-              'plain',
-              to.map(({ documentId, evidence }) => [
-                code(documentId),
-                ' ',
-                quiet(
-                  evidence.kind === 'same_content'
-                    ? 'the same text'
-                    : `${evidence.kind === 'whole' ? 'contains' : 'is part of'} the missing text, ${percentage(evidence.kind === 'whole' ? evidence.ofLost : evidence.ofChunk)} match`,
+            to.length === 0
+              ? quiet('none: deleted in the manifest')
+              : list(
+                  'plain',
+                  to.map(({ documentId, evidence }) => [
+                    code(documentId),
+                    ' ',
+                    quiet(
+                      evidence.kind === 'same_content'
+                        ? 'the same text'
+                        : `${evidence.kind === 'whole' ? 'contains' : 'is part of'} the missing text, ${percentage(evidence.kind === 'whole' ? evidence.ofLost : evidence.ofChunk)} match`,
+                    ),
+                  ]),
                 ),
-              ]),
-            ),
         ],
         ['Grade', ({ grade }) => grade, 'number'],
       ]),

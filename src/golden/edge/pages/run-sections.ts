@@ -47,7 +47,7 @@ export function runReport(run: RunSummaryJson): Content {
     labels.stale !== null &&
       labels.stale > 0 &&
       paragraph(
-        `Stale labels: ${staleParts(labels.stale, labels.deleted ?? 0)} of the ${labels.probed} judged documents in ${set}${queries.stale === 0 ? '' : `, and ${queries.stale === 1 ? '1 query has' : `${queries.stale} queries have`} no other relevant document`}. ${labels.deleted === labels.stale ? 'Remove these judgments: `recalld golden check` lists them' : 'Update the judgments with `recalld golden check --fix`'}.`,
+        `Stale labels: ${staleParts(labels.stale, labels.deleted ?? 0)} of the ${labels.probed} judged documents in ${set}${queries.stale === 0 ? '' : `, and ${queries.stale === 1 ? '1 query has' : `${queries.stale} queries have`} no other relevant document`}. Update the judgments with \`recalld golden check --fix\`.`,
       ),
     checksSection(run),
     forbiddenSection(run),

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../src/connectors/embedders/embedder.ts';
 import type { Neighbour } from '../../../../src/connectors/stores/vector-store.ts';
 import { checkGoldenSet, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
+import { repairJudgments } from '../../../../src/golden/sets/label-fixes.ts';
 import { recordGoldenDocuments } from '../../../../src/golden/sets/live-mix.ts';
 import { recordJudgedDocuments } from '../../../../src/golden/sets/record-judged-documents.ts';
-import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
+import { createGoldenDocuments, createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import { aGoldenQuery, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { type ContextParts, contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
@@ -127,6 +128,29 @@ describe('golden check', () => {
         { documentId: 'b', fate: 'deleted' },
       ],
     });
+    expect(check.proposals).toMatchObject([
+      { queryId: 'q1', from: 'a', to: [{ documentId: 'a-new' }] },
+      { queryId: 'q2', from: 'b', to: [] },
+    ]);
+  });
+
+  it('repairs a set in a new version that says which judgments and queries were removed', async () => {
+    const sets = createGoldenSets(database.pool);
+    const set = { name: 'withdrawn', contentHash: 'h1', format: 'jsonl', origin: 'human', note: 'Imported.' } as const;
+    const { set: first } = await sets.add({ ...set, queries, act: 'import_golden_set' }, NOON);
+    const evidence = { kind: 'same_content', cosine: 1 } as const;
+    const move = { number: 1, queryId: 'q1', from: 'a', to: [{ documentId: 'a-new', evidence }], grade: 2 };
+    const removal = { number: 2, queryId: 'q2', from: 'b', to: [], grade: 1 };
+    const repaired = await repairJudgments(sets, { set: first, queries }, [move, removal]);
+    expect(repaired).toMatchObject({
+      version: 2,
+      note: 'From version 1: 1 judgment was moved from missing documents to the chunks that replaced them; 1 judgment was removed, because the manifest lists the documents as deleted; 1 query was removed, because no other document is relevant.',
+    });
+    const left = await sets.queries('withdrawn', 2);
+    expect(left).toMatchObject([{ id: 'q1', judgments: [{ documentId: 'a-new', grade: 2 }] }]);
+    await expect(
+      repairJudgments(sets, { set: repaired, queries: left }, [{ ...removal, queryId: 'q1', from: 'a-new' }]),
+    ).rejects.toMatchObject({ code: 'golden_set_empty' });
   });
 
   it('reports why it cannot check without a store or an embedder, or when the store fails or has no texts', async () => {

@@ -141,6 +141,35 @@ const proposal = {
   grade: 2,
 };
 
+describe('the judgment of a deleted document', () => {
+  const deleted = { queryId: 'q1', documentId: 'withdrawn', grade: 2, fate: 'deleted' } as const;
+  const removal = { number: 1, queryId: 'q1', from: 'withdrawn', to: [], grade: 2 };
+
+  it('is proposed for removal, unless another document has the text', () => {
+    expect(proposeLabels([deleted], new Map())).toEqual([removal]);
+    const found = [{ documentId: 'new', evidence }];
+    expect(proposeLabels([deleted], new Map([['withdrawn', found]]))).toEqual([{ ...removal, to: found }]);
+  });
+
+  it('is removed, together with a query that has no other relevant document', () => {
+    const withdrawn = { documentId: 'withdrawn', grade: 2 };
+    const kept = aGoldenQuery({ judgments: [withdrawn, { documentId: 'd2', grade: 1 }] });
+    expect(applyProposals([kept], [removal])[0]?.judgments).toEqual([{ documentId: 'd2', grade: 1 }]);
+    const dead = aGoldenQuery({ judgments: [withdrawn, { documentId: 'd2', grade: 0 }] });
+    const other = aGoldenQuery({ id: 'q2' });
+    expect(applyProposals([dead, other], [removal])).toEqual([other]);
+  });
+
+  it('is accepted for removal only as such, and a moved judgment is never removed by an acceptance without chunks', () => {
+    const asRemoval = { queryId: 'q1', from: 'withdrawn', to: [] };
+    expect(matchAcceptances([removal], [asRemoval])).toEqual({ accepted: [removal], unknown: [] });
+    const asMove = { ...asRemoval, to: ['a'] };
+    expect(matchAcceptances([removal], [asMove])).toEqual({ accepted: [], unknown: [asMove] });
+    const withoutChunks = { queryId: 'q1', from: 'gone', to: [] };
+    expect(matchAcceptances([proposal], [withoutChunks])).toEqual({ accepted: [], unknown: [withoutChunks] });
+  });
+});
+
 describe('the acceptance of a proposal', () => {
   it('accepts the chunks that the person chose', () => {
     const { accepted, unknown } = matchAcceptances([proposal], [{ queryId: 'q1', from: 'gone', to: ['b'] }]);
