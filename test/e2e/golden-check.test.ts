@@ -2,6 +2,8 @@
  * Maintains a golden set while its store changes: checks the set, re-chunks documents, and repairs and exports
  * judgments.
  */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -35,6 +37,7 @@ const config = () =>
           max_per_second: 1000,
         },
         golden: [{ set: 'faq', max_per_second: 1000 }],
+        index: { manifest: { kind: 'command', command: ['cat', 'manifest.jsonl'] }, late_after: '1m', probe: 20 },
       },
     ],
   });
@@ -69,6 +72,16 @@ async function rechunk(moved: string, merged: string): Promise<void> {
   await client.end();
 }
 
+/** Removes a document from the store. Returns the ids of the other documents. */
+async function withdraw(document: string): Promise<string[]> {
+  const client = new Client({ connectionString: rag.storeUrl });
+  await client.connect();
+  await client.query('delete from chunks where id = $1', [document]);
+  const { rows } = await client.query<{ id: string }>('select id from chunks');
+  await client.end();
+  return rows.map(({ id }) => id);
+}
+
 describe('golden check', () => {
   it('finds no stale labels, then those of re-chunked documents, and repairs the ones that a person accepts', async () => {
     const { recalld, json } = await anInstalledSet();
@@ -93,6 +106,28 @@ describe('golden check', () => {
     expect(await check()).toMatchObject({ code: 0, report: { labels: { stale: 0 } } });
     const [latest] = await json<{ note: string | null }[]>('golden list');
     expect(latest?.note).toMatch(/^From version 1: \d+ judgments? (?:was|were) moved/);
+  });
+
+  it('removes the judgments of documents that owners deleted, and queries without another relevant document', async () => {
+    const { folder, recalld, json } = await anInstalledSet();
+    const withdrawn = lines.at(-1)?.document ?? '';
+    const judged = lines.filter(({ document }) => document === withdrawn).length;
+    const ids = [...(await withdraw(withdrawn)), withdrawn];
+    const manifest = ids.map((id) => JSON.stringify({ id, deleted: id === withdrawn }));
+    await writeFile(path.join(folder, 'manifest.jsonl'), `${manifest.join('\n')}\n`);
+    await recalld(IMPORT);
+    await recalld('index check --pipeline docs');
+    const checked = await recalld(CHECK);
+    expect(checked.code).toBe(1);
+    expect(checked.stdout).toContain(`${judged} deleted in the manifest`);
+    expect(checked.stdout).toContain(`of ${withdrawn}, which the manifest lists as deleted`);
+    const repaired = await recalld(`${CHECK} --fix --accept all`);
+    expect(repaired.stdout).toMatch(
+      /version 2: From version 1: \d+ judgments? (?:was|were) removed.*removed, because no other/,
+    );
+    const { queries } = await json<{ queries: { id: string }[] }>('golden show faq');
+    expect(queries).toHaveLength(QUESTIONS - judged);
+    expect(await recalld(CHECK)).toMatchObject({ code: 0 });
   });
 
   it('refuses --fix without a terminal, and options that do not go together', async () => {
