@@ -119,6 +119,7 @@ async function readSource(file: string) {
     /** The first two queries with different texts. */
     samples,
     warnings: set.warnings,
+    isJudged: set.queries.some(({ judgments }) => judgments.some(({ grade }) => grade > 0)),
     /** Number of queries in a text file; null if the file is a golden set. */
     count: format === 'questions' ? set.queries.length : null,
   } as const;
@@ -183,7 +184,7 @@ function notUnderstood(
 
 const variableOf = (header: string): string => `RETRIEVER_${header.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
 
-/** Returns a config with checks that need no judgments. For a golden set, adds a regression check on nDCG. */
+/** Returns a config with checks that need no judgments. If queries have judgments, adds a regression check on nDCG. */
 function configText(
   pipeline: string,
   { url, method, body, results }: FoundRequest,
@@ -219,7 +220,7 @@ function configText(
         severity: 'critical',
         min_n: minN,
       },
-      ...(questions?.count === null
+      ...(questions?.isJudged === true
         ? [
             {
               name: `nDCG@${CUTOFF} not below baseline`,

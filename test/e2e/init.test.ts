@@ -56,3 +56,23 @@ it('leads from a URL to a meaningful alert, without a judgment', async () => {
   const told = await recalld('diagnose');
   expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('results unchanged') });
 }, 300_000);
+
+it('adds a check on nDCG only for a golden set whose queries have judgments', async () => {
+  const retriever = await startFaultServer(documents(answerTo));
+  onTestFinished(() => retriever.close());
+  const { folder, recalld } = await anInstallation({
+    'judged.csv': 'question,document\nfirst question,d1\nsecond question,d2\n',
+    'forbidden.jsonl':
+      '{"text": "first question", "forbidden": ["d1"]}\n{"text": "second question", "forbidden": ["d2"]}\n',
+  });
+  const measuresOf = async (file: string) => {
+    const out = `${file}.yaml`;
+    expect(await recalld(`init ${retriever.url}/search --questions ${file} --out ${out}`)).toMatchObject({ code: 0 });
+    const { pipelines } = parse(await readFile(path.join(folder, out), 'utf8')) as {
+      pipelines: { checks: Record<string, unknown>[] }[];
+    };
+    return pipelines[0]?.checks.map((check) => check['regression'] ?? check['measure']);
+  };
+  expect(await measuresOf('judged.csv')).toEqual(['rbo@10', 'retriever_error_ratio', 'ndcg@10']);
+  expect(await measuresOf('forbidden.jsonl')).toEqual(['rbo@10', 'retriever_error_ratio']);
+});
