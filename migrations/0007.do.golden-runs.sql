@@ -163,7 +163,7 @@ create table golden_run_forbidden (
   primary key (run_id, query_id, document_id)
 );
 
-create table golden_run_stale_labels (
+create table golden_run_missing_documents (
   run_id text not null references golden_runs (id) on delete cascade,
   query_id text not null,
   document_id text not null,

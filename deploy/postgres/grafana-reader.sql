@@ -15,7 +15,7 @@ alter role recalld_grafana set statement_timeout = '15s';
 
 grant usage on schema public to recalld_grafana;
 grant select on
-  golden_runs, golden_run_scores, golden_run_checks, golden_run_comparisons, golden_run_stale_labels, golden_baselines,
+  golden_runs, golden_run_scores, golden_run_checks, golden_run_comparisons, golden_run_missing_documents, golden_baselines,
   golden_judgments, deployments, latest_measurements, measurement_gaps
 to recalld_grafana;
 grant select (golden_set, version, query_id) on golden_queries to recalld_grafana;

@@ -133,7 +133,8 @@ export function staleParts(stale: number, deleted: number): string {
   return deleted === 0 ? superseded : `${superseded}, ${count(deleted)} deleted in the manifest`;
 }
 
-export interface StaleLabel extends Judgment {
+/** Judgment of a document that is missing from the store. */
+export interface MissingLabel extends Judgment {
   readonly queryId: string;
   readonly fate: DocumentFate;
 }
@@ -149,7 +150,7 @@ export type LabelProbe =
       readonly deleted: number;
       /** Number of lost documents. */
       readonly lost: number;
-      readonly labels: readonly StaleLabel[];
+      readonly labels: readonly MissingLabel[];
       /**
        * Ids of queries with at least one superseded or deleted document. The scores of these queries may drop although
        * the retriever works correctly. Does not include queries whose missing documents are all lost: such queries stay
@@ -184,7 +185,7 @@ export function probeLabels(
 ): LabelProbe {
   const fate = (id: string): DocumentFate => fates.get(id) ?? 'superseded';
   const isStale = (id: string): boolean => !existing.has(id) && isStaleFate(fate(id));
-  const labels: StaleLabel[] = [];
+  const labels: MissingLabel[] = [];
   const touched = new Set<string>();
   const dead = new Set<string>();
   for (const { id: queryId, judgments } of queries) {
@@ -220,7 +221,7 @@ export interface LabelProposal {
  * the order of the judgments.
  */
 export function proposeLabels(
-  labels: readonly StaleLabel[],
+  labels: readonly MissingLabel[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
 ): LabelProposal[] {
   return labels

@@ -6,7 +6,7 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import { snakeCase } from '../../core/text/names.ts';
 import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
-import type { StaleLabel } from '../rules/labels.ts';
+import type { MissingLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
 import { isCleanBesideBaseline } from './clean-runs.ts';
@@ -55,14 +55,14 @@ export async function insertComparison(
   await insertRows(client, 'golden_run_comparisons', all, rows);
 }
 
-export async function insertStaleLabels(
+export async function insertMissingLabels(
   client: pg.PoolClient,
   runId: string,
-  labels: readonly StaleLabel[],
+  labels: readonly MissingLabel[],
 ): Promise<void> {
   const types = { runId: 'text', queryId: 'text', documentId: 'text', grade: 'integer', fate: 'text' } as const;
   const rows = labels.map((label) => ({ ...label, runId }));
-  await insertRows(client, 'golden_run_stale_labels', types, rows);
+  await insertRows(client, 'golden_run_missing_documents', types, rows);
 }
 
 export async function readComparisons(db: pg.Pool, runId: string): Promise<readonly StoredComparison[]> {
@@ -168,12 +168,12 @@ export async function readAccepted(db: pg.Pool, baseline: GoldenRun, at: Date): 
 export async function readMissingLabels(
   db: pg.Pool,
   runId: string,
-  fates: readonly StaleLabel['fate'][],
-): Promise<readonly StaleLabel[]> {
-  return queryRows<StaleLabel>(
+  fates: readonly MissingLabel['fate'][],
+): Promise<readonly MissingLabel[]> {
+  return queryRows<MissingLabel>(
     db,
     `select query_id, document_id, grade, fate
-       from golden_run_stale_labels where run_id = $1::text and fate = any($2::text[]) order by query_id, document_id`,
+       from golden_run_missing_documents where run_id = $1::text and fate = any($2::text[]) order by query_id, document_id`,
     [runId, fates],
   );
 }

@@ -10,7 +10,7 @@ import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden-resul
 import type { LabelProbe } from '../rules/labels.ts';
 import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';
 import { type AnswerEnd, type RunFailure, runFailure } from '../rules/run-failure.ts';
-import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
+import { insertComparison, insertMissingLabels } from './run-comparisons.ts';
 import { readScoreTrends, type ScoreTrendRequest } from './score-trends.ts';
 
 export interface RunEnd {
@@ -94,7 +94,7 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
   );
   if (rowCount !== 1) return false;
   for (const comparison of end.comparisons) await insertComparison(client, runId, comparison);
-  if (end.labels?.kind === 'probed') await insertStaleLabels(client, runId, end.labels.labels);
+  if (end.labels?.kind === 'probed') await insertMissingLabels(client, runId, end.labels.labels);
   await insertForbidden(client, runId, end.forbidden?.confirmed ?? []);
   await insertRows(
     client,

@@ -8,7 +8,7 @@ import { isBreach } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS, type TimeSpan } from '../../core/time.ts';
-import type { StaleLabel } from '../../golden/rules/labels.ts';
+import type { MissingLabel } from '../../golden/rules/labels.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun } from '../../golden/rules/run.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults } from '../../golden/runs/stored-runs.ts';
@@ -208,7 +208,7 @@ async function missingDocuments(
   };
 }
 
-function queriesOf(labels: readonly StaleLabel[]): ReadonlySet<string> {
+function queriesOf(labels: readonly MissingLabel[]): ReadonlySet<string> {
   return new Set(labels.map(({ queryId }) => queryId));
 }
 

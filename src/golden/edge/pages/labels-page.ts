@@ -2,7 +2,7 @@ import { count, percentage, plural } from '../../../core/format.ts';
 import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
 import type { Content, PageContent } from '../../../report/model/content.ts';
 import { code, empty, lead, link, list, quiet, section, styled, table } from '../../../report/model/show.ts';
-import { type LabelProposal, type StaleLabel, staleParts } from '../../rules/labels.ts';
+import { type LabelProposal, type MissingLabel, staleParts } from '../../rules/labels.ts';
 import type { FoundFixes } from '../../sets/label-fixes.ts';
 
 export interface LabelsPageData {
@@ -11,7 +11,7 @@ export interface LabelsPageData {
   /** Stale labels in the latest completed run; null if there is no such run. */
   readonly known: {
     readonly runId: string;
-    readonly labels: readonly StaleLabel[];
+    readonly labels: readonly MissingLabel[];
     readonly gap: string | null;
   } | null;
   /** Proposals; null until they are requested. */

@@ -111,7 +111,7 @@ select after.query_id as "query", round(before.ndcg::numeric, 4)::double precisi
   round((after.ndcg - before.ndcg)::numeric, 4)::double precision as "difference",
   before.first_relevant as "rank before", after.first_relevant as "rank now",
   exists (
-    select from golden_run_stale_labels s where s.run_id = after.run_id and s.query_id = after.query_id
+    select from golden_run_missing_documents s where s.run_id = after.run_id and s.query_id = after.query_id
       and s.fate <> 'lost'
   ) as "stale label"
 from after
@@ -124,7 +124,7 @@ limit 50`,
   });
 }
 
-export function staleLabelsTable(width: number): Builder<Panel> {
+export function missingDocumentsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Missing judged documents of the latest run',
     description:
@@ -133,7 +133,7 @@ export function staleLabelsTable(width: number): Builder<Panel> {
     sql: `
 with latest as (${latestRuns})
 select s.query_id as "query", s.document_id as "document", s.grade as "grade", s.fate as "fate", s.run_id as "run"
-from golden_run_stale_labels s
+from golden_run_missing_documents s
 join latest on latest.id = s.run_id
 order by s.grade desc, s.query_id, s.document_id
 limit 100`,

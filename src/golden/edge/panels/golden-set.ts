@@ -7,9 +7,9 @@ import { type DashboardSettings, maxBy } from '../../../platform/dashboards/prom
 import { dashboardUids } from '../../../platform/metrics/alert-rules.ts';
 import {
   comparisonsTable,
+  missingDocumentsTable,
   mostRegressedTable,
   runsTable,
-  staleLabelsTable,
   verdictsTable,
   worstQueriesTable,
 } from './drill-down.ts';
@@ -362,7 +362,7 @@ export function goldenQueriesDashboard(settings: DashboardSettings): Dashboard {
             worstQueriesTable(12),
             mostRegressedTable(12),
             comparisonsTable(12),
-            staleLabelsTable(12),
+            missingDocumentsTable(12),
             verdictsTable(24),
             runsTable(24),
           ],
