@@ -86,7 +86,7 @@ export function observeCoverage(
   });
   const questions = reading.cause === 'content_gap' ? 'new' : reading.cause === 'lost_content' ? 'same' : null;
   return {
-    density: { value, ciLow, ciHigh, n: asking.length, hasFallen, questions },
+    density: { value, ciLow, ciHigh, n: asking.length, hasFallen, questions, since: null },
     topics: cause === null || share.excessLow < 0.01 ? [] : [{ id: 't-1', trafficShare: share.share, cause }],
   };
 }

@@ -270,7 +270,7 @@ async function observe(
       since: reference?.startedAt ?? good,
       limit: MAX_DEPLOYMENTS,
     }),
-    density: observeDensity(db.density.watch, name, density, measured),
+    density: observeDensity(db.density.watch, name, density, measured, onset),
     topics: plan && observeTopics(db.density.topics, name),
     sentinels: db.golden.runs.latestSentinels(),
   });
@@ -284,6 +284,7 @@ async function observe(
     samples: {
       ...observeSamples(measured),
       ...(live.latency === null ? {} : { live_latency: { from: onset, n: live.latency.n } }),
+      ...(observed.density?.since == null ? {} : { density: { from: observed.density.since.from, n: null } }),
     },
     judge: observeJudge(measured, deployments),
     index: wrongShares(measured, now),

@@ -5,6 +5,8 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { DENSITY_THRESHOLDS } from '../../density/rules/alert.ts';
 import { embeddingCanaryVerdict } from '../../density/rules/measurement-change.ts';
+import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../density/rules/query-density.ts';
+import type { ClosedWindow } from '../../density/rules/watch-state.ts';
 import type { TopicsTable } from '../../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
 import { failedShare, type GoldenRun } from '../../golden/rules/run.ts';
@@ -202,11 +204,13 @@ export async function observeCanary(around: Around): Promise<ObservedCanary | nu
   return { median: median.value, least: least.value, verdict };
 }
 
+/** @param onset start of the fault; an alert on density may need many windows after it, but each window is evidence */
 export async function observeDensity(
-  states: Pick<WatchTable, 'events'>,
+  states: Pick<WatchTable, 'events' | 'windows'>,
   pipeline: string,
   stored: StoredDensityState | null,
   latest: readonly LatestMeasurement[],
+  onset: Date,
 ): Promise<ObservedDensity | null> {
   const newest = valueOf(latest, 'query_density');
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
@@ -215,13 +219,39 @@ export async function observeDensity(
   // The alert resolves only after a day of good coverage, long after the fault is fixed.
   const isBack = newest.value >= DENSITY_THRESHOLDS.ticket;
   const opened = isBack ? [] : incidents.map(({ openedMs }) => openedMs);
-  const density = estimateOf(newest);
+  const { baselineVersion } = stored.state.phase;
+  const windows = await states.windows(pipeline, onset);
+  const since = coverageSince(windows.filter((window) => window.baselineVersion === baselineVersion));
+  const density = { ...estimateOf(newest), since };
   if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
   const events = await states.events({ pipeline, limit: MAX_EVENTS });
   const raised = events.find(
     ({ kind, occurredAt }) => (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
   );
   return { ...density, hasFallen: true, questions: raised === undefined ? null : questionsOf(raised.details) };
+}
+
+const MIN_SESSIONS = 30;
+/**
+ * Coverage fell if, at the lower bound of the 95 % CI, at least this share of traffic lost its coverage. The CI ignores
+ * the error of the baseline, which is smaller than this margin.
+ */
+const LESS_COVERED = 0.05;
+/** Coverage is unchanged if, at the upper bound of the 95 % CI, at most this share of traffic lost its coverage. */
+const AS_COVERED = 0.15;
+
+function coverageSince(windows: readonly ClosedWindow[]): ObservedDensity['since'] {
+  const totals = windows.flatMap(({ segments }) => segments[ALL_SEGMENT] ?? []);
+  const sum = (of: (one: (typeof totals)[number]) => number): number =>
+    totals.reduce((total, one) => total + of(one), 0);
+  const sessions = sum((one) => one.sessions);
+  const [first] = windows;
+  if (first === undefined || sessions < MIN_SESSIONS) return null;
+  const share = Math.min(1, sum((one) => one.sumUncovered) / sessions);
+  const found = uncoveredShareOf(share, sessions, UNCOVERED_PERCENTILE, Number.POSITIVE_INFINITY);
+  const hasFallen = found.excessLow >= LESS_COVERED;
+  if (!hasFallen && found.excessHigh > AS_COVERED) return null;
+  return { from: new Date(first.startMs), sessions, uncovered: share, hasFallen };
 }
 
 /**

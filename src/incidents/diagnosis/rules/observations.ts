@@ -122,6 +122,18 @@ export interface ObservedDensity extends EstimatedValue {
   readonly hasFallen: boolean;
   /** How the density alert classified the queries; null if it did not classify them. */
   readonly questions: 'new' | 'same' | null;
+  /** Coverage in the windows that began after the onset; null if these windows do not decide whether it fell. */
+  readonly since: CoverageSince | null;
+}
+
+/** How many sessions ask queries that the store covers worse than 95 % of the baseline queries. */
+export interface CoverageSince {
+  /** Start of the first window. */
+  readonly from: Date;
+  readonly sessions: number;
+  /** Share of the sessions with such queries; 0.05 in the baseline. */
+  readonly uncovered: number;
+  readonly hasFallen: boolean;
 }
 
 export interface ObservedTopic {

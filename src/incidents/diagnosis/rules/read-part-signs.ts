@@ -1,6 +1,6 @@
 /** Reads the signs from the components of a pipeline, from recent changes, and from recalld itself. */
 
-import { decimal, formatValue, minute, percentage } from '../../../core/format.ts';
+import { decimal, formatValue, minute, percentage, plural } from '../../../core/format.ts';
 import {
   type ArrivalLag,
   describeFinding,
@@ -236,7 +236,13 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
   return sign('deployment', latest.kind, sentence);
 }
 
-function readDensity({ value, ciLow, ciHigh, hasFallen, questions }: ObservedDensity): Sign {
+function readDensity({ value, ciLow, ciHigh, hasFallen, questions, since }: ObservedDensity): Sign {
+  if (!hasFallen && since !== null) {
+    const { sessions, uncovered } = since;
+    const sentence = `Since the onset, ${percentage(uncovered)} of ${plural(sessions, 'session')} asked queries that the store covers worse than 95 % of the baseline queries; 5 % are expected.`;
+    const shares = { before: 0.05, now: uncovered, unit: 'share' } as const;
+    return sign('density', since.hasFallen ? 'fell' : 'steady', sentence, shares);
+  }
   const numbers = `${decimal(value)} (95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}; 1 in the baseline)`;
   const values = { before: 1, now: value, unit: 'ratio' } as const;
   if (!hasFallen) return sign('density', 'steady', `Query density is ${numbers}.`, values);

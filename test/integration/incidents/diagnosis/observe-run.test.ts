@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDb } from '../../../../src/app/database.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
 import type { TimeSpan } from '../../../../src/core/time.ts';
+import type { ClosedWindow } from '../../../../src/density/rules/watch-state.ts';
 import type { StoredDensityState } from '../../../../src/density/watch-table.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
@@ -25,14 +26,26 @@ import { anEnd, floor, putRun } from '../../../support/golden-runs.ts';
 import { liveSamples } from '../../../support/live-rows.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
-const noEvents = { events: async () => [] };
+/** Hourly windows with 100 sessions each; a fifth of the sessions in the second window are uncovered. */
+const anHour = (hour: number, sumUncovered: number) =>
+  ({
+    startMs: hours(hour).getTime(),
+    endMs: hours(hour + 1).getTime(),
+    baselineVersion: 3,
+    segments: { all: { sessions: 100, sumUncovered } },
+  }) as unknown as ClosedWindow;
 
-async function observed(value: number) {
+async function observed(value: number, windows: readonly ClosedWindow[] = [], isOpen = true) {
+  const tables = {
+    events: async () => [],
+    windows: async (_: string, from: Date) => windows.filter(({ startMs }) => startMs >= from.getTime()),
+  };
   const incident = { openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9, hasReturned: false };
-  const phase = { kind: 'watching', alerts: { page: { incident } } };
+  const alerts = isOpen ? { page: { incident } } : {};
+  const phase = { kind: 'watching', baselineVersion: 3, alerts };
   const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
   const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };
-  return observeDensity(noEvents, 'docs', stored, latestAt(NOON, aMeasurement(density)));
+  return observeDensity(tables, 'docs', stored, latestAt(NOON, aMeasurement(density)), hours(-2));
 }
 
 it('reports a drop in density while its alert is open', async () => {
@@ -41,6 +54,25 @@ it('reports a drop in density while its alert is open', async () => {
 
 it('reports recovered density although the alert stays open for another day', async () => {
   expect(await observed(1.02)).toMatchObject({ value: 1.02, hasFallen: false, questions: null });
+});
+
+it('reports whether coverage fell in the windows since the onset, before the density alert can fire', async () => {
+  const since = async (...windows: readonly ClosedWindow[]) => (await observed(0.98, windows, false))?.since;
+  expect(await since(anHour(-3, 60), anHour(-2, 5))).toMatchObject({
+    sessions: 100,
+    uncovered: 0.05,
+    hasFallen: false,
+  });
+  expect(await since(anHour(-2, 20), anHour(-1, 24))).toMatchObject({
+    from: hours(-2),
+    sessions: 200,
+    uncovered: 0.22,
+    hasFallen: true,
+  });
+  // With 100 sessions, 12 % can be due to chance, and can also be a tenth of the traffic.
+  expect(await since(anHour(-2, 12))).toBeNull();
+  expect(await since(anHour(-3, 60))).toBeNull();
+  expect(await since({ ...anHour(-2, 40), baselineVersion: 2 })).toBeNull();
 });
 
 const database = useDatabase();

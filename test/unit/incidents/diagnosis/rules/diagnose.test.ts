@@ -101,7 +101,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     arrivals: null,
     canary: { median: 1, least: 1, verdict: 'same' },
     deployments: [],
-    density: { value: 1, ciLow: 0.97, ciHigh: 1.03, n: 500, hasFallen: false, questions: null },
+    density: { value: 1, ciLow: 0.97, ciHigh: 1.03, n: 500, hasFallen: false, questions: null, since: null },
     topics: [],
     sentinel: { hasFallen: false },
     isolation: null,
@@ -274,7 +274,7 @@ describe('a diagnosis', () => {
       {
         firing: ['density'],
         relevance: aFall('confirmed'),
-        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, n: 500, hasFallen: true, questions: 'new' },
+        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, n: 500, hasFallen: true, questions: 'new', since: null },
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
@@ -379,7 +379,7 @@ describe('a diagnosis', () => {
       {
         firing: ['density', 'traffic'],
         live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) },
-        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, n: 500, hasFallen: true, questions: 'new' },
+        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, n: 500, hasFallen: true, questions: 'new', since: null },
         topics: [{ id: 't-1', trafficShare: 0.3, cause: 'new_demand' }],
       },
     ],
@@ -435,10 +435,27 @@ describe('a diagnosis', () => {
       {
         firing: ['density', 'traffic', 'feedback'],
         live: { ...nothingLive, malformed: aValue(0.6, 0), feedback: feedbackOf(0.5, 0.8) },
-        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, n: 500, hasFallen: true, questions: 'new' },
+        density: { value: 0.7, ciLow: 0.66, ciHigh: 0.74, n: 500, hasFallen: true, questions: 'new', since: null },
         liveReplay: {
           now: { value: 0.97, ciLow: 0.95, ciHigh: 0.99, n: 24 },
           before: { value: 0.98, ciLow: 0.96, ciHigh: 1, n: 24 },
+        },
+      },
+    ],
+    // The windows since the onset show an uncovered topic long before the density alert fires.
+    [
+      'uncovered_topic',
+      {
+        firing: ['feedback'],
+        live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) },
+        density: {
+          value: 0.99,
+          ciLow: 0.96,
+          ciHigh: 1.02,
+          n: 2000,
+          hasFallen: false,
+          questions: null,
+          since: { from: new Date(0), sessions: 160, uncovered: 0.3, hasFallen: true },
         },
       },
     ],
@@ -556,7 +573,7 @@ describe('a diagnosis', () => {
     [
       'uncovered_topic',
       {
-        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, n: 500, hasFallen: true, questions: 'new' },
+        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, n: 500, hasFallen: true, questions: 'new', since: null },
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
