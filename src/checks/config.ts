@@ -71,7 +71,7 @@ const floorCheck = z
     severity,
   })
   .describe(
-    'A minimum for a golden measure, on every golden set of the pipeline. Leaves out queries that have only stale labels.',
+    'A minimum for a golden measure, on every golden set of the pipeline. The check excludes queries that have only stale labels.',
   );
 
 /**

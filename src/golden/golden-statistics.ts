@@ -66,8 +66,8 @@ export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>
      * count as 0.
      *
      * @param answers results of the queries, in any order; results of queries outside the set are ignored
-     * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains all other
-     *   queries
+     * @param dead ids of queries whose relevant documents are all superseded or deleted; the segment `alive` contains
+     *   all other queries
      */
     async scoreRun(
       queries: readonly GoldenQuery[],

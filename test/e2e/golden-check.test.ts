@@ -123,7 +123,7 @@ describe('golden check', () => {
     expect(checked.stdout).toContain(`of ${withdrawn}, which the manifest lists as deleted`);
     const repaired = await recalld(`${CHECK} --fix --accept all`);
     expect(repaired.stdout).toMatch(
-      /version 2: From version 1: \d+ judgments? (?:was|were) removed.*removed, because no other/,
+      /version 2: From version 1: \d+ judgments? (?:was|were) removed.*removed, because no relevant/,
     );
     const { queries } = await json<{ queries: { id: string }[] }>('golden show faq');
     expect(queries).toHaveLength(QUESTIONS - judged);

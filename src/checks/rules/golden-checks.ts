@@ -143,11 +143,11 @@ export interface FloorCheck extends AnyCheck {
 const ROUNDING = 1e-12;
 
 /**
- * Compares the mean score over all queries with the minimum. Leaves out queries whose relevant documents are all
- * superseded or deleted, unless these are all queries: the check on stale labels reports them. With severity `critical`, the verdict is `critical` only
- * if even the upper 95 % bound is below the minimum. A score that is low merely because of the choice of queries thus
- * does not trigger a page. If only the mean is below the minimum, the verdict is `warning`. Without a score, the
- * verdict is `no_data`.
+ * Compares the mean score with the minimum. Excludes queries whose relevant documents are all superseded or deleted,
+ * because the check on stale labels reports them; if all queries are such queries, excludes none. With severity
+ * `critical`, the verdict is `critical` only if even the upper 95 % bound is below the minimum. A score that is low
+ * merely because of the choice of queries thus does not trigger a page. If only the mean is below the minimum, the
+ * verdict is `warning`. Without a score, the verdict is `no_data`.
  *
  * @param shift correction of the threshold for new versions of the golden set
  */
@@ -171,7 +171,7 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   const stale =
     score === all
       ? ''
-      : ` Over all ${all.n} queries, it is ${decimal(all.mean)}; the other ${all.n - score.n} have only stale labels.`;
+      : ` The score excludes queries with only stale labels (${all.n - score.n} of ${all.n}); with them, it is ${decimal(all.mean)}.`;
   if (!isBeyond) return { ...measured, verdict: 'ok', explanation: `${numbers}, not below ${limit}.${stale}` };
   const isUpperBelow = score.ciHigh < check.below + shift.upper - ROUNDING;
   if (check.severity === 'critical' && isUpperBelow) {

@@ -217,8 +217,8 @@ export interface LabelProposal {
 }
 
 /**
- * Returns a proposal for each judgment of a missing document that has a replacement, and of each deleted document, in
- * the order of the judgments.
+ * Returns a proposal for each judgment of a missing document that has a replacement or is listed as deleted, in the
+ * order of the judgments.
  */
 export function proposeLabels(
   labels: readonly MissingLabel[],

@@ -8,7 +8,8 @@ import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 import { hasSteps, rankingsOf } from './steps.ts';
 
 /**
- * Segment of the queries whose relevant documents are not all superseded or deleted; scored only if other queries exist.
+ * Segment without the queries whose relevant documents are all superseded or deleted; scored only if this excludes
+ * some, but not all, queries.
  */
 export const ALIVE_SEGMENT = 'alive';
 

@@ -110,8 +110,8 @@ export async function repairJudgments(
   return added.set;
 }
 
-/** Describes the changes of accepted proposals, such as "2 judgments were moved from missing documents to ...". */
-function changesOf(accepted: readonly LabelProposal[], queriesLess: number): string {
+/** Describes what the accepted proposals changed, such as "2 judgments were moved from missing documents to ...". */
+function changesOf(accepted: readonly LabelProposal[], removedQueries: number): string {
   const removed = accepted.filter(({ to }) => to.length === 0).length;
   const were = (n: number, what: string, plurals: string): string =>
     n === 1 ? `1 ${what} was` : `${n} ${plurals} were`;
@@ -121,7 +121,9 @@ function changesOf(accepted: readonly LabelProposal[], queriesLess: number): str
       ? `${judgments(accepted.length - removed)} moved from missing documents to the chunks that replaced them`
       : '',
     removed > 0 ? `${judgments(removed)} removed, because the manifest lists the documents as deleted` : '',
-    queriesLess > 0 ? `${were(queriesLess, 'query', 'queries')} removed, because no other document is relevant` : '',
+    removedQueries > 0
+      ? `${were(removedQueries, 'query', 'queries')} removed, because no relevant document remained`
+      : '',
   ]
     .filter((part) => part !== '')
     .join('; ');

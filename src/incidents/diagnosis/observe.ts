@@ -237,7 +237,9 @@ const MIN_SESSIONS = 30;
  * the error of the baseline, which is smaller than this margin.
  */
 const LESS_COVERED = 0.05;
-/** Coverage is unchanged if, at the upper bound of the 95 % CI, at most this share of traffic lost its coverage. */
+/**
+ * Coverage counts as unchanged if, at the upper bound of the 95 % CI, at most this share of traffic lost its coverage.
+ */
 const AS_COVERED = 0.15;
 
 function coverageSince(windows: readonly ClosedWindow[]): ObservedDensity['since'] {

@@ -44,7 +44,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations and unchecked queries per second',
       description:
-        'Live queries per second whose results violate an isolation rule, and live queries per second that a rule could not check, because the query lacks the segment of the rule, or because a document lacks an id or the field of the rule.',
+        'Live queries per second whose results violate an isolation rule, and those that a rule could not check: the query lacks the segment of the rule, or a document lacks an id or the field of the rule.',
       unit: 'reqps',
       min: 0,
       width: 16,

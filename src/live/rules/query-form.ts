@@ -1,6 +1,6 @@
 /** Classifies query texts by how they are written, whatever their topic or language. */
 
-/** Each pattern matches a fault of the client that sends the query, and hardly ever a text that a user typed. */
+/** Each pattern matches texts that a faulty client sends, and rarely texts that users type. */
 const malformed: readonly RegExp[] = [
   // Percent escapes of a space, of punctuation, or of a UTF-8 sequence.
   /%(?:20|2[2-9a-f]|3[a-f]|5[b-e]|7[b-d]|c[2-9a-f]%[89ab][0-9a-f]|[de][0-9a-f]%[89ab][0-9a-f])/iu,
@@ -15,8 +15,8 @@ const malformed: readonly RegExp[] = [
 ];
 
 /**
- * Returns true if the text contains percent escapes, HTML, escape sequences, wrongly decoded characters or unfilled
- * placeholders.
+ * Returns true if the text contains percent escapes, HTML, escape sequences, wrongly decoded characters, control
+ * characters or unfilled placeholders, or if it is not a query at all, such as `undefined` or `[object Object]`.
  */
 export function isMalformed(text: string): boolean {
   return malformed.some((pattern) => pattern.test(text));

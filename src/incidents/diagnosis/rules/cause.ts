@@ -27,9 +27,9 @@ export const causeTexts = {
     shows: 'responses stay slow throughout a run',
   },
   partial_results: {
-    title: 'slow calls return other results',
+    title: 'slow calls return partial results',
     action:
-      'Check the time limits inside the retriever: a shard, reranker or embedder that exceeds its limit is left out of the results without an error.',
+      'Check the time limits inside the retriever: it may skip a shard, reranker or embedder that exceeds its limit, without reporting an error.',
     shows: 'a call with longer time limits returns the earlier results',
   },
   cold_cache: {
@@ -68,7 +68,7 @@ export const causeTexts = {
     title: 'only live queries are affected',
     action:
       'Golden calls work. Compare a failing live call with a golden call: query text and its encoding, filter, tenant and credentials.',
-    shows: 'a live query returns other results than the same golden query',
+    shows: 'the same query returns different results live and in a golden run',
   },
   repeated_query: {
     title: 'one query floods the traffic',

@@ -70,7 +70,7 @@ export function changedAnswers(
       k,
     ),
     replaced: replacedLists(full),
-    /** Whether calls with changed results took longer than before; null if too few calls have a latency. */
+    /** Latency growth of calls with changed results, compared with other calls; null if either kind has too few. */
     calls: changedCalls(both.flatMap((query) => timedCall(old.get(query.id), now.get(query.id), k))),
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),

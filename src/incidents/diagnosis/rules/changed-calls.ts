@@ -1,4 +1,4 @@
-/** Determines whether a golden run's changed results come from the calls that became slower, or faster. */
+/** Determines whether the calls that became slower, or faster, are those whose results changed in a golden run. */
 
 /** A query that succeeded in both runs, with the latencies of its calls in milliseconds. */
 export interface TimedCall {
@@ -12,8 +12,9 @@ const MIN_CALLS = 5;
 const FAST_MS = 20;
 
 /**
- * Compares how much longer each call took than the same call in the earlier run, so that queries that always take long
- * do not count: the Mann-Whitney test (Mann and Whitney, 1947), with the variance corrected for ties.
+ * Compares the latency growth of calls with changed results with that of calls with unchanged results, by the
+ * Mann-Whitney test (Mann and Whitney, 1947), with the variance corrected for ties. The growth is the ratio to the
+ * latency of the same call in the earlier run, so queries that always take long do not count.
  *
  * @returns null if there are too few calls with changed or with unchanged results
  */
@@ -39,9 +40,12 @@ export function changedCalls(calls: readonly TimedCall[]) {
   return {
     changed,
     unchanged: n - changed,
-    /** Probability that the latency of a call with changed results grew by a larger factor; 0.5 if unrelated. */
+    /**
+     * Probability that the latency of a call with changed results grew more than that of a call with unchanged results;
+     * ties count half.
+     */
     slower: greater / pairs,
-    /** Distance of `slower` from 0.5 in standard errors; 0 if all factors are equal. */
+    /** Distance of `slower` from 0.5 in standard errors; 0 if all ratios are equal. */
     z: variance > 0 ? (greater - pairs / 2) / Math.sqrt(variance) : 0,
   };
 }

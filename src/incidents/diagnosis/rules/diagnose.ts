@@ -62,8 +62,9 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
  * time do not count against the retriever, unless the service also reports longer latencies. If queries return empty
  * results, a document that is not found by its own text is no evidence of a wrong vector. If the retriever scores
  * documents differently, a small number of reversed pairs does not show that it still ranks documents as before.
- * Malformed queries are far from all documents, whether or not the documents cover their topics. If owners deleted documents on purpose, the store is smaller, results lack these documents, and users no longer find
- * them; these effects are expected and are no evidence of a fault.
+ * Malformed queries are far from all documents, whether or not the documents cover their topics. If owners deleted
+ * documents on purpose, the store is smaller, results lack these documents, and users no longer find them; these
+ * effects are expected and are no evidence of a fault.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>

@@ -18,7 +18,10 @@ export interface Estimates {
   readonly temperature: number;
 }
 
-/** Prior of a cause that was not fitted: `unknown` is about ten times as likely as each named cause. */
+/**
+ * Prior of a cause without a fitted prior, in nats relative to `unknown`: `unknown` is about ten times as likely as the
+ * cause.
+ */
 const PRIOR = -2.25;
 
 /** Estimates that were set by judgment. The fit starts from these estimates. */

@@ -83,7 +83,7 @@ function liveOwners(live: readonly LiveList[], depths: readonly number[]): (list
     });
 }
 
-/** Key of the documents that a live list of the given length and a golden list of the given depth both show. */
+/** Returns the key by which a live list of the given length is compared with a golden list of the given depth. */
 function comparedKey(length: number, ids: readonly string[], depth: number): string {
   return `${length} ${keyOf(ids.slice(0, Math.min(length, depth)))}`;
 }

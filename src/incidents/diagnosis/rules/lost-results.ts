@@ -35,9 +35,9 @@ export function rarerDocuments(lists: readonly Lists[]) {
 }
 
 /**
- * Counts the documents that result lists with changes lost, once per list (`lost`), and how many of these are in no
- * changed list at all (`gone`). Documents that were in only one of the changed lists are not counted, because they
- * cannot show a difference.
+ * Counts the documents that changed result lists lost, once per list (`lost`), and those of them that are no longer in
+ * any changed list (`gone`). Documents that were in only one changed list do not count, because no other changed list
+ * can show whether they are still returned.
  */
 export function droppedDocuments(lists: readonly Lists[]) {
   const changed = lists.filter(({ old, now }) => !isAlike(old, now));

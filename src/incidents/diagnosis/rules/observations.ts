@@ -122,16 +122,16 @@ export interface ObservedDensity extends EstimatedValue {
   readonly hasFallen: boolean;
   /** How the density alert classified the queries; null if it did not classify them. */
   readonly questions: 'new' | 'same' | null;
-  /** Coverage in the windows that began after the onset; null if these windows do not decide whether it fell. */
+  /** Coverage in the windows that began after the onset; null if these windows are inconclusive. */
   readonly since: CoverageSince | null;
 }
 
-/** How many sessions ask queries that the store covers worse than 95 % of the baseline queries. */
+/** Coverage since the onset. A query is uncovered if the store covers it worse than 95 % of the baseline queries. */
 export interface CoverageSince {
   /** Start of the first window. */
   readonly from: Date;
   readonly sessions: number;
-  /** Share of the sessions with such queries; 0.05 in the baseline. */
+  /** Share of uncovered queries, with equal weight per session; 0.05 in the baseline. */
   readonly uncovered: number;
   readonly hasFallen: boolean;
 }

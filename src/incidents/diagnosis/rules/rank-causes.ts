@@ -153,8 +153,8 @@ const requirements: readonly Requirement[] = [
       ['deployment', 'embedder'],
     ],
   },
-  // Results also alternate if some calls have another filter, or if some shards time out. The results then lack other
-  // documents in each call.
+  // Results also alternate if some calls have another filter, or if some shards time out. In these cases, each call
+  // lacks different documents.
   {
     cause: 'split_index',
     level: 'medium',
@@ -177,7 +177,7 @@ const contradictedBy: Readonly<Partial<Record<Cause, AnyOf>>> = {
   // The documents that pass a filter keep their order.
   filter: [['order', 'changed']],
   // If truncated texts change the results, they also change the scores.
-  // If the same documents have the same texts, the mean text is shorter because other documents are returned.
+  // If unchanged results kept their text length, the mean length dropped because other documents are returned.
   truncated_texts: [
     ['retrieval_scores', 'as_before'],
     ['same_texts', 'as_before'],

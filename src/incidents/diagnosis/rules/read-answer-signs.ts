@@ -132,11 +132,11 @@ const ALIKE_IN_TIME = 0.15;
 /** Minimum distance from chance in standard errors; the chance of a larger distance is 0.1 %. */
 const BEYOND_CHANCE = 3.3;
 
-/** A retriever that leaves out a part of its search after a time limit returns other results only for slow calls. */
+/** A retriever that skips part of its search after a time limit returns different results only in slow calls. */
 function readCalls({ calls }: ChangedAnswers): Sign[] {
   if (calls === null) return [];
   const { changed, unchanged, slower, z } = calls;
-  const sentence = `A call with changed results (${changed}) became slower than a call with unchanged results (${unchanged}) in ${percentage(slower)} of all pairs.`;
+  const sentence = `Calls with changed results (n = ${changed}) slowed down more than other calls (n = ${unchanged}) in ${percentage(slower)} of all pairs; 50 % are expected by chance.`;
   if (slower >= APART_IN_TIME && z >= BEYOND_CHANCE) return [sign('changed_calls', 'slower', sentence)];
   if (slower <= 1 - APART_IN_TIME && z <= -BEYOND_CHANCE) return [sign('changed_calls', 'faster', sentence)];
   return Math.abs(slower - 0.5) <= ALIKE_IN_TIME ? [sign('changed_calls', 'alike', sentence)] : [];
@@ -207,10 +207,10 @@ const MIN_DROPPED = 10;
 const FROM_ALL = 0.9;
 const FROM_SOME = 0.7;
 
-/** A second index returns no document that it lacks, whichever query it responds to. */
+/** A second index lacks the same documents for every query. */
 function readDropped({ dropped: { lost, gone } }: ChangedAnswers): Sign[] {
   if (lost < MIN_DROPPED) return [];
-  const sentence = `Changed result lists lost ${lost} documents that are in several of the earlier lists; ${gone} of these documents are in no changed list.`;
+  const sentence = `In ${lost} cases, a changed result list lost a document that it had shared with another changed list; in ${gone} of these cases, no changed list still contains the document.`;
   if (gone >= FROM_ALL * lost) return [sign('dropped_documents', 'from_all', sentence)];
   return gone <= FROM_SOME * lost ? [sign('dropped_documents', 'from_some', sentence)] : [];
 }
@@ -299,7 +299,7 @@ function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable
   return [textLength(before.characters / length.before, now.characters / length.now)];
 }
 
-/** Texts of the same documents have the same length unless they were indexed again. */
+/** Minimum ratio of text lengths, later to earlier, at which the texts of the same documents count as unchanged. */
 const SAME_LENGTH = 0.98;
 const SHORTER_SAME = 0.95;
 

@@ -239,7 +239,8 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
 function readDensity({ value, ciLow, ciHigh, hasFallen, questions, since }: ObservedDensity): Sign {
   if (!hasFallen && since !== null) {
     const { sessions, uncovered } = since;
-    const sentence = `Since the onset, ${percentage(uncovered)} of ${plural(sessions, 'session')} asked queries that the store covers worse than 95 % of the baseline queries; 5 % are expected.`;
+    const coverage = `${percentage(uncovered)} of traffic has been poorly covered (${plural(sessions, 'session')})`;
+    const sentence = `Since the onset, ${coverage}; ${percentage(0.05)} in the baseline.`;
     const shares = { before: 0.05, now: uncovered, unit: 'share' } as const;
     return sign('density', since.hasFallen ? 'fell' : 'steady', sentence, shares);
   }

@@ -79,7 +79,7 @@ export const signStates = {
    * certain documents, for certain queries, or for most results.
    */
   retrieval_scores: ['as_before', 'of_documents', 'of_queries', 'most'],
-  /** Whether the calls with changed results became slower or faster than the calls with unchanged results. */
+  /** Whether calls with changed results slowed down more, or less, than calls with unchanged results. */
   changed_calls: ['alike', 'slower', 'faster'],
   /**
    * Whether earlier documents are still returned for the same queries. Ignores documents that are no longer returned
@@ -92,7 +92,7 @@ export const signStates = {
    * returned at all.
    */
   rarer_documents: ['gone', 'fewer'],
-  /** Whether the documents that changed result lists lost are missing from all changed lists. */
+  /** Whether a document that is lost from one changed result list is missing from all changed lists. */
   dropped_documents: ['from_all', 'from_some'],
   /** Whether all queries together still retrieve the same documents. */
   documents: ['same', 'vanished', 'replaced'],

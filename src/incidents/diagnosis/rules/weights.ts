@@ -20,7 +20,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
   empty_lists: {
     ...answered,
     ...documentsAsBefore,
-    // The remaining lists are as long as before.
+    // Lists that are not empty are as long as before.
     answer_length: { cut: -2, thinned: -1.5 },
     empty_answers: { as_before: -5, some: 2.5, most: 4 },
     live_empty: { as_before: -1, rose: 1 },

@@ -134,7 +134,7 @@ describe('golden check', () => {
     ]);
   });
 
-  it('repairs a set in a new version that says which judgments and queries were removed', async () => {
+  it('repairs a set in a new version with a note that counts moved and removed judgments and queries', async () => {
     const sets = createGoldenSets(database.pool);
     const set = { name: 'withdrawn', contentHash: 'h1', format: 'jsonl', origin: 'human', note: 'Imported.' } as const;
     const { set: first } = await sets.add({ ...set, queries, act: 'import_golden_set' }, NOON);
@@ -144,7 +144,7 @@ describe('golden check', () => {
     const repaired = await repairJudgments(sets, { set: first, queries }, [move, removal]);
     expect(repaired).toMatchObject({
       version: 2,
-      note: 'From version 1: 1 judgment was moved from missing documents to the chunks that replaced them; 1 judgment was removed, because the manifest lists the documents as deleted; 1 query was removed, because no other document is relevant.',
+      note: 'From version 1: 1 judgment was moved from missing documents to the chunks that replaced them; 1 judgment was removed, because the manifest lists the documents as deleted; 1 query was removed, because no relevant document remained.',
     });
     const left = await sets.queries('withdrawn', 2);
     expect(left).toMatchObject([{ id: 'q1', judgments: [{ documentId: 'a-new', grade: 2 }] }]);

@@ -26,7 +26,7 @@ import { anEnd, floor, putRun } from '../../../support/golden-runs.ts';
 import { liveSamples } from '../../../support/live-rows.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
-/** Hourly windows with 100 sessions each; a fifth of the sessions in the second window are uncovered. */
+/** A window of one hour with 100 sessions, of which `sumUncovered` are uncovered. */
 const anHour = (hour: number, sumUncovered: number) =>
   ({
     startMs: hours(hour).getTime(),
@@ -69,7 +69,7 @@ it('reports whether coverage fell in the windows since the onset, before the den
     uncovered: 0.22,
     hasFallen: true,
   });
-  // With 100 sessions, 12 % can be due to chance, and can also be a tenth of the traffic.
+  // If 12 of 100 sessions are uncovered, between 2 % and 16 % of traffic lost its coverage: inconclusive.
   expect(await since(anHour(-2, 12))).toBeNull();
   expect(await since(anHour(-3, 60))).toBeNull();
   expect(await since({ ...anHour(-2, 40), baselineVersion: 2 })).toBeNull();

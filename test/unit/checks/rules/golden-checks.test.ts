@@ -235,7 +235,7 @@ describe('a floor', () => {
       value: 0.85,
       n: 28,
       explanation:
-        'nDCG@10 is 0.85 (95 % CI 0.8-0.9, n = 28), not below 0.8. Over all 40 queries, it is 0.6; the other 12 have only stale labels.',
+        'nDCG@10 is 0.85 (95 % CI 0.8-0.9, n = 28), not below 0.8. The score excludes queries with only stale labels (12 of 40); with them, it is 0.6.',
     });
     const down = { ...alive, mean: 0, ciLow: 0, ciHigh: 0.1 };
     expect(evaluateFloor(aFloor({ below: 0.8 }), [all, down]).verdict).toBe('critical');

@@ -160,7 +160,7 @@ describe('the judgment of a deleted document', () => {
     expect(applyProposals([dead, other], [removal])).toEqual([other]);
   });
 
-  it('is accepted for removal only as such, and a moved judgment is never removed by an acceptance without chunks', () => {
+  it('is removed only by an acceptance without chunks, which does not apply to a judgment that is to be moved', () => {
     const asRemoval = { queryId: 'q1', from: 'withdrawn', to: [] };
     expect(matchAcceptances([removal], [asRemoval])).toEqual({ accepted: [removal], unknown: [] });
     const asMove = { ...asRemoval, to: ['a'] };

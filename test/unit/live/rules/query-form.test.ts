@@ -38,7 +38,7 @@ describe('a query text is malformed', () => {
     expect(isMalformed(text)).toBe(false);
   });
 
-  it('and never, if it consists of letters, digits, spaces and common punctuation', () => {
+  it('but not if it consists of letters, digits, spaces and common punctuation', () => {
     assert(
       property(stringMatching(/^[\p{L}0-9 .,?!'"()-]+$/u), (text) => {
         expect(isMalformed(text) && !/[\u00C2\u00C3\u00E2]|^(?:undefined|null|NaN)$/u.test(text)).toBe(false);
@@ -46,7 +46,7 @@ describe('a query text is malformed', () => {
     );
   });
 
-  it('if it was percent-encoded and contains a space', () => {
+  it('if it contained a space and was percent-encoded', () => {
     assert(
       property(stringMatching(/^[a-zé?]{1,8} [a-zé?]{1,8}$/u), (text) => {
         expect(isMalformed(encodeURIComponent(text))).toBe(true);

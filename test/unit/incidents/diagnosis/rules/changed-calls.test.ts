@@ -12,7 +12,7 @@ it('finds that the calls with changed results became slower', () => {
   expect(found?.z).toBeGreaterThan(5);
 });
 
-it('finds that the calls with changed results became faster, as if they come from a cache', () => {
+it('finds that the calls with changed results became faster, as if they came from a cache', () => {
   expect(changedCalls(calls(12, 2))).toMatchObject({ slower: 0 });
 });
 
@@ -32,7 +32,7 @@ it('needs five calls of each kind', () => {
 });
 
 it('counts a tie as half a pair, and corrects the variance for ties', () => {
-  // In 23.5 of 25 pairs, the changed call is slower (a tie is half a pair); three ties of two give 3 * (8 - 2) = 18.
+  // In 23.5 of 25 pairs, the call with changed results slowed down more; three ties of two give 3 * (8 - 2) = 18.
   const slowdowns = [1, 2, 5, 4, 4, 1, 2, 3, 6, 7];
   const isChanged = [false, false, true, false, true, false, false, true, true, true];
   const found = changedCalls(
@@ -42,7 +42,7 @@ it('counts a tie as half a pair, and corrects the variance for ties', () => {
   expect(found?.z).toBeCloseTo((23.5 - 12.5) / Math.sqrt((25 / 12) * (11 - 18 / 90)), 10);
 });
 
-it('a probability is mirrored if changed and unchanged calls are swapped', () => {
+it('mirrors the probability if calls with changed and unchanged results are swapped', () => {
   const call = record({ isChanged: boolean(), before: constantFrom(10, 30, 90), now: constantFrom(10, 30, 90, 500) });
   assert(
     property(array(call, { minLength: 20, maxLength: 60 }), (some) => {

@@ -405,7 +405,7 @@ describe('a diagnosis', () => {
     ['judge', { firing: [], judge: 'changed', deployments: [aDeployment({})] }],
     ['unknown', { firing: ['relevance'], relevance: aFall('rejected') }],
     ['retriever_slow', { run: { latency95Ms: 900 } }],
-    // A shard that exceeds its time limit is left out of the results.
+    // The retriever skips a shard that exceeds its time limit.
     [
       'partial_results',
       {

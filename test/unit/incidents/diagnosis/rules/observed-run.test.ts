@@ -71,7 +71,7 @@ it('text lengths are also compared for the queries with the same documents in bo
   });
 });
 
-it('calls with changed results are compared in latency with the other calls', () => {
+it('the latencies of calls with changed results are compared with those of the other calls', () => {
   const now = side((index) => (index < 15 ? { documents: documents('new'), latencyMs: 700 } : {}));
   expect(seen(now).reference?.answers.calls).toMatchObject({ changed: 15, unchanged: 25, slower: 1 });
 });
