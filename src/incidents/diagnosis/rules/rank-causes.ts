@@ -109,6 +109,16 @@ const requirements: readonly Requirement[] = [
       ['live_relevance', 'as_before'],
     ],
   },
+  // A rewriter or a client that changes the queries also lowers the density. Whether the queries are about new subjects
+  // is known only after the density alert.
+  {
+    cause: 'uncovered_topic',
+    level: 'high',
+    anyOf: [
+      ['density', 'fell_new_questions'],
+      ['topics', 'new_demand'],
+    ],
+  },
   // Documents also vanish from the results of a golden set if their ranks drop. A filter, in contrast, removes them
   // from the results of all queries.
   {
