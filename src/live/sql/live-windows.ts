@@ -171,11 +171,17 @@ export function createLiveWindows(pool: Pool) {
       return row === undefined || row.ms === null ? null : { ms: row.ms, n: row.n };
     },
 
-    /** Returns at most `limit` texts from randomly selected sessions; none if only hashes of texts are stored. */
+    /**
+     * Returns at most `limit` texts from randomly selected sessions; none if only hashes of texts are stored. Reads only
+     * samples that the rate selects, because rules also keep queries that failed or returned nothing. Such a query is
+     * read if the rate would have selected it, so the texts are representative of all queries.
+     */
     texts({ pipeline, from, until }: LiveWindow, limit: number) {
       return read<{ readonly text: string; readonly probability: number; readonly cluster: number }>(
-        `select text, probability, unit_hash as cluster from live_queries
-          where ${windowSql} and text is not null and keep_reason = 'rate'
+        `select text, probability * case keep_reason when 'rate' then 1 else rate_probability end as probability,
+                unit_hash as cluster
+           from live_queries
+          where ${windowSql} and text is not null and unit_hash < rate_probability
           order by unit_hash, id limit $4::integer`,
         [pipeline, from, until, limit],
       );

@@ -124,6 +124,20 @@ describe('the samples of a window', () => {
     ]);
   });
 
+  it('return texts that represent all queries, although rules keep every failed query', async () => {
+    const pipeline = 'texts';
+    const half = { pipeline, text: 'hello', rateProbability: 0.5 } as const;
+    await record(
+      { ...half, id: 'by rate', unitHash: 0.1, probability: 0.5, keepReason: 'rate' },
+      { ...half, id: 'failed, selected by the rate too', unitHash: 0.2, probability: 1, keepReason: 'error' },
+      { ...half, id: 'failed, selected by the rule only', unitHash: 0.7, probability: 1, keepReason: 'error' },
+    );
+    expect(await createLiveWindows(database.pool).texts(window(pipeline), 10)).toEqual([
+      { text: 'hello', probability: 0.5, cluster: 0.1 },
+      { text: 'hello', probability: 0.5, cluster: 0.2 },
+    ]);
+  });
+
   it('contain the 95th percentile of the reported latencies', async () => {
     const pipeline = 'timed';
     const latencies = Array.from({ length: 20 }, (_, i) => ({ pipeline, id: `q${i}`, latencyMs: 10 * (i + 1) }));
