@@ -113,18 +113,18 @@ export async function repairJudgments(
 /** Describes what the accepted proposals changed, such as "2 judgments were moved from missing documents to ...". */
 function changesOf(accepted: readonly LabelProposal[], removedQueries: number): string {
   const removed = accepted.filter(({ to }) => to.length === 0).length;
-  const were = (n: number, what: string, plurals: string): string =>
-    n === 1 ? `1 ${what} was` : `${n} ${plurals} were`;
-  const judgments = (n: number): string => were(n, 'judgment', 'judgments');
+  const moved = accepted.length - removed;
   return [
-    accepted.length > removed
-      ? `${judgments(accepted.length - removed)} moved from missing documents to the chunks that replaced them`
-      : '',
-    removed > 0 ? `${judgments(removed)} removed, because the manifest lists the documents as deleted` : '',
-    removedQueries > 0
-      ? `${were(removedQueries, 'query', 'queries')} removed, because no relevant document remained`
-      : '',
-  ]
-    .filter((part) => part !== '')
-    .join('; ');
+    ...(moved > 0 ? [`${judgmentsWere(moved)} moved from missing documents to the chunks that replaced them`] : []),
+    ...(removed > 0 ? [`${judgmentsWere(removed)} removed, because the manifest lists the documents as deleted`] : []),
+    ...(removedQueries > 0
+      ? [
+          `${removedQueries === 1 ? '1 query was' : `${removedQueries} queries were`} removed, because no relevant document remained`,
+        ]
+      : []),
+  ].join('; ');
+}
+
+function judgmentsWere(n: number): string {
+  return n === 1 ? '1 judgment was' : `${n} judgments were`;
 }
