@@ -220,8 +220,10 @@ export async function observeDensity(
   const isBack = newest.value >= DENSITY_THRESHOLDS.ticket;
   const opened = isBack ? [] : incidents.map(({ openedMs }) => openedMs);
   const { baselineVersion } = stored.state.phase;
-  const windows = await states.windows(pipeline, onset);
-  const since = coverageSince(windows.filter((window) => window.baselineVersion === baselineVersion));
+  // A window is at most one day long.
+  const windows = await states.windows(pipeline, new Date(onset.getTime() - DAY_MS));
+  const own = windows.filter((window) => window.baselineVersion === baselineVersion && isMostlySince(window, onset));
+  const since = coverageSince(own, onset);
   const density = { ...estimateOf(newest), since };
   if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
   const events = await states.events({ pipeline, limit: MAX_EVENTS });
@@ -242,7 +244,11 @@ const LESS_COVERED = 0.05;
  */
 const AS_COVERED = 0.15;
 
-function coverageSince(windows: readonly ClosedWindow[]): ObservedDensity['since'] {
+function isMostlySince({ startMs, endMs }: ClosedWindow, onset: Date): boolean {
+  return (startMs + endMs) / 2 >= onset.getTime();
+}
+
+function coverageSince(windows: readonly ClosedWindow[], onset: Date): ObservedDensity['since'] {
   const totals = windows.flatMap(({ segments }) => segments[ALL_SEGMENT] ?? []);
   const sum = (of: (one: (typeof totals)[number]) => number): number =>
     totals.reduce((total, one) => total + of(one), 0);
@@ -253,7 +259,7 @@ function coverageSince(windows: readonly ClosedWindow[]): ObservedDensity['since
   const found = uncoveredShareOf(share, sessions, UNCOVERED_PERCENTILE, Number.POSITIVE_INFINITY);
   const hasFallen = found.excessLow >= LESS_COVERED;
   if (!hasFallen && found.excessHigh > AS_COVERED) return null;
-  return { from: new Date(first.startMs), sessions, uncovered: share, hasFallen };
+  return { from: new Date(Math.max(first.startMs, onset.getTime())), sessions, uncovered: share, hasFallen };
 }
 
 /**

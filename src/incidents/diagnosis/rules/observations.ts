@@ -122,13 +122,13 @@ export interface ObservedDensity extends EstimatedValue {
   readonly hasFallen: boolean;
   /** How the density alert classified the queries; null if it did not classify them. */
   readonly questions: 'new' | 'same' | null;
-  /** Coverage in the windows that began after the onset; null if these windows are inconclusive. */
+  /** Coverage in the windows that lie mostly after the onset; null if these windows are inconclusive. */
   readonly since: CoverageSince | null;
 }
 
 /** Coverage since the onset. A query is uncovered if the store covers it worse than 95 % of the baseline queries. */
 export interface CoverageSince {
-  /** Start of the first window. */
+  /** Start of the first window, or the onset if it is later. */
   readonly from: Date;
   readonly sessions: number;
   /** Share of uncovered queries, with equal weight per session; 0.05 in the baseline. */

@@ -72,6 +72,9 @@ it('reports whether coverage fell in the windows since the onset, before the den
   // If 12 of 100 sessions are uncovered, between 2 % and 16 % of traffic lost its coverage: inconclusive.
   expect(await since(anHour(-2, 12))).toBeNull();
   expect(await since(anHour(-3, 60))).toBeNull();
+  // The onset is two hours before noon; this window began 24 minutes earlier.
+  expect(await since(anHour(-2.4, 40))).toMatchObject({ from: hours(-2), sessions: 100, hasFallen: true });
+  expect(await since(anHour(-2.6, 40))).toBeNull();
   expect(await since({ ...anHour(-2, 40), baselineVersion: 2 })).toBeNull();
 });
 
