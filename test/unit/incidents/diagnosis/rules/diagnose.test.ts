@@ -318,6 +318,15 @@ describe('a diagnosis', () => {
         },
       },
     ],
+    // A new version of the set names documents by their URLs, so no judged document is in the store.
+    [
+      'golden_labels',
+      {
+        firing: ['score'],
+        run: { labels: { probed: 100, stale: 0, deleted: 0, lost: 60 } },
+        reference: { version: 1, isSameVersion: false },
+      },
+    ],
     // Results are shorter because other documents are returned.
     [
       'unknown',
