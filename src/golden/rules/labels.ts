@@ -234,8 +234,8 @@ export function proposeLabels(
 
 /**
  * Assigns the grades of missing documents to the chunks that replaced them; a chunk with a grade keeps the higher one.
- * Removes the judgments of deleted documents. Leaves out queries that lose their last document with a grade above 0,
- * because such a query would count as a query without an answer.
+ * Removes the judgments of deleted documents. A query that loses its last document with a grade above 0 is left out, or
+ * keeps only its forbidden documents if it has any.
  */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = groupBy(accepted, ({ queryId }) => queryId);
@@ -243,7 +243,8 @@ export function applyProposals(queries: readonly GoldenQuery[], accepted: readon
     const own = byQuery.get(query.id) ?? [];
     if (own.length === 0) return [query];
     const judgments = moved(query.judgments, own);
-    return judgments.some(({ grade }) => grade > 0) ? [{ ...query, judgments }] : [];
+    if (judgments.some(({ grade }) => grade > 0)) return [{ ...query, judgments }];
+    return (query.forbidden ?? []).length > 0 ? [{ ...query, judgments: [] }] : [];
   });
 }
 

@@ -279,7 +279,7 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed (first: query ${first.queryId}, document ${first.from}). Run the check again and edit the new output.`,
+    `${plural(unknown.length, 'proposal')} accepted in ${accept} cannot be applied, because the set or the store has changed, or because the proposal has no replacement left (first: query ${first.queryId}, document ${first.from}). Run the check again and edit the new output.`,
   );
 }
 

@@ -44,7 +44,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
         'fixes',
         'Repairs',
         {
-          lead: 'recalld searches the store for chunks that contain the text of the missing documents, and proposes to move judgments to these chunks. It proposes to remove the judgments of documents that the manifest lists as deleted. A query that loses its last relevant document is removed as well. The proposals that you accept become a new version of the set; the old version is not changed.',
+          lead: 'recalld searches the store for chunks that contain the text of the missing documents, and proposes to move judgments to these chunks. It proposes to remove the judgments of documents that the manifest lists as deleted. A query that loses its last relevant document is removed as well, unless it has forbidden documents. The proposals that you accept become a new version of the set; the old version is not changed.',
         },
         found === null
           ? {

@@ -158,6 +158,8 @@ describe('the judgment of a deleted document', () => {
     const dead = aGoldenQuery({ judgments: [withdrawn, { documentId: 'd2', grade: 0 }] });
     const other = aGoldenQuery({ id: 'q2' });
     expect(applyProposals([dead, other], [removal])).toEqual([other]);
+    const probe = { ...dead, forbidden: ['tenant-b/*'] };
+    expect(applyProposals([probe], [removal])).toEqual([{ ...probe, judgments: [] }]);
   });
 
   it('is removed only by an acceptance without chunks, which does not apply to a judgment that is to be moved', () => {
