@@ -52,7 +52,8 @@ export async function measureQueryMix(
       probability,
       cluster,
       value: text.length,
-      text,
+      isMalformed: isMalformed(text),
+      isPlain: isPlain(text),
     });
   }
   const language = languageShare(sampled, usual ?? null, measuredAt);
@@ -89,11 +90,11 @@ export async function measureQueryMix(
     overTexts(QUERY_LENGTH, meanCount(sampled)),
     overTexts(
       MALFORMED,
-      queryRate(sampled, ({ text }) => isMalformed(text)),
+      queryRate(sampled, (query) => query.isMalformed),
     ),
     overTexts(
       PLAIN,
-      queryRate(sampled, ({ text }) => isPlain(text)),
+      queryRate(sampled, (query) => query.isPlain),
     ),
   ];
 }

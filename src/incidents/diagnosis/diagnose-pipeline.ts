@@ -270,7 +270,7 @@ async function observe(
       since: reference?.startedAt ?? good,
       limit: MAX_DEPLOYMENTS,
     }),
-    density: observeDensity(db.density.watch, name, density, measured, onset),
+    density: observeDensity(db.density.watch, name, density, measured, onset, now),
     topics: plan && observeTopics(db.density.topics, name),
     sentinels: db.golden.runs.latestSentinels(),
   });

@@ -5,8 +5,6 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { DENSITY_THRESHOLDS } from '../../density/rules/alert.ts';
 import { embeddingCanaryVerdict } from '../../density/rules/measurement-change.ts';
-import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../density/rules/query-density.ts';
-import type { ClosedWindow } from '../../density/rules/watch-state.ts';
 import type { TopicsTable } from '../../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
 import { failedShare, type GoldenRun } from '../../golden/rules/run.ts';
@@ -22,6 +20,7 @@ import { estimateOf, valueOf } from './live-alerts.ts';
 import { type Around, valueBefore } from './observe-live.ts';
 import { ownDelays } from './own-machine.ts';
 import { LIVE_REPLAY } from './replay-live-queries.ts';
+import { coverageSince } from './rules/coverage-since.ts';
 import type {
   Observations,
   ObservedAgreement,
@@ -204,6 +203,9 @@ export async function observeCanary(around: Around): Promise<ObservedCanary | nu
   return { median: median.value, least: least.value, verdict };
 }
 
+/** Windows older than this are not read. A fault that lasts longer is visible in the later windows too. */
+const READ_WINDOWS_MS = 2 * DAY_MS;
+
 /** @param onset start of the fault; an alert on density may need many windows after it, but each window is evidence */
 export async function observeDensity(
   states: Pick<WatchTable, 'events' | 'windows'>,
@@ -211,6 +213,7 @@ export async function observeDensity(
   stored: StoredDensityState | null,
   latest: readonly LatestMeasurement[],
   onset: Date,
+  now: Date,
 ): Promise<ObservedDensity | null> {
   const newest = valueOf(latest, 'query_density');
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
@@ -220,46 +223,17 @@ export async function observeDensity(
   const isBack = newest.value >= DENSITY_THRESHOLDS.ticket;
   const opened = isBack ? [] : incidents.map(({ openedMs }) => openedMs);
   const { baselineVersion } = stored.state.phase;
-  // A window is at most one day long.
-  const windows = await states.windows(pipeline, new Date(onset.getTime() - DAY_MS));
-  const own = windows.filter((window) => window.baselineVersion === baselineVersion && isMostlySince(window, onset));
-  const since = coverageSince(own, onset);
-  const density = { ...estimateOf(newest), since };
+  // A window is at most one day long, so earlier windows do not lie mostly after the onset.
+  const from = new Date(Math.max(onset.getTime() - DAY_MS, now.getTime() - READ_WINDOWS_MS));
+  const windows = await states.windows(pipeline, from);
+  const own = windows.filter((window) => window.baselineVersion === baselineVersion);
+  const density = { ...estimateOf(newest), since: coverageSince(own, onset) };
   if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
   const events = await states.events({ pipeline, limit: MAX_EVENTS });
   const raised = events.find(
     ({ kind, occurredAt }) => (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
   );
   return { ...density, hasFallen: true, questions: raised === undefined ? null : questionsOf(raised.details) };
-}
-
-const MIN_SESSIONS = 30;
-/**
- * Coverage fell if, at the lower bound of the 95 % CI, at least this share of traffic lost its coverage. The CI ignores
- * the error of the baseline, which is smaller than this margin.
- */
-const LESS_COVERED = 0.05;
-/**
- * Coverage counts as unchanged if, at the upper bound of the 95 % CI, at most this share of traffic lost its coverage.
- */
-const AS_COVERED = 0.15;
-
-function isMostlySince({ startMs, endMs }: ClosedWindow, onset: Date): boolean {
-  return (startMs + endMs) / 2 >= onset.getTime();
-}
-
-function coverageSince(windows: readonly ClosedWindow[], onset: Date): ObservedDensity['since'] {
-  const totals = windows.flatMap(({ segments }) => segments[ALL_SEGMENT] ?? []);
-  const sum = (of: (one: (typeof totals)[number]) => number): number =>
-    totals.reduce((total, one) => total + of(one), 0);
-  const sessions = sum((one) => one.sessions);
-  const [first] = windows;
-  if (first === undefined || sessions < MIN_SESSIONS) return null;
-  const share = Math.min(1, sum((one) => one.sumUncovered) / sessions);
-  const found = uncoveredShareOf(share, sessions, UNCOVERED_PERCENTILE, Number.POSITIVE_INFINITY);
-  const hasFallen = found.excessLow >= LESS_COVERED;
-  if (!hasFallen && found.excessHigh > AS_COVERED) return null;
-  return { from: new Date(Math.max(first.startMs, onset.getTime())), sessions, uncovered: share, hasFallen };
 }
 
 /**

@@ -71,7 +71,7 @@ export function changedAnswers(
     ),
     replaced: replacedLists(full),
     /** Latency growth of calls with changed results, compared with other calls; null if either kind has too few. */
-    calls: changedCalls(both.flatMap((query) => timedCall(old.get(query.id), now.get(query.id), k))),
+    calls: changedCalls(both.flatMap(({ id }, row) => timedCall(lists[row], old.get(id), now.get(id)))),
     /** Mean share of document pairs in reversed order, among the documents that both runs returned for a query. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
     /**
@@ -162,11 +162,15 @@ function keptResults(query: string, before: QueryAnswer | undefined, after: Quer
   });
 }
 
-function timedCall(before: QueryAnswer | undefined, after: QueryAnswer | undefined, k: number): TimedCall[] {
-  if (before === undefined || after === undefined || before.latencyMs === null || after.latencyMs === null) return [];
-  const [old, now] = [before, after].map(({ documents }) => documents.slice(0, k).map(({ id }) => id));
-  const isChanged = !isAlike(old ?? [], now ?? []);
-  return [{ isChanged, before: before.latencyMs, now: after.latencyMs }];
+/** Returns nothing if one of the two latencies is unknown. */
+function timedCall(
+  lists: Lists | undefined,
+  before: QueryAnswer | undefined,
+  after: QueryAnswer | undefined,
+): TimedCall[] {
+  const [earlier, later] = [before?.latencyMs ?? null, after?.latencyMs ?? null];
+  if (lists === undefined || earlier === null || later === null) return [];
+  return [{ isChanged: !isAlike(lists.old, lists.now), before: earlier, now: later }];
 }
 
 function isCut({ old, now }: Lists): boolean {

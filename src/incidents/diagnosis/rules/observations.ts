@@ -17,6 +17,7 @@ import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import { mean } from '../../../math/stats/descriptive.ts';
 import { type OlderRun, olderAnswers, repeatedAnswers } from './answers-alike.ts';
 import { changedAnswers, type StagedSide, scoreLoss, stageLoss, widestNdcg } from './changed-answers.ts';
+import type { CoverageSince } from './coverage-since.ts';
 import type { EffectKind } from './effects.ts';
 import type { LiveList } from './foreign-lists.ts';
 import type { EstimatedValue, ObservedLive, ObservedReplay, ObservedShare, ObservedValue } from './observed-live.ts';
@@ -126,16 +127,6 @@ export interface ObservedDensity extends EstimatedValue {
   readonly since: CoverageSince | null;
 }
 
-/** Coverage since the onset. A query is uncovered if the store covers it worse than 95 % of the baseline queries. */
-export interface CoverageSince {
-  /** Start of the first window, or the onset if it is later. */
-  readonly from: Date;
-  readonly sessions: number;
-  /** Share of uncovered queries, with equal weight per session; 0.05 in the baseline. */
-  readonly uncovered: number;
-  readonly hasFallen: boolean;
-}
-
 export interface ObservedTopic {
   readonly id: string;
   readonly trafficShare: number;
@@ -226,7 +217,7 @@ function comparedRuns(
     /** Loss in the failing measure; null if there are no queries. */
     loss: scoreLoss(side, now, { stale, lost }, measure),
     stages: stages && stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
-    texts: textsOf(contexts, sameResults(side, now)),
+    texts: textsOf(contexts, side, now),
     previous: previous && { answers: repeatedAnswers(side, previous, now), latency95Ms: latency95(previous.answers) },
     older: olderAnswers(older, side, now),
   };
@@ -235,13 +226,14 @@ function comparedRuns(
 /** Minimum number of result lists with texts. Means over fewer lists are not meaningful. */
 const MIN_TEXTS = 10;
 
-/**
- * Returns the mean lengths of the returned texts; null if the retriever returned too few texts in either run.
- *
- * @param same ids of the queries for which both runs returned the same documents
- */
-function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts'], same: ReadonlySet<string>) {
+/** Returns the mean lengths of the returned texts; null if the retriever returned too few texts in either run. */
+function textsOf(
+  { before, now }: NonNullable<RunsSeen['reference']>['contexts'],
+  earlier: ComparedSide,
+  later: ComparedSide,
+) {
   if (before.length < MIN_TEXTS || now.length < MIN_TEXTS) return null;
+  const same = sameResults(earlier, later);
   const [old, current] = [before, now].map((contexts) => contexts.filter(({ queryId }) => same.has(queryId)));
   const isEnough = Math.min(old?.length ?? 0, current?.length ?? 0) >= MIN_TEXTS;
   return {

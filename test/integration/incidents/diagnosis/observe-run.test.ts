@@ -45,7 +45,7 @@ async function observed(value: number, windows: readonly ClosedWindow[] = [], is
   const phase = { kind: 'watching', baselineVersion: 3, alerts };
   const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
   const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };
-  return observeDensity(tables, 'docs', stored, latestAt(NOON, aMeasurement(density)), hours(-2));
+  return observeDensity(tables, 'docs', stored, latestAt(NOON, aMeasurement(density)), hours(-2), NOON);
 }
 
 it('reports a drop in density while its alert is open', async () => {
