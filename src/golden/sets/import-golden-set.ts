@@ -223,7 +223,7 @@ async function readJudgedQueries(
     const place = { file: sources.qrels, line: judgments.lineOf(row) };
     const grade = judgments.gradeOf(row);
     const binary = relevanceThreshold === undefined ? grade : binaryGrade(grade, relevanceThreshold);
-    builder.addJudgment(queryId, judgments.documents.text(row), binary, place);
+    builder.addJudgment(queryId, judgments.text(row), binary, place);
   }
   if (sources.corpus === null) return;
   const absent = builder.judgedDocuments();

@@ -66,7 +66,7 @@ export class BlockBuffers {
  *   UTF-8 text or has a line longer than 512 KiB; the errors of the handler
  */
 export async function forEachBlock(path: string, handle: BlockHandler, buffers = new BlockBuffers()): Promise<void> {
-  const file = await openFile(path);
+  const file = await readable(path, open(path));
   try {
     let buffer = buffers.take();
     let kept = 0;
@@ -107,19 +107,7 @@ export function malformed(path: string, line: number, what: string): RecalldErro
 
 /** Returns the size of a file in bytes. @throws RecalldError `file_unreadable` */
 export async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    throw unreadable(path, error);
-  }
-}
-
-async function openFile(path: string): Promise<FileHandle> {
-  try {
-    return await open(path);
-  } catch (error) {
-    throw unreadable(path, error);
-  }
+  return (await readable(path, stat(path))).size;
 }
 
 /**
@@ -127,11 +115,13 @@ async function openFile(path: string): Promise<FileHandle> {
  * is 0 at the end of the file.
  */
 async function readInto(file: FileHandle, path: string, buffer: Buffer, from: number): Promise<number> {
-  try {
-    return (await file.read(buffer, from, buffer.length - from, null)).bytesRead;
-  } catch (error) {
+  return (await readable(path, file.read(buffer, from, buffer.length - from, null))).bytesRead;
+}
+
+function readable<Result>(path: string, result: Promise<Result>): Promise<Result> {
+  return result.catch((error: unknown) => {
     throw unreadable(path, error);
-  }
+  });
 }
 
 /** Throws for the first line that is not UTF-8 text. `bytes` contains only whole lines, so no character is split. */

@@ -82,34 +82,31 @@ export function readUsualResult(bytes: Uint8Array, at: number, blank: number, fo
   return bytes[i] === LINE_FEED ? i + 1 : -1;
 }
 
-export interface QueryRows {
-  /**
-   * Row ranges: the start and the end of the first range, then those of the next range, and so on. Most queries have
-   * contiguous lines and thus one range.
-   */
-  readonly ranges: number[];
-}
+/**
+ * Row ranges of a query: the start and the end of the first range, then those of the next range, and so on. Most
+ * queries have contiguous lines and thus one range.
+ */
+export type QueryRows = number[];
 
 /** Numbers the lines of a file from 0, and stores the position of each document id. */
 export class DocumentRows {
   readonly queries = new Map<string, QueryRows>();
   hashes: Int32Array;
-  private readonly blocks: Block[] = [];
-  private block: Block | undefined;
-  private blockOf: Uint32Array;
-  private starts: Uint32Array;
-  private ends: Uint32Array;
-  private count = 0;
-  private lastId = new Uint8Array(64);
-  private lastIdLength = 0;
-  private last: QueryRows | undefined;
-  private readonly found = newResult();
+  protected readonly blocks: Block[] = [];
+  protected block: Block | undefined;
+  protected blockOf: Uint32Array;
+  protected starts: Uint32Array;
+  protected ends: Uint32Array;
+  protected count = 0;
+  protected lastId = new Uint8Array(64);
+  protected lastIdLength = 0;
+  protected last: QueryRows | undefined;
 
   /**
    * @param fileBytes size of the file, which determines the initial capacity; capacity that remains unused is never
    *   written to
    */
-  constructor(fileBytes: number) {
+  constructor(fileBytes = 0) {
     const room = Math.min(MAX_ROOM, Math.max(1024, Math.ceil(fileBytes / USUAL_LINE_BYTES)));
     this.blockOf = new Uint32Array(room);
     this.starts = new Uint32Array(room);
@@ -136,7 +133,7 @@ export class DocumentRows {
   }
 
   /** Adds a row and returns its number. */
-  add(block: Block, { queryStart, queryEnd, start, end }: LineIds): number {
+  protected addRow(block: Block, { queryStart, queryEnd, start, end }: LineIds): number {
     if (this.block !== block) {
       this.block = block;
       this.blocks.push(block);
@@ -147,7 +144,7 @@ export class DocumentRows {
     this.starts[row] = start;
     this.ends[row] = end;
     this.hashes[row] = hashOfBytes(block.bytes, start, end);
-    const { ranges } = this.queryAt(block, queryStart, queryEnd);
+    const ranges = this.queryAt(block, queryStart, queryEnd);
     if (ranges[ranges.length - 1] === row) ranges[ranges.length - 1] = row + 1;
     else ranges.push(row, row + 1);
     return row;
@@ -168,7 +165,7 @@ export class DocumentRows {
 
   /** Assigns the rows `[start, end)` to a query. */
   setQuery(queryId: string, start: number, end: number): void {
-    this.queries.set(queryId, { ranges: [start, end] });
+    this.queries.set(queryId, [start, end]);
   }
 
   /** True if the bytes `[start, end)` are the query id of the previous row. */
@@ -177,41 +174,6 @@ export class DocumentRows {
     if (this.last === undefined || end - start !== this.lastIdLength) return false;
     for (let i = start; i < end; i++) if (bytes[i] !== lastId[i - start]) return false;
     return true;
-  }
-
-  /**
-   * Adds results of a run, beginning at `start`. Stops at the first line whose query id differs from that of the
-   * previous row, or that does not have the usual form (see `readUsualResult`).
-   *
-   * @param scores column in which the score of each added row is stored; its rank is stored in `ranks`
-   * @returns the start of the first line that was not added, which the caller reads or rejects
-   */
-  goOn(block: Block, start: number, blank: number, scores: Float64Array, ranks: Int32Array): number {
-    const { bytes } = block;
-    const { starts, ends, hashes, blockOf, lastId, lastIdLength, found } = this;
-    const ranges = this.last?.ranges ?? [];
-    const { length } = bytes;
-    let row = this.count;
-    if (this.block !== block || ranges[ranges.length - 1] !== row || bytes[length - 1] !== LINE_FEED) return start;
-    const blockNumber = this.blocks.length - 1;
-    const room = hashes.length;
-    let line = start;
-    for (; row < room && line < length; row++) {
-      let i = 0;
-      while (i < lastIdLength && bytes[line + i] === lastId[i]) i++;
-      const next = i < lastIdLength ? -1 : readUsualResult(bytes, line + i, blank, found);
-      if (next === -1) break;
-      blockOf[row] = blockNumber;
-      starts[row] = found.start;
-      ends[row] = found.end;
-      hashes[row] = found.hash;
-      scores[row] = found.score[0] ?? 0;
-      ranks[row] = found.rank;
-      line = next;
-    }
-    this.count = row;
-    ranges[ranges.length - 1] = row;
-    return line;
   }
 
   text(row: number): string {
@@ -231,7 +193,7 @@ export class DocumentRows {
   }
 
   /** Compares the document ids of two rows by their UTF-8 bytes; the resulting order is the order of code points. */
-  compare(a: number, b: number): number {
+  protected compareIds(a: number, b: number): number {
     const [aStart, bStart] = [this.starts[a] ?? 0, this.starts[b] ?? 0];
     const [aLength, bLength] = [(this.ends[a] ?? 0) - aStart, (this.ends[b] ?? 0) - bStart];
     const [{ bytes: aBytes }, { bytes: bBytes }] = [this.blockAt(a), this.blockAt(b)];
@@ -252,7 +214,7 @@ export class DocumentRows {
     const id = bytes.toString('utf8', start, end);
     let query = this.queries.get(id);
     if (query === undefined) {
-      query = { ranges: [] };
+      query = [];
       this.queries.set(id, query);
     }
     this.last = query;
@@ -268,7 +230,8 @@ export class DocumentRows {
     return block;
   }
 
-  private makeRoom(room: number): void {
+  /** Enlarges the columns; a subclass also enlarges its own columns. */
+  protected makeRoom(room: number): void {
     this.blockOf = enlarged(new Uint32Array(room), this.blockOf);
     this.starts = enlarged(new Uint32Array(room), this.starts);
     this.ends = enlarged(new Uint32Array(room), this.ends);
@@ -276,7 +239,7 @@ export class DocumentRows {
   }
 }
 
-export function countOf({ ranges }: QueryRows): number {
+export function countOf(ranges: Readonly<QueryRows>): number {
   let count = 0;
   for (let i = 0; i < ranges.length; i += 2) count += (ranges[i + 1] ?? 0) - (ranges[i] ?? 0);
   return count;

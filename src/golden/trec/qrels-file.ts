@@ -15,7 +15,7 @@ import { Block, type BlockHandler, forEachBlock, sizeOf } from './blocks.ts';
 import type { LineIds } from './document-rows.ts';
 import { JudgmentTable } from './tables.ts';
 
-const [TAB, LINE_FEED, CARRIAGE_RETURN, QUOTE, NUMBER_SIGN] = [0x09, 0x0a, 0x0d, 0x22, 0x23] as const;
+const [LINE_FEED, NUMBER_SIGN] = [0x0a, 0x23] as const;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
 /** Maximum number of lines, and of bytes, that are read to detect the format of a file. */
@@ -114,16 +114,8 @@ interface LineReading {
 }
 
 function linesIn(reading: LineReading): BlockHandler {
-  switch (reading.form.separator) {
-    case 'blanks':
-      return blankLines(reading, new ColumnScanner(reading.form.width, 'blanks'));
-    case 'tabs':
-      return tabLines(reading);
-    case ',':
-    case ';':
-    case 'json':
-      return textLines(reading);
-  }
+  const { separator, width } = reading.form;
+  return separator === 'blanks' ? blankLines(reading, new ColumnScanner(width, 'blanks')) : textLines(reading);
 }
 
 function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler {
@@ -151,43 +143,6 @@ function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler 
   };
 }
 
-/** Reads lines with columns separated by single tabs, so ids may contain spaces. */
-function tabLines(reading: LineReading): BlockHandler {
-  const { path, form, judgments, toGrade } = reading;
-  const { query, document, grade, width } = form;
-  const texts = new TextRows(judgments, path);
-  const [starts, ends] = [new Int32Array(width), new Int32Array(width)];
-  return (block, firstLine) => {
-    const { bytes } = block;
-    let line = firstLine;
-    for (let next = 0; next < bytes.length; line++) {
-      const feed = bytes.indexOf(LINE_FEED, next);
-      const lineEnd = feed === -1 ? bytes.length : feed;
-      const start = skipMark(bytes, next);
-      const end = bytes[lineEnd - 1] === CARRIAGE_RETURN ? lineEnd - 1 : lineEnd;
-      next = lineEnd + 1;
-      if (line === form.headerLine || isBlank(bytes, start, end)) continue;
-      if (form.headerLine === null && bytes[start] === NUMBER_SIGN) continue;
-      const place = { file: path, line, text: '' };
-      const count = cutAtTabs(bytes, start, end, starts, ends);
-      if (count !== width) throw malformed(place, wrongWidth(form, count));
-      // Files with a header were written by CSV libraries, which quote some cells. TREC files have no quotes.
-      if (form.headerLine !== null && bytes.subarray(start, end).includes(QUOTE)) {
-        const cells = qrelsCells(bytes.toString('utf8', start, end), 'tabs');
-        texts.add(place, cells[query] ?? '', cells[document] ?? '', gradeOfText(cells, grade, place, toGrade));
-        continue;
-      }
-      for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
-      const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Adds the collected lines first and then this line, so that the rows stay in the order of the file.
-      texts.flush();
-      judgments.add(block, line, idsIn(starts, ends, query, document), found);
-    }
-    texts.flush();
-    return line;
-  };
-}
-
 function textLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, separator, headerLine } = form;
@@ -200,8 +155,7 @@ function textLines(reading: LineReading): BlockHandler {
       const place = { file: path, line: firstLine + index, text };
       const isComment = headerLine === null && separator !== 'json' && text.startsWith('#');
       if (place.line === headerLine || trimBlanks(text) === '' || isComment) continue;
-      const cells =
-        separator === 'json' ? jsonCells(place, form.columns) : qrelsCells(text, separator === ';' ? ';' : ',');
+      const cells = separator === 'json' ? jsonCells(place, form.columns) : cellsOf(text, separator, headerLine);
       if (cells.length !== form.width) throw malformed(place, wrongWidth(form, cells.length));
       for (const role of [query, document]) refuseEmpty((cells[role] ?? '') !== '', form, role, place);
       texts.add(place, cells[query] ?? '', cells[document] ?? '', gradeOfText(cells, grade, place, toGrade));
@@ -209,6 +163,12 @@ function textLines(reading: LineReading): BlockHandler {
     texts.flush();
     return firstLine + lines.length;
   };
+}
+
+/** Files with a header were written by CSV libraries, which quote some cells. TREC files with tabs have no quotes. */
+function cellsOf(text: string, separator: Exclude<QrelsForm['separator'], 'json'>, headerLine: number | null) {
+  const isPlain = separator === 'tabs' && headerLine === null;
+  return isPlain ? text.split('\t').map(trimBlanks) : qrelsCells(text, separator);
 }
 
 function idsIn(starts: Int32Array, ends: Int32Array, query: number, document: number): LineIds {
@@ -270,27 +230,4 @@ function skipMark(bytes: Uint8Array, start: number): number {
   const [first, second, third] = BYTE_ORDER_MARK;
   if (bytes[start] !== first) return start;
   return bytes[start + 1] === second && bytes[start + 2] === third ? start + BYTE_ORDER_MARK.length : start;
-}
-
-const isSpace = (byte: number | undefined): boolean =>
-  byte === 0x20 || (byte !== undefined && byte >= TAB && byte <= CARRIAGE_RETURN);
-
-function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) if (!isSpace(bytes[i])) return false;
-  return true;
-}
-
-/** Splits at each tab and trims the columns. @returns the number of columns */
-function cutAtTabs(bytes: Uint8Array, start: number, end: number, starts: Int32Array, ends: Int32Array): number {
-  let count = 0;
-  for (let from = start; from <= end; count++) {
-    let to = from;
-    while (to < end && bytes[to] !== TAB) to++;
-    let [first, last] = [from, to];
-    while (first < last && isSpace(bytes[first])) first++;
-    while (last > first && isSpace(bytes[last - 1])) last--;
-    if (count < starts.length) [starts[count], ends[count]] = [first, last];
-    from = to + 1;
-  }
-  return count;
 }

@@ -1,7 +1,6 @@
 import { RecalldError } from '../../core/errors.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../math/ir/trec-line.ts';
 import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
-import type { LineIds } from './document-rows.ts';
 import { ResultTable } from './result-table.ts';
 import {
   decideRunLayout,
@@ -28,15 +27,8 @@ const MAX_RANK = 2 ** 31 - 1;
  */
 const ROOM_BYTES = 60;
 
-interface RunSink {
-  readonly length: number;
-  add(block: Block, ids: LineIds, score: number, rank: number): void;
-  /**
-   * Adds lines by a faster method, beginning at `start`, and stops at the first line that this method cannot read.
-   * Returns the start of the next line.
-   */
-  goOn(block: Block, start: number, hasTabs: boolean): number;
-}
+/** What takes the lines of a run; see `RunPartitions`. */
+type RunSink = Pick<RunPartitions, 'size' | 'add' | 'goOn'>;
 
 /**
  * Reads a run in which the lines of each query are contiguous. The columns are `query-id Q0 document-id rank score
@@ -60,14 +52,14 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // `length` grows by the number of lines that a call of `goOn` adds. `length` drops to 0 when a batch ends, but never
+  // `size` grows by the number of lines that a call of `goOn` adds. `size` drops to 0 when a batch ends, but never
   // during a call of `goOn`.
   const sink: RunSink = {
-    get length() {
-      return batch.length;
+    get size() {
+      return batch.size;
     },
     add(block, ids, score, rank) {
-      if (batch.length >= results && !batch.goesOn(block, ids)) flush(block);
+      if (batch.size >= results && !batch.isOfLastQuery(block, ids.queryStart, ids.queryEnd)) flush(block);
       batch.add(block, ids, score, rank);
     },
     goOn: (block, start, hasTabs) => batch.goOn(block, start, hasTabs),
@@ -128,9 +120,9 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
         if (layout === null) continue;
         addLine(block, line, layout);
         if (!isTrec) continue;
-        const before = sink.length;
+        const before = sink.size;
         next = sink.goOn(block, next, hasTabs);
-        line += sink.length - before;
+        line += sink.size - before;
       }
       if (isCopied) buffers.giveBack([block]);
       return line;

@@ -33,7 +33,6 @@ export class RunPartitions {
   private isJudged = new Uint8Array(1024);
   private readonly partitions: Partition[];
   private readonly isJudgedQuery: (queryId: string) => boolean;
-  private readonly slabs = new Slabs();
   private readonly found = newResult();
   private readonly scoreWords = new Int32Array(this.found.score.buffer);
   private bytes: Buffer = NOTHING;
@@ -53,7 +52,7 @@ export class RunPartitions {
   }
 
   /** Number of results, including results of queries without judgments. */
-  get length(): number {
+  get size(): number {
     return this.count;
   }
 
@@ -122,7 +121,7 @@ export class RunPartitions {
     const { partitions } = this;
     this.queries.countResult(query);
     const partition = partitions[query & (partitions.length - 1)];
-    partition?.add(this.slabs, query, this.found, this.scoreWords, this.bytes, this.view);
+    partition?.add(query, this.found, this.scoreWords, this.bytes, this.view);
   }
 }
 
@@ -133,29 +132,9 @@ interface Piece {
   filled: number;
 }
 
-/** Pieces are allocated in slabs, because a million small buffers would keep the garbage collector busy. */
-const [PIECE_WORDS, SLAB_BYTES] = [8 * 1024, 4 * 2 ** 20] as const;
+/** Number of words per piece; a piece is larger if a single record needs more. */
+const PIECE_WORDS = 8 * 1024;
 const WORD = 4;
-
-class Slabs {
-  private slab = new ArrayBuffer(0);
-  private used = 0;
-
-  piece(minWords: number): Piece {
-    const size = WORD * Math.max(PIECE_WORDS, minWords);
-    if (this.used + size > this.slab.byteLength) {
-      this.slab = new ArrayBuffer(Math.max(SLAB_BYTES, size));
-      this.used = 0;
-    }
-    const from = this.used;
-    this.used += size;
-    return {
-      words: new Int32Array(this.slab, from, size / WORD),
-      bytes: Buffer.from(this.slab, from, size),
-      filled: 0,
-    };
-  }
-}
 
 /** Number of words in a record before the bytes of its document id. */
 const HEAD = 6;
@@ -170,7 +149,6 @@ class Partition {
 
   /** @param score the two words of a double */
   add(
-    slabs: Slabs,
     query: number,
     { start, end, hash, rank }: Readonly<FoundResult>,
     score: Int32Array,
@@ -181,7 +159,8 @@ class Partition {
     const size = wordsOf(length);
     let piece = this.last;
     if (piece === undefined || piece.filled + size > piece.words.length) {
-      piece = slabs.piece(size);
+      const words = new Int32Array(Math.max(PIECE_WORDS, size));
+      piece = { words, bytes: Buffer.from(words.buffer), filled: 0 };
       this.last = piece;
       this.pieces.push(piece);
     }

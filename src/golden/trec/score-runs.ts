@@ -24,34 +24,6 @@ export interface ScoringSettings {
   readonly duplicates: DuplicatePolicy;
 }
 
-export interface EvaluationCounts {
-  readonly judgedQueries: number;
-  /** Number of judged queries with at least one result in the run. */
-  readonly answered: number;
-  /** Number of judged queries without results; they score 0. */
-  readonly missing: number;
-  /**
-   * Number of judged queries without a relevant document; these queries score 0 in most measures, but are included in
-   * the means.
-   */
-  readonly queriesWithoutRelevant: number;
-  /** Number of judgments with a grade of 0 or more. */
-  readonly judgedDocuments: number;
-  /** Number of judgments with a grade of 0 or more whose document the run returned for the same query. */
-  readonly judgedDocumentsFound: number;
-  /** Number of unjudged queries in the run; these queries are ignored. */
-  readonly ignoredUnjudgedQueries: number;
-  /** Number of judged queries for which the run has results of steps, with query ids such as `q1#2`. */
-  readonly queriesWithSteps: number;
-  /** Number of results that repeat a document of the same ranking, summed over all judged queries. */
-  readonly duplicateDocuments: number;
-  /**
-   * Number of results with the same score as the previous, different document, summed over all judged queries. Results
-   * with equal scores are ordered by document id, not by the retriever.
-   */
-  readonly scoreTies: number;
-}
-
 /**
  * Difference that is reported if the run returns judged documents, but never for the queries for which they are judged.
  */
@@ -63,23 +35,7 @@ export interface RunMismatch extends IdDifference {
   readonly ids: 'query' | 'document';
 }
 
-export interface TrecScores {
-  readonly path: string;
-  readonly counts: EvaluationCounts;
-  /** Likely cause of a mismatch; null if at least one judged document is found, or if no document is judged. */
-  readonly mismatch: RunMismatch | null;
-  /**
-   * Numbers of pairs of adjacent results in score order: pairs in which the higher score has the better rank (`agree`),
-   * and pairs in which the higher score has the worse rank (`disagree`).
-   */
-  readonly ranks: { readonly agree: number; readonly disagree: number };
-  /** The first repeated document in the results of a query; null if no document is repeated. */
-  readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
-  /** `count`: number of steps; `unread`: a query id that looks like a step but is not one, or null. */
-  readonly steps: { readonly count: number; readonly unread: string | null };
-  /** One column per metric key, with one value per judged query. */
-  readonly columns: readonly Float64Array[];
-}
+export type TrecScores = ReturnType<typeof scoresOf>;
 
 /**
  * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged query
@@ -111,29 +67,49 @@ async function isFile(path: string): Promise<boolean> {
   return found?.isFile() === true;
 }
 
-function scoresOf(path: string, judged: JudgedQueries, scores: RunScores): TrecScores {
-  const { ids, queriesWithoutRelevant, judgedDocuments } = judged;
-  const { columns, unjudged, steps, duplicateDocuments, scoreTies, judgedFound, ranksAgree, ranksDisagree, repeat } =
-    scores;
+function scoresOf(path: string, judged: JudgedQueries, scores: RunScores) {
+  const { columns, unjudged, steps, judgedFound, ranksAgree, ranksDisagree, repeat } = scores;
   const answered = scores.answered.reduce((sum, isAnswered) => sum + isAnswered, 0);
   return {
     path,
     counts: {
-      judgedQueries: ids.length,
+      judgedQueries: judged.ids.length,
+      /** Number of judged queries with at least one result in the run. */
       answered,
-      missing: ids.length - answered,
-      queriesWithoutRelevant,
-      judgedDocuments,
+      /** Number of judged queries without results; they score 0. */
+      missing: judged.ids.length - answered,
+      /**
+       * Number of judged queries without a relevant document; these queries score 0 in most measures, but are included
+       * in the means.
+       */
+      queriesWithoutRelevant: judged.queriesWithoutRelevant,
+      /** Number of judgments with a grade of 0 or more. */
+      judgedDocuments: judged.judgedDocuments,
+      /** Number of judgments with a grade of 0 or more whose document the run returned for the same query. */
       judgedDocumentsFound: judgedFound,
+      /** Number of unjudged queries in the run; these queries are ignored. */
       ignoredUnjudgedQueries: unjudged.size,
+      /** Number of judged queries for which the run has results of steps, with query ids such as `q1#2`. */
       queriesWithSteps: steps.size,
-      duplicateDocuments,
-      scoreTies,
+      /** Number of results that repeat a document of the same ranking, summed over all judged queries. */
+      duplicateDocuments: scores.duplicateDocuments,
+      /**
+       * Number of results with the same score as the previous, different document, summed over all judged queries.
+       * Results with equal scores are ordered by document id, not by the retriever.
+       */
+      scoreTies: scores.scoreTies,
     },
-    mismatch: judgedDocuments > 0 && judgedFound === 0 ? mismatchOf(judged, scores, answered) : null,
+    /** Likely cause of a mismatch; null if at least one judged document is found, or if no document is judged. */
+    mismatch: judged.judgedDocuments > 0 && judgedFound === 0 ? mismatchOf(judged, scores, answered) : null,
+    /**
+     * Numbers of pairs of adjacent results in score order: pairs in which the higher score has the better rank
+     * (`agree`), and pairs in which the higher score has the worse rank (`disagree`).
+     */
     ranks: { agree: ranksAgree, disagree: ranksDisagree },
     repeat,
+    /** `count`: number of steps; `unread`: a query id that looks like a step but is not one, or null. */
     steps: { count: steps.count, unread: steps.unread },
+    /** One column per metric key, with one value per judged query. */
     columns,
   };
 }
@@ -202,7 +178,7 @@ async function scoreInBatches(
   const scores = noScores(judged, path, settings);
   const score = scorer(judged, path, settings, scores);
   const handle = (batch: ResultTable): void => {
-    for (const id of batch.queryIds) if (isIn(scores, judged, id)) throw splitQuery;
+    for (const id of batch.queries.keys()) if (isIn(scores, judged, id)) throw splitQuery;
     score(batch);
   };
   try {
@@ -223,6 +199,8 @@ function isIn({ answered, unjudged, steps }: RunScores, { places }: JudgedQuerie
 
 type RunScores = ReturnType<typeof noScores>;
 
+type Repeat = { readonly queryId: string; readonly documentId: string; readonly times: number };
+
 function noScores({ ids, places }: JudgedQueries, path: string, { keys }: ScoringSettings) {
   return {
     /** One column per metric key, with one value per judged query; 0 for queries without results in the run. */
@@ -236,7 +214,8 @@ function noScores({ ids, places }: JudgedQueries, path: string, { keys }: Scorin
     judgedFound: 0,
     ranksAgree: 0,
     ranksDisagree: 0,
-    repeat: null as TrecScores['repeat'],
+    /** The first repeated document in the results of a query; null if no document is repeated. */
+    repeat: null as Repeat | null,
     /** Examples of judged document ids; collected until a judged document is found in the results. */
     judgedIds: new Set<string>(),
     returnedIds: new Set<string>(),
@@ -251,7 +230,7 @@ function scorer(
 ): (batch: ResultTable) => void {
   const evaluate = createGradeEvaluator(keys, relevanceLevel);
   return (batch) => {
-    for (const id of batch.queryIds) {
+    for (const id of batch.queries.keys()) {
       const place = places.get(id);
       const step = place === undefined ? scores.steps.read(id) : null;
       const judged = judgments.queries.get(step?.query ?? id);
@@ -286,11 +265,11 @@ function scoreSteps(
 ): void {
   const evaluate = createUnionEvaluator(keys, relevanceLevel);
   for (const [place, steps] of scores.steps.queries(scores.answered, ids, qrelsPath)) {
-    const { ranges = [] } = judgments.queries.get(ids[place] ?? '') ?? {};
+    const ranges = judgments.queries.get(ids[place] ?? '') ?? [];
     const grades = new Map<string, number>();
     for (let i = 0; i < ranges.length; i += 2)
       for (let row = ranges[i] ?? 0; row < (ranges[i + 1] ?? 0); row++)
-        grades.set(judgments.documents.text(row), judgments.gradeOf(row));
+        grades.set(judgments.text(row), judgments.gradeOf(row));
     const values = evaluate(steps, grades);
     for (const [i, column] of scores.columns.entries()) column[place] = values[i] ?? 0;
     scores.answered[place] = 1;
@@ -305,16 +284,15 @@ const [SAMPLED_IDS, SAMPLED_OF_QUERY] = [2000, 100] as const;
 function sampleIds(
   { judgedIds, returnedIds }: RunScores,
   judgments: JudgmentTable,
-  query: QueryRows,
+  [start = 0, end = 0]: QueryRows,
   batch: ResultTable,
   queryId: string,
 ): void {
   if (judgedIds.size >= SAMPLED_IDS || returnedIds.size >= SAMPLED_IDS) return;
-  const [start = 0, end = 0] = query.ranges;
   const rows = Array.from({ length: Math.min(SAMPLED_OF_QUERY, end - start) }, (_, i) => start + i);
   // Relevant documents come first, because they are better examples.
   for (const row of rows.toSorted((a, b) => judgments.gradeOf(b) - judgments.gradeOf(a))) {
-    judgedIds.add(judgments.documents.text(row));
+    judgedIds.add(judgments.text(row));
   }
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
@@ -322,7 +300,7 @@ function sampleIds(
 /**
  * Chooses the query with the lowest id and returns its repeated document, so that the order of lines does not matter.
  */
-function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
+function firstRepeat(before: Repeat | null, batch: ResultTable, queryId: string): Repeat | null {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
   for (const id of batch.get(queryId)?.ids ?? []) times.set(id, (times.get(id) ?? 0) + 1);

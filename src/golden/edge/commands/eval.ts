@@ -5,7 +5,7 @@ import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { value } from '../../../report/model/show.ts';
 import { tableText } from '../../../report/terminal.ts';
 import { metricJson } from '../../runs/score-json.ts';
-import { type EvaluationCounts, evaluateTrecFiles, type OfflineEvaluation } from '../../trec/score-runs.ts';
+import { evaluateTrecFiles, type OfflineEvaluation, type TrecScores } from '../../trec/score-runs.ts';
 import {
   duplicatesOption,
   qrelsOption,
@@ -77,7 +77,7 @@ function summaryTable(metrics: OfflineEvaluation['metrics']): string {
   ]);
 }
 
-function describeCounts(counts: EvaluationCounts): string {
+function describeCounts(counts: TrecScores['counts']): string {
   const { judgedQueries, answered, missing, judgedDocuments, judgedDocumentsFound } = counts;
   return (
     `Judged queries: ${judgedQueries}, ${answered} with results, ${missing} without. ` +

@@ -129,7 +129,7 @@ describe('judgments have the same meaning in an evaluation and in an import', ()
     const judgments = await readQrels(fixture(`field/${path}`));
     const grades: Record<string, Record<string, number>> = {};
     for (const { row, queryId } of judgments.rows()) {
-      (grades[queryId] ??= {})[judgments.documents.text(row)] = judgments.gradeOf(row);
+      (grades[queryId] ??= {})[judgments.text(row)] = judgments.gradeOf(row);
     }
     expect(grades).toEqual(expected);
     const queries = Object.keys(expected).map((id) => `${id}\ttext of ${id}\n`);

@@ -28,14 +28,14 @@ async function qrelsOf(content: string | Buffer): Promise<Record<string, Record<
   return Object.fromEntries([...judgments.queries].map(([id, query]) => [id, gradesOf(judgments, query)]));
 }
 
-function gradesOf(judgments: JudgmentTable, { ranges }: QueryRows): Record<string, number> {
+function gradesOf(judgments: JudgmentTable, ranges: QueryRows): Record<string, number> {
   const grades: Record<string, number> = {};
   for (let i = 0; i < ranges.length; i += 2) {
     for (let row = ranges[i] ?? 0; row < (ranges[i + 1] ?? 0); row++) {
-      grades[judgments.documents.text(row)] = judgments.gradeOf(row);
+      grades[judgments.text(row)] = judgments.gradeOf(row);
     }
   }
-  expect(judgments.gradesOf({ ranges })).toEqual(Float64Array.from(Object.values(grades)));
+  expect(judgments.gradesOf(ranges)).toEqual(Float64Array.from(Object.values(grades)));
   return grades;
 }
 

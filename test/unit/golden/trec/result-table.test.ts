@@ -33,7 +33,7 @@ function judgmentsOf(grades: ReadonlyMap<string, number>): { judgments: Judgment
     const block = new Block(Buffer.from(`q ${id}`), 'file', 1);
     judgments.add(block, 1, { queryStart: 0, queryEnd: 1, start: 2, end: block.bytes.length }, grade);
   }
-  return { judgments, query: judgments.queries.get('q') ?? { ranges: [] } };
+  return { judgments, query: judgments.queries.get('q') ?? [] };
 }
 
 it('the ranking of a query has the grades, repeats and ties of its documents as texts', () => {

@@ -28,7 +28,7 @@ async function fileOf(content: string | Buffer, name = 'file.txt'): Promise<stri
 async function readRun(path: string, results = Number.POSITIVE_INFINITY): Promise<Map<string, ScoredDocuments>> {
   const run = new Map<string, ScoredDocuments>();
   await readRunInBatches(path, results, (batch) => {
-    for (const id of batch.queryIds) {
+    for (const id of batch.queries.keys()) {
       const { ids = [], scores = [] } = run.get(id) ?? {};
       const more = batch.get(id);
       run.set(id, { ids: [...ids, ...(more?.ids ?? [])], scores: [...scores, ...(more?.scores ?? [])] });
@@ -199,7 +199,7 @@ describe('readRunInBatches', () => {
     );
     const batches: string[][] = [];
     const handle = (batch: ResultTable): void => {
-      batches.push([...batch.queryIds]);
+      batches.push([...batch.queries.keys()]);
     };
     await readRunInBatches(await fileOf(lines.join('')), 4, handle);
     expect(batches).toEqual([['q0', 'q1'], ['q2'], ['q3', 'q4']]);
