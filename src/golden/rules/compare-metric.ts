@@ -13,34 +13,13 @@ import { signFlipTest } from '../../math/stats/sign-flip.ts';
 import { acceptedDropVariance, type Expected, knownVariance, type RerunNoise } from './run-noise.ts';
 import {
   type ComparisonSettings,
-  type ComparisonVerdict,
   classifyDifference,
   type MeasuredDifference,
   minEffectOf,
   testPlan,
 } from './verdict.ts';
 
-export interface MetricComparison extends MeasuredDifference {
-  readonly key: MetricKey;
-  readonly n: number;
-  /** Mean over the queries. */
-  readonly baseline: number;
-  readonly candidate: number;
-  /** The t statistic; null if all differences are equal but not zero. */
-  readonly t: number | null;
-  readonly df: number;
-  readonly pT: number;
-  readonly pRandomization: number;
-  readonly pMethod: 'exact' | 'monte_carlo';
-  /** McNemar's exact p; null for measures whose scores are not 0 or 1. */
-  readonly mcnemarP: number | null;
-  readonly ties: number;
-  /** Standard deviation of the differences. */
-  readonly standardDeviation: number;
-  /** Smallest mean difference that the test detects with power 0.8; null for one query. */
-  readonly smallestDetectableDifference: number | null;
-  readonly verdict: ComparisonVerdict;
-}
+export type MetricComparison = ReturnType<typeof compareMetric>;
 
 const CONFIDENCE = 0.95;
 /** Largest difference that is due to rounding: scores that differ by no more count as equal. */
@@ -85,7 +64,7 @@ export function compareMetric(
   noise: RerunNoise | null,
   settings: ComparisonSettings,
   expected: Expected | null = null,
-): MetricComparison {
+) {
   const n = baseline.length;
   if (candidate.length !== n) {
     throw new RangeError(
@@ -122,16 +101,21 @@ export function compareMetric(
     ...measured,
     key,
     n,
+    /** Mean over the queries. */
     baseline: mean(reference),
     candidate: mean(candidate),
+    /** The t statistic; null if all differences are equal but not zero. */
     t: test.t,
     df: test.df,
     pT: test.p,
     pRandomization: randomization.p,
     pMethod: randomization.method,
+    /** McNemar's exact p; null for measures whose scores are not 0 or 1. */
     mcnemarP: hits === null ? null : mcnemarExact(losses, wins).p,
     ties: n - wins - losses,
+    /** Standard deviation of the differences. */
     standardDeviation: test.standardDeviation,
+    /** Smallest mean difference that the test detects with power 0.8; null for one query. */
     smallestDetectableDifference: smallest,
     verdict: classifyDifference(measured, settings),
   };

@@ -210,11 +210,7 @@ export function addUbiRatings(
 }
 
 /** Columns of a Quepid table. A book has one rating column per rater; the detailed export of a case has only one. */
-export interface QuepidColumns {
-  readonly text: number;
-  readonly document: number;
-  readonly ratings: readonly number[];
-}
+export type QuepidColumns = NonNullable<ReturnType<typeof quepidColumnsOf>>;
 
 /**
  * Matches column names that are not names of raters. A table with such a column is read as an ordinary table, not as a
@@ -223,7 +219,7 @@ export interface QuepidColumns {
 const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
 
 /** Returns null if the header is not from Quepid, which writes `query,docid` and the name of each rater. */
-export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null {
+export function quepidColumnsOf(header: readonly string[]) {
   const names = header.map(plainName);
   const [first, second] = header.map((name) =>
     name

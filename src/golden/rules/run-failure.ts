@@ -3,22 +3,7 @@ import { describeIdDifference, differenceInWords, type IdDifference, idsAlike, s
 import { isAnswered, type QueryAnswer } from './run.ts';
 import { rankingsOf } from './steps.ts';
 
-export interface RunFailure {
-  /** The first error from the retriever: a sentence without secrets or query texts. */
-  readonly message: string;
-  /** Stable error code; `timeout` if the response did not arrive in time. */
-  readonly code: string;
-  /** Number of queries that failed with this code. */
-  readonly queries: number;
-  /** Number of queries that failed with a different code. */
-  readonly others: number;
-  /**
-   * Number of queries that were skipped because the retriever was down: a consequence of an outage, never its cause.
-   */
-  readonly notAsked: number;
-  /** Total number of queries that have been run, including failed queries. */
-  readonly total: number;
-}
+export type RunFailure = NonNullable<ReturnType<typeof runFailure>>;
 
 /** Code of a query that was not sent because the retriever was down. */
 export const NOT_ASKED = 'not_asked';
@@ -30,7 +15,7 @@ export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessag
  *
  * @param answers in order of arrival
  */
-export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
+export function runFailure(answers: readonly AnswerEnd[]) {
   const failed = answers.filter((answer) => !isAnswered(answer));
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
   // If another run has already found that the retriever is down, this run sends no queries, and all of its queries fail
@@ -43,11 +28,19 @@ export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const queries = codes.filter((one) => one === code).length;
   const notAsked = asked.length === 0 ? 0 : failed.length - asked.length;
   return {
+    /** The first error from the retriever: a sentence without secrets or query texts. */
     message: first.errorMessage ?? `The retriever failed with ${code}.`,
+    /** Stable error code; `timeout` if the response did not arrive in time. */
     code,
+    /** Number of queries that failed with this code. */
     queries,
+    /** Number of queries that failed with a different code. */
     others: failed.length - queries - notAsked,
+    /**
+     * Number of queries that were skipped because the retriever was down: a consequence of an outage, never its cause.
+     */
     notAsked,
+    /** Total number of queries that have been run, including failed queries. */
     total: answers.length,
   };
 }

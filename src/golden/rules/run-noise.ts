@@ -12,31 +12,7 @@ import { chiSquareQuantile, normalCdf, normalMean, normalQuantile } from '../../
 import type { Segment } from './golden-set.ts';
 import { POWER } from './verdict.ts';
 
-export interface RerunNoise {
-  /** Number of reruns, at least 2. */
-  readonly reruns: number;
-  /**
-   * Standard deviation of the difference between the means of two runs: sqrt(2) times the standard deviation of one
-   * mean.
-   */
-  readonly standardDeviation: number;
-  /**
-   * Variance that all queries of a run share, at least 0. A paired test cannot tell the effect of this shared variance
-   * from a real drop.
-   */
-  readonly sharedVariance: number;
-  /** Number of queries over which the noise was measured. */
-  readonly queries: number;
-  /** Number of queries whose score differed between reruns. */
-  readonly moved: number;
-  /** Variance of a query's score between reruns, averaged over the queries. */
-  readonly ofQueries: number;
-  /**
-   * True if all reruns have the same score for every query and metric. If true, any difference in a later run is a real
-   * change.
-   */
-  readonly isConstant: boolean;
-}
+export type RerunNoise = NonNullable<ReturnType<typeof rerunNoise>>;
 
 /**
  * Measures the noise of a retriever with A/A reruns. Let V be the variance of the means of K runs, and W the variance
@@ -48,7 +24,7 @@ export interface RerunNoise {
  * @returns null for fewer than two runs
  * @throws RangeError if the runs have no queries or different numbers of queries
  */
-export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | null {
+export function rerunNoise(reruns: readonly ArrayLike<number>[]) {
   const n = reruns[0]?.length ?? 0;
   if (reruns.length < 2) return null;
   if (reruns.some((run) => run.length !== n)) throw new RangeError('Reruns have different numbers of queries.');
@@ -60,12 +36,28 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
   const ofQueries = mean(variances);
   const moved = variances.filter((variance) => variance > ROUNDING).length;
   return {
+    /** Number of reruns, at least 2. */
     reruns: reruns.length,
+    /**
+     * Standard deviation of the difference between the means of two runs: sqrt(2) times the standard deviation of one
+     * mean.
+     */
     standardDeviation: Math.sqrt(2 * ofMeans),
+    /**
+     * Variance that all queries of a run share, at least 0. A paired test cannot tell the effect of this shared
+     * variance from a real drop.
+     */
     sharedVariance: 2 * Math.max(0, ofMeans - ofQueries / n),
+    /** Number of queries over which the noise was measured. */
     queries: n,
+    /** Number of queries whose score differed between reruns. */
     moved,
+    /** Variance of a query's score between reruns, averaged over the queries. */
     ofQueries,
+    /**
+     * True if all reruns have the same score for every query and metric. If true, any difference in a later run is a
+     * real change.
+     */
     isConstant: moved === 0,
   };
 }

@@ -71,7 +71,22 @@ export function overrunSeconds(durationsSeconds: readonly number[], shortestGapS
 /** Reason for starting a run; the reason decides how much of the daily budget the run may use. */
 export type StartPurpose = 'full' | 'sentinel' | 'escalation' | 'manual';
 
-export interface BudgetRequest {
+/**
+ * True if a run fits into the remaining daily budget.
+ *
+ * For a set with a sentinel, part of the limit is reserved for the full run that a failed sentinel starts. The reserve
+ * covers one full run. If the limit is too low for two full runs, the reserve is the rest of the limit after one full
+ * run. Scheduled runs and sentinels must not use this reserve, but the full run after a failed sentinel may use it. A
+ * manual run is never refused, but its queries count toward the limit.
+ */
+export function fitsBudget({
+  purpose,
+  limit,
+  asked,
+  planned,
+  full,
+  hasSentinel,
+}: {
   readonly purpose: StartPurpose;
   /** Maximum number of queries per day; null for no limit. */
   readonly limit: number | null;
@@ -83,17 +98,7 @@ export interface BudgetRequest {
   readonly full: number;
   /** True if the set has a sentinel; in that case, a full run may be needed at any time. */
   readonly hasSentinel: boolean;
-}
-
-/**
- * True if a run fits into the remaining daily budget.
- *
- * For a set with a sentinel, part of the limit is reserved for the full run that a failed sentinel starts. The reserve
- * covers one full run. If the limit is too low for two full runs, the reserve is the rest of the limit after one full
- * run. Scheduled runs and sentinels must not use this reserve, but the full run after a failed sentinel may use it. A
- * manual run is never refused, but its queries count toward the limit.
- */
-export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
+}): boolean {
   if (limit === null || purpose === 'manual') return true;
   const reserve = hasSentinel && purpose !== 'escalation' ? Math.min(full, Math.max(0, limit - full)) : 0;
   return asked + planned <= limit - reserve;

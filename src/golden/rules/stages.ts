@@ -39,15 +39,7 @@ export function answeredStages(
   });
 }
 
-export interface StagedQuery {
-  readonly relevant: readonly string[];
-  /** Ranks, keyed by stage name; empty if the retriever reports no stages. */
-  readonly stages: ReadonlyMap<string, AnsweredStage>;
-  /** Ranks of the returned relevant documents, from 1. */
-  readonly answer: ReadonlyMap<string, number>;
-  readonly latencyMs: number | null;
-  readonly hasFailed: boolean;
-}
+export type StagedQuery = ReturnType<typeof stagedQueries>[number];
 
 /**
  * Returns the judged queries that have a relevant document, each with the ranks of its documents in every stage. The
@@ -58,7 +50,7 @@ export function stagedQueries(
   answers: readonly QueryAnswer[],
   stagesOf: ReadonlyMap<string, readonly AnsweredStage[]>,
   relevanceLevel: number,
-): StagedQuery[] {
+) {
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
   return queries.flatMap(({ id, judgments }) => {
     const relevant = judgments.filter(({ grade }) => grade >= relevanceLevel).map((one) => one.documentId);
@@ -68,7 +60,9 @@ export function stagedQueries(
     return [
       {
         relevant,
+        /** Keyed by stage name; empty if the retriever reports no stages. */
         stages: new Map(stagesOf.get(id)?.map((stage) => [stage.name, stage])),
+        /** Ranks of the returned relevant documents, from 1. */
         answer: new Map(
           relevant.flatMap((one) => (ranking.includes(one) ? [[one, ranking.indexOf(one) + 1] as const] : [])),
         ),
@@ -202,14 +196,8 @@ function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
   const { stages, latencyMs, hasFailed } = query;
   if (latencyMs === null || hasFailed || stages.size === 0) return [];
   const own = groups.flatMap((names) => timeOf(query, names));
-  return own.length < groups.length
-    ? []
-    : [
-        Math.max(
-          0,
-          own.reduce((left, one) => left - one, latencyMs),
-        ),
-      ];
+  const left = own.reduce((rest, one) => rest - one, latencyMs);
+  return own.length < groups.length ? [] : [Math.max(0, left)];
 }
 
 /**

@@ -1,14 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type BudgetRequest,
-  fitsBudget,
-  isQuiet,
-  overrunSeconds,
-  startOfDay,
-} from '../../../../src/golden/rules/schedule.ts';
+import { fitsBudget, isQuiet, overrunSeconds, startOfDay } from '../../../../src/golden/rules/schedule.ts';
 
-const ask = (parts: Partial<BudgetRequest>): boolean =>
+const ask = (parts: Partial<Parameters<typeof fitsBudget>[0]>): boolean =>
   fitsBudget({
     purpose: 'full',
     limit: 1000,
