@@ -38,14 +38,9 @@ const unpinSql = `
   )
   select run_id from ended`;
 
-async function unpin(
-  client: PoolClient,
-  pipeline: string,
-  goldenSet: string,
-  now: Date,
-): Promise<{ readonly run_id: string } | null> {
-  const rows = await queryRows<{ runId: string }>(client, unpinSql, [pipeline, goldenSet, now]);
-  return rows[0] === undefined ? null : { run_id: rows[0].runId };
+async function unpin(client: PoolClient, pipeline: string, goldenSet: string, now: Date) {
+  const { rows } = await client.query<{ run_id: string }>(unpinSql, [pipeline, goldenSet, now]);
+  return rows[0] ?? null;
 }
 
 export type GoldenBaselines = ReturnType<typeof createGoldenBaselines>;

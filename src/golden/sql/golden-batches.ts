@@ -67,15 +67,14 @@ export function createGoldenBatches(pool: Pool) {
     },
 
     async counts(runId: string) {
-      const rows = await queryRows<{ free: number; held: number; done: number }>(
+      const rows = await queryRows<{ free: number; held: number }>(
         pool,
         `select count(*) filter (where not done and (lease_until is null or lease_until < clock_timestamp()))::integer as free,
-                count(*) filter (where not done and lease_until >= clock_timestamp())::integer as held,
-                count(*) filter (where done)::integer as done
+                count(*) filter (where not done and lease_until >= clock_timestamp())::integer as held
            from golden_run_batches where run_id = $1::text`,
         [runId],
       );
-      return rows[0] ?? { free: 0, held: 0, done: 0 };
+      return rows[0] ?? { free: 0, held: 0 };
     },
   };
 }

@@ -29,7 +29,6 @@ import { readRunFacts } from './clean-runs.ts';
 import { createLatestRuns, type LatestRun, readLatestSentinels } from './latest-runs.ts';
 import { readAccepted, readComparedWithBaseline, readComparisons, readMissingLabels } from './run-comparisons.ts';
 import {
-  type AfterPool,
   finishRun,
   type RunEnd,
   readAnswers,
@@ -186,8 +185,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
      * Returns the stored baseline comparisons of the latest completed full runs of a pipeline and set, oldest run
      * first. Considers only set versions up to the given version.
      */
-    comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
-      readComparedWithBaseline(pool, ...asked),
+    comparedWithBaseline: readComparedWithBaseline.bind(null, pool),
 
     /** Returns the 95th percentile latency in milliseconds, excluding failures; null if there are no latencies. */
     async latency95(runId: string): Promise<number | null> {
@@ -253,9 +251,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     latestSentinels: () => readLatestSentinels(pool),
 
     /** Returns the number of runs whose results were deleted. */
-    deleteAnswers(...asked: AfterPool<typeof deleteAnswers>): Promise<number> {
-      return deleteAnswers(pool, ...asked);
-    },
+    deleteAnswers: deleteAnswers.bind(null, pool),
 
     /** Deletes sentinels that started before the given time; full runs are kept. */
     async pruneSentinels(before: Date): Promise<void> {

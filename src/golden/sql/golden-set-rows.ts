@@ -1,10 +1,19 @@
 import type pg from 'pg';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
+import { insertRows } from '../../platform/postgres/rows.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import type { NewGoldenSet } from '../rules/golden-set.ts';
 
 /** Number of rows per statement; a statement of this size takes a few milliseconds. */
 const ROWS = 2000;
+
+const judgmentColumns = {
+  goldenSet: 'text',
+  version: 'integer',
+  queryId: 'text',
+  documentId: 'text',
+  grade: 'integer',
+} as const;
 
 /** @throws the reason of the signal, which is checked between statements */
 export async function insertVersion(
@@ -33,17 +42,17 @@ export async function insertVersion(
     signal?.throwIfAborted();
     await insertQueries(client, set.name, version, set.queries.slice(from, from + ROWS), from);
   }
-  let batch: (Judgment & { readonly queryId: string })[] = [];
+  let batch: (Judgment & { goldenSet: string; version: number; queryId: string })[] = [];
   for (const { id, judgments } of set.queries) {
     for (const { documentId, grade } of judgments) {
-      batch.push({ queryId: id, documentId, grade });
+      batch.push({ goldenSet: set.name, version, queryId: id, documentId, grade });
       if (batch.length < ROWS) continue;
       signal?.throwIfAborted();
-      await insertJudgments(client, set.name, version, batch);
+      await insertRows(client, 'golden_judgments', judgmentColumns, batch);
       batch = [];
     }
   }
-  if (batch.length > 0) await insertJudgments(client, set.name, version, batch);
+  await insertRows(client, 'golden_judgments', judgmentColumns, batch);
 }
 
 /** @param before number of queries that were already inserted into the version */
@@ -80,20 +89,6 @@ async function insertQueries(
  */
 function textList(column: string): string {
   return `array(select e.value from jsonb_array_elements_text(${column}::jsonb) with ordinality as e order by e.ordinality)`;
-}
-
-async function insertJudgments(
-  client: pg.PoolClient,
-  name: string,
-  version: number,
-  judgments: readonly (Judgment & { readonly queryId: string })[],
-): Promise<void> {
-  await client.query(
-    `insert into golden_judgments (golden_set, version, query_id, document_id, grade)
-     select $1::text, $2::integer, j.query_id, j.document_id, j.grade
-       from unnest($3::text[], $4::text[], $5::integer[]) as j (query_id, document_id, grade)`,
-    [name, version, judgments.map((j) => j.queryId), judgments.map((j) => j.documentId), judgments.map((j) => j.grade)],
-  );
 }
 
 export function tagsToJson(tags: GoldenQuery['tags']): string {

@@ -9,6 +9,7 @@ import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, sel
 export type LatestRun = Awaited<ReturnType<ReturnType<typeof createLatestRuns>>>[number];
 
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
+const EXPORTED = `r.purpose = 'full' and (sets.newest_version is null or r.golden_set_version <= sets.newest_version)`;
 
 /**
  * Selects full runs, except those of a new version that still runs alongside an older version whose scores are
@@ -32,22 +33,21 @@ const latestSql = `
          completed.segments_overflow, ${selectLabels('completed')}
     from sets
    cross join lateral (
-      ${latestOf('true', 'r.started_at desc')}) attempt
+      ${latestOf(EXPORTED)}) attempt
     left join lateral (
-      ${latestOf("r.status in ('completed', 'void', 'failed')", NEWEST)}) ended on true
+      ${latestOf(`${EXPORTED} and r.status in ('completed', 'void', 'failed')`, NEWEST)}) ended on true
     left join lateral (
-      ${latestOf("r.status = 'completed'", NEWEST)}) completed on true
+      ${latestOf(`${EXPORTED} and r.status = 'completed'`, NEWEST)}) completed on true
    order by sets.pipeline, sets.golden_set`;
 
 function countOf(status: RunStatus): string {
   return `'${status}', coalesce(sum(t.runs) filter (where t.status = '${status}'), 0)`;
 }
 
-function latestOf(condition: string, order: string): string {
+function latestOf(condition: string, order = 'r.started_at desc'): string {
   return `
       select * from golden_runs r
-       where r.purpose = 'full' and r.pipeline = sets.pipeline and r.golden_set = sets.golden_set
-         and (sets.newest_version is null or r.golden_set_version <= sets.newest_version) and ${condition}
+       where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and ${condition}
        order by ${order} limit 1`;
 }
 
@@ -168,20 +168,9 @@ export async function readLatestSentinels(db: pg.Pool) {
             ended.finished_at as ended_at, ended.reason is not null as has_failed,
             completed.started_at as completed_started_at, completed.finished_at as completed_at
        from sets
-      cross join lateral (
-         select started_at from golden_runs r
-          where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.purpose = 'sentinel'
-          order by r.started_at desc limit 1) attempt
-       left join lateral (
-         select finished_at, reason from golden_runs r
-          where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.purpose = 'sentinel'
-            and r.status in ('completed', 'void')
-          order by r.started_at desc limit 1) ended on true
-       left join lateral (
-         select started_at, finished_at from golden_runs r
-          where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.purpose = 'sentinel'
-            and r.status = 'completed'
-          order by r.started_at desc limit 1) completed on true
+      cross join lateral (${latestOf("r.purpose = 'sentinel'")}) attempt
+       left join lateral (${latestOf("r.purpose = 'sentinel' and r.status in ('completed', 'void')")}) ended on true
+       left join lateral (${latestOf("r.purpose = 'sentinel' and r.status = 'completed'")}) completed on true
       order by sets.pipeline, sets.golden_set`,
   );
   return rows.map(({ endedAt, hasFailed, completedStartedAt, completedAt, ...row }) => ({

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
+import { groupBy } from '../../core/group-by.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../core/model.ts';
 import { snakeCase } from '../../core/text/names.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
@@ -8,15 +9,13 @@ import { wellFormed } from '../../platform/postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden-results.ts';
 import type { LabelProbe } from '../rules/labels.ts';
-import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';
+import type { GoldenRun, OutcomeCounts, QueryAnswer, SegmentScore } from '../rules/run.ts';
 import { type AnswerEnd, type RunFailure, runFailure } from '../rules/run-failure.ts';
 import { insertComparison, insertMissingLabels } from './run-comparisons.ts';
 import { readScoreTrends, type ScoreTrendRequest } from './score-trends.ts';
 
-export interface RunEnd {
+export interface RunEnd extends Pick<GoldenRun, 'reason' | 'warnings' | 'noAnswer' | 'stages' | 'fingerprints'> {
   readonly status: Exclude<RunStatus, 'running'>;
-  readonly reason: string | null;
-  readonly warnings: readonly string[];
   readonly finishedAt: Date;
   readonly scores: readonly SegmentScore[];
   readonly checks: readonly CheckResult[];
@@ -25,11 +24,6 @@ export interface RunEnd {
   readonly labels: LabelProbe | null;
   /** Result of the test for forbidden documents; null if the set forbids none, or if the run did not test for them. */
   readonly forbidden: ForbiddenResults | null;
-  /** Results for the unanswerable queries; null if the set has none, or if the run did not test them. */
-  readonly noAnswer: NoAnswerResults | null;
-  /** Stage results; null if no response reports a stage. */
-  readonly stages: RunStages | null;
-  readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
 }
 
@@ -170,13 +164,8 @@ export async function readChecksOf(
        from golden_run_checks where run_id = any($1::text[]) order by name, severity`,
     [runIds],
   );
-  const byRun = new Map<string, CheckResult[]>();
-  for (const { runId, ...check } of rows) {
-    const own = byRun.get(runId);
-    if (own === undefined) byRun.set(runId, [check]);
-    else own.push(check);
-  }
-  return byRun;
+  const byRun = groupBy(rows, ({ runId }) => runId);
+  return new Map(Array.from(byRun, ([runId, own]) => [runId, own.map(({ runId: _runId, ...check }) => check)]));
 }
 
 export function selectForbidden(run: string): string {
@@ -272,9 +261,6 @@ const historySql = `
 
 /** Number of runs that `lastReturned` reads; these cover a month if a pipeline has four full runs a day. */
 const SEARCHED_RUNS = 120;
-
-/** All parameters of a function except the first, which is the pool. */
-export type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
 
 export function createRunReads(pool: pg.Pool) {
   return {
