@@ -17,17 +17,22 @@ const DAY_SECONDS = 86_400;
 /** Maximum number of batches in progress per run; the retriever's concurrency limit applies as well. */
 const MAX_LANES = 16;
 
-export const runGoldenSetJob = defineJob({
-  name: 'run-golden-set',
-  does: 'Divides the remaining queries of a golden run among workers. If one worker is enough, runs the queries itself, scores the run and ends it.',
-  // `round` distinguishes the jobs of a resumed run from its earlier jobs.
-  payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
+/** Settings of the jobs that execute a run. */
+const ofRun = {
   concurrency: 4,
   attempts: 3,
   backoffMs: 1000,
   timeoutMs: DAY_SECONDS * 1000,
   retainSeconds: DAY_SECONDS,
   cron: null,
+} as const;
+
+export const runGoldenSetJob = defineJob({
+  name: 'run-golden-set',
+  does: 'Divides the remaining queries of a golden run among workers. If one worker is enough, runs the queries itself, scores the run and ends it.',
+  // `round` distinguishes the jobs of a resumed run from its earlier jobs.
+  payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
+  ...ofRun,
   async handle(context: Context, { run_id: runId, round }, signal) {
     const found = await findRunning(context, runId);
     if (found === null) return;
@@ -41,17 +46,8 @@ export const runGoldenSetJob = defineJob({
 export const askGoldenBatchJob = defineJob({
   name: 'ask-golden-batch',
   does: 'Runs the queries of one batch of a golden run against the retriever, then enqueues the next batch as a job for any worker.',
-  payload: z.strictObject({
-    run_id: z.string().min(1),
-    lane: z.string().min(1),
-    step: z.int().min(0),
-  }),
-  concurrency: 4,
-  attempts: 3,
-  backoffMs: 1000,
-  timeoutMs: DAY_SECONDS * 1000,
-  retainSeconds: DAY_SECONDS,
-  cron: null,
+  payload: z.strictObject({ run_id: z.string().min(1), lane: z.string().min(1), step: z.int().min(0) }),
+  ...ofRun,
   async handle(context: Context, { run_id: runId, lane, step }, signal) {
     const found = await findRunning(context, runId);
     if (found === null) return;
@@ -165,12 +161,8 @@ const deleteGoldenAnswersJob = defineCronJob({
     const now = clock.now();
     for (const { name: pipeline, golden } of pipelines) {
       for (const { set: goldenSet, keepAnswersMs } of golden) {
-        await db.golden.runs.deleteAnswers(
-          { pipeline, goldenSet },
-          new Date(now.getTime() - keepAnswersMs),
-          now,
-          signal,
-        );
+        const before = new Date(now.getTime() - keepAnswersMs);
+        await db.golden.runs.deleteAnswers({ pipeline, goldenSet }, before, now, signal);
       }
     }
   },

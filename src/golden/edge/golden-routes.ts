@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { worstVerdict } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
@@ -42,7 +41,7 @@ import { comparedJson } from '../runs/comparison-json.ts';
 import { cancelGoldenRun } from '../runs/end-golden-run.ts';
 import { pinRun, unpin } from '../runs/pin-baseline.ts';
 import { startGoldenRun } from '../runs/run-golden-set.ts';
-import { type RunQuery, readRunQueries, summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
+import { type RunQuery, readRunQueries, summarizeRun, summarizeRunSoFar, verdictOf } from '../runs/run-summary.ts';
 import { metricsOf } from '../runs/score-json.ts';
 import { compareRunsById, findCompleted } from '../runs/stored-runs.ts';
 import { importGoldenQueries } from '../sets/import-golden-set.ts';
@@ -137,13 +136,12 @@ export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> 
 
 async function briefRun(runs: GoldenRuns, run: GoldenRun) {
   const [scores, checks] = await Promise.all([runs.scores(run.id), runs.checks(run.id)]);
-  const verdicts = checks.map(({ verdict }) => verdict);
   return toWire(goldenRunSchema, {
     ...run,
     runId: run.id,
     queryCount: run.queriesTotal,
     metrics: metricsOf(scores),
-    verdict: run.status === 'completed' ? worstVerdict(verdicts) : 'no_data',
+    verdict: verdictOf(run, checks),
   });
 }
 
@@ -290,10 +288,7 @@ function oneAtATime<Args extends readonly unknown[], Result>(
 ): (...args: Args) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (...args) => {
-    const next = last.then(
-      () => work(...args),
-      () => work(...args),
-    );
+    const next = last.catch(() => undefined).then(() => work(...args));
     last = next;
     return next;
   };

@@ -4,8 +4,8 @@ import type { GoldenQuery } from '../../core/model.ts';
 import { fillPattern, matchesPattern, parsePattern, segmentValue } from '../../core/text/document-pattern.ts';
 import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import { evaluateRule, type ParsedRule } from '../../live/rules/isolation.ts';
-import { wilsonInterval } from '../../math/stats/intervals.ts';
 import {
+  boundedShare,
   type FalseAnswer,
   type ForbiddenCounts,
   isAnswered,
@@ -176,7 +176,5 @@ function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: N
 
 /** Returns the share of unanswerable queries that failed or got documents, with its 95 % CI (Wilson). */
 export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults) {
-  const value = (failed + answered) / n;
-  const { low, high } = wilsonInterval(value, n, 0.95);
-  return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), n };
+  return boundedShare((failed + answered) / n, n);
 }

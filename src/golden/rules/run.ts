@@ -2,6 +2,7 @@ import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../core/mode
 import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 
 /** Ranks of a query's judged documents in one stage. Runs store these ranks instead of the full list. */
 export interface AnsweredStage {
@@ -164,6 +165,12 @@ export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;
   const total = failed + outcomes.ok + outcomes.empty;
   return total === 0 ? 0 : failed / total;
+}
+
+/** Returns a share of n queries with its 95 % CI (Wilson). */
+export function boundedShare(value: number, n: number) {
+  const { low, high } = wilsonInterval(value, n, 0.95);
+  return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), ciMethod: 'wilson' as const, n };
 }
 
 /** `full`: every query of the set; `sentinel`: a few representative queries, between two full runs. */

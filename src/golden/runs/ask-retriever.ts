@@ -32,7 +32,6 @@ export async function answerQueries(
   signal: AbortSignal,
   onAnswer: () => void = () => undefined,
 ): Promise<AskEnd> {
-  if (queries.length === 0) return 'asked_all';
   let unsaved: QueryAnswer[] = [];
   let saving: Promise<void> = Promise.resolve();
   let savedAt = context.clock.monotonicMs();
@@ -56,26 +55,8 @@ export async function answerQueries(
   }
 }
 
-/**
- * Sends every query a second time, under the same limits, and stores nothing.
- *
- * @returns the results in order of arrival
- */
-export async function reaskQueries(
-  context: Context,
-  run: GoldenRun,
-  pipeline: WatchedPipeline,
-  queries: readonly GoldenQuery[],
-  holder: string,
-  signal: AbortSignal,
-): Promise<readonly QueryAnswer[]> {
-  const answers: QueryAnswer[] = [];
-  const add = (answer: QueryAnswer) => answers.push(answer);
-  if (queries.length > 0) await askThrottled(context, run, pipeline, queries, holder, add, signal);
-  return answers;
-}
-
-async function askThrottled(
+/** Sends every query once, under the limits that all callers of the retriever share, and stores nothing. */
+export async function askThrottled(
   context: Context,
   run: GoldenRun,
   { retriever }: WatchedPipeline,
@@ -84,6 +65,7 @@ async function askThrottled(
   onAnswer: (answer: QueryAnswer) => void,
   signal: AbortSignal,
 ): Promise<AskEnd> {
+  if (queries.length === 0) return 'asked_all';
   const { pipeline, goldenSet } = run;
   const { concurrency, maxPerSecond } = run.settings;
   const { runs } = context.db.golden;
@@ -170,7 +152,7 @@ export async function askRetriever(
   return hasGivenUp ? 'gave_up' : 'asked_all';
 }
 
-export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunkSeparator?: string): QueryAnswer {
+function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunkSeparator?: string): QueryAnswer {
   const common = { queryId: query.id, latencyMs: answer.latencyMs, attempts: answer.attempts };
   switch (answer.kind) {
     case 'documents': {
@@ -189,13 +171,7 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunk
       };
     }
     case 'error':
-      return {
-        ...common,
-        outcome: 'error',
-        documents: [],
-        errorCode: answer.code,
-        errorMessage: answer.message,
-      };
+      return { ...common, outcome: 'error', documents: [], errorCode: answer.code, errorMessage: answer.message };
     case 'timeout':
       return { ...common, outcome: 'timeout', documents: [], errorCode: null, errorMessage: answer.message };
   }
@@ -212,6 +188,13 @@ export function notAsked(query: GoldenQuery): QueryAnswer {
     errorCode: NOT_ASKED,
     errorMessage: `The query was not sent: the retriever had failed for ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row.`,
   };
+}
+
+/** Sends one query, with its steps in order, without the limits of the retriever. */
+export function askUnlimited({ retriever }: WatchedPipeline, query: GoldenQuery, k: number, signal: AbortSignal) {
+  return askInSteps(query, async (step) =>
+    toQueryAnswer(step, await retriever.retrieve({ text: step.text, k, tags: step.tags }, signal)),
+  );
 }
 
 const MAX_ASKED = 20;
@@ -236,9 +219,7 @@ export async function sampleAnswers(
   const asked = queries.filter((_, index) => index % step === 0).slice(0, MAX_ASKED);
   const answers: QueryAnswer[] = [];
   for (const query of asked) {
-    const answer = await askInSteps(query, async (step) =>
-      toQueryAnswer(step, await pipeline.retriever.retrieve({ text: step.text, k, tags: step.tags }, signal)),
-    );
+    const answer = await askUnlimited(pipeline, query, k, signal);
     if (answer.outcome === 'error' || answer.outcome === 'timeout') {
       const option = answer.errorCode === null ? null : misreadingOption(answer.errorCode);
       const message = answer.errorMessage ?? 'The retriever failed.';

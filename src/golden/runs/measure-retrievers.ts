@@ -1,14 +1,13 @@
 import type { Context } from '../../core/context.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
-import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import { stabilityOf } from '../rules/compare-runs.ts';
 import { falseAnswerRatio } from '../rules/forbidden-results.ts';
 import { goldenSegment } from '../rules/golden-set.ts';
-import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
+import { boundedShare, failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
 
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
@@ -19,7 +18,6 @@ export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks name the measure with its cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
-const CONFIDENCE = 0.95;
 /** Number of latest runs that are read per set; fewer runs end between two calls of `measureRetrievers`. */
 const RECENT = 5;
 
@@ -73,26 +71,15 @@ async function measure(context: Context, run: EndedRun, segment: string, now: Da
     measuredAt: now,
     details: {},
   } as const;
-  const value = failedShare(outcomes);
-  const { low, high } = wilsonInterval(value, n, CONFIDENCE);
-  const errors: Measurement = {
-    ...frame,
-    measure: ERRORS,
-    value,
-    ciLow: Math.min(low, value),
-    ciHigh: Math.max(high, value),
-    ciMethod: 'wilson',
-    n,
-  };
   const stability = await measureStability(context, run);
   const known: Measurement[] = [
-    errors,
+    { ...frame, measure: ERRORS, ...boundedShare(failedShare(outcomes), n) },
     ...(stability === null ? [] : [{ ...frame, ...stability }]),
     ...measureContexts(await context.db.golden.runs.contexts(run.id)).map((one) => ({ ...frame, ...one })),
     ...measureStages(run.stages).map((one) => ({ ...frame, ...one })),
     ...(run.noAnswer === null || run.status !== 'completed'
       ? []
-      : [{ ...frame, measure: FALSE_ANSWERS, ...falseAnswerRatio(run.noAnswer), ciMethod: 'wilson' as const }]),
+      : [{ ...frame, measure: FALSE_ANSWERS, ...falseAnswerRatio(run.noAnswer) }]),
   ];
   const latency = await db.golden.runs.latency95(run.id);
   if (latency === null) return known;

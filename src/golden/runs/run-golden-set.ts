@@ -9,10 +9,10 @@ import { messageOf, RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { confirmForbidden, type ForbiddenResults, forbiddenResults, isRestricted } from '../rules/forbidden-results.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
-import { type GoldenRun, type RunReason, runDeadlineMs } from '../rules/run.ts';
+import { type GoldenRun, type QueryAnswer, type RunReason, runDeadlineMs } from '../rules/run.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
-import { answerQueries, notAsked, reaskQueries } from './ask-retriever.ts';
+import { answerQueries, askThrottled, notAsked } from './ask-retriever.ts';
 import { finalizeGoldenRun } from './end-golden-run.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
@@ -129,9 +129,17 @@ export async function runGoldenSet(
   };
   try {
     const queries = await queriesOfRun(context.db.golden.sets, run);
+    const holder = `${context.holder}-${run.id}`;
     const forbidden = await whileHeld(context, lease, signal, async (held) => {
-      await answerOpenQueries(context, run, pipeline, queries, held, onProgress);
-      return findForbidden(context, run, pipeline, queries, held);
+      const open = await openQueries(context, run, queries);
+      let answered = queries.length - open.length;
+      const report = (): void => onProgress({ answered, total: queries.length });
+      report();
+      await answerQueries(context, run, pipeline, open, holder, held, () => {
+        answered += 1;
+        report();
+      });
+      return findForbidden(context, run, pipeline, queries, holder, held);
     });
     const end = await finalizeGoldenRun(context, run, pipeline, queries, forbidden, signal);
     return (await context.db.golden.runs.finish(run.id, end)) ? 'ended' : 'held_elsewhere';
@@ -191,6 +199,7 @@ async function findForbidden(
   run: GoldenRun,
   pipeline: WatchedPipeline,
   queries: readonly GoldenQuery[],
+  holder: string,
   signal: AbortSignal,
 ): Promise<ForbiddenResults | null> {
   const { isolation } = pipeline;
@@ -198,24 +207,9 @@ async function findForbidden(
   const answers = await context.db.golden.runs.answers(run.id);
   const affected = new Set(forbiddenResults(queries, answers, isolation).map(({ queryId }) => queryId));
   const suspects = queries.filter(({ id }) => affected.has(id));
-  const again = await reaskQueries(context, run, pipeline, suspects, `${context.holder}-${run.id}`, signal);
+  const again: QueryAnswer[] = [];
+  await askThrottled(context, run, pipeline, suspects, holder, (answer) => again.push(answer), signal);
   return confirmForbidden(queries, answers, again, isolation);
-}
-
-async function answerOpenQueries(
-  context: Context,
-  run: GoldenRun,
-  pipeline: WatchedPipeline,
-  queries: readonly GoldenQuery[],
-  signal: AbortSignal,
-  onProgress: (progress: RunProgress) => void,
-): Promise<void> {
-  const open = await openQueries(context, run, queries);
-  let answered = queries.length - open.length;
-  onProgress({ answered, total: queries.length });
-  await answerQueries(context, run, pipeline, open, `${context.holder}-${run.id}`, signal, () =>
-    onProgress({ answered: ++answered, total: queries.length }),
-  );
 }
 
 /** Reason for a full run that a user starts. */

@@ -15,7 +15,7 @@ import { type RunSummaryJson, runSummarySchema } from '../run-summary-schema.ts'
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { comparedJson } from './comparison-json.ts';
 import { metricsOf } from './score-json.ts';
-import { answersAsIn, queriesOfRun, readComparedSide } from './stored-runs.ts';
+import { answersAsIn, queriesOfRun, readComparedSide, readOtherSide } from './stored-runs.ts';
 
 /** Schema of the fields of the run itself. Comparisons are computed only when a caller reads them. */
 const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
@@ -47,10 +47,7 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
       forbidden: forbidden.map(({ queryId, documentId, rank }) => ({ query: queryId, document: documentId, rank })),
       noAnswer: run.noAnswer && withRatio(run.noAnswer),
       checks: checks.map((check) => ({ smallestDetectableDrop: null, ...check, blind: isBlind(check) })),
-      verdict: verdictOf(
-        run,
-        checks.map((check) => check.verdict),
-      ),
+      verdict: verdictOf(run, checks),
     }),
     baseline: against('baseline'),
     deployment: against('deployment'),
@@ -85,8 +82,8 @@ function segmentsOf(scores: readonly SegmentScore[]) {
 }
 
 /** A run without valid scores has no verdict, whatever its checks report. */
-function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
-  return run.status === 'completed' ? worstVerdict(verdicts) : 'no_data';
+export function verdictOf({ status }: GoldenRun, checks: readonly { readonly verdict: Verdict }[]): Verdict {
+  return status === 'completed' ? worstVerdict(checks.map(({ verdict }) => verdict)) : 'no_data';
 }
 
 export type RunQuery = Awaited<ReturnType<typeof readRunQueries>>['page'][number];
@@ -167,27 +164,10 @@ export async function readRunTable(
   from: number,
   limit: number,
 ): Promise<{ readonly page: readonly ListedQuery[]; readonly total: number }> {
-  const [side, other, stale] = await Promise.all([
-    readComparedSide(context, run),
-    against === null ? null : readOther(context, run, against),
-    context.db.golden.runs.staleLabels(run.id),
-  ]);
+  const [side, stale] = await Promise.all([readComparedSide(context, run), context.db.golden.runs.staleLabels(run.id)]);
   const staleDocuments = new Map<string, number>();
   for (const { queryId } of stale) staleDocuments.set(queryId, (staleDocuments.get(queryId) ?? 0) + 1);
-  const before = other === null ? null : { ...other, queries: other.queries ?? side.queries };
+  const before = against === null ? null : await readOtherSide(context, against, run, side);
   const listed = listQueries(side, before, staleDocuments, view, key);
   return { page: listed.slice(from, from + limit), total: listed.length };
-}
-
-/**
- * If both runs use the same set version, `queries` is null, because the caller already has the queries of that version.
- */
-async function readOther(context: Context, run: GoldenRun, against: GoldenRun) {
-  const isSame =
-    run.goldenSet === against.goldenSet &&
-    run.goldenSetVersion === against.goldenSetVersion &&
-    run.queryIds === null &&
-    against.queryIds === null;
-  if (!isSame) return readComparedSide(context, against);
-  return { queries: null, answers: await answersAsIn(context, run, against), settings: against.settings };
 }

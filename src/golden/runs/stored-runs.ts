@@ -44,14 +44,22 @@ export async function compareStoredRuns(
 ): Promise<RunDifference[] | null> {
   if (baseline.answersDeletedAt !== null) return null;
   const after = side ?? (await readComparedSide(context, candidate));
-  const isSameVersion =
-    baseline.goldenSet === candidate.goldenSet &&
-    baseline.goldenSetVersion === candidate.goldenSetVersion &&
-    baseline.queryIds === null;
-  const before = isSameVersion
-    ? { queries: after.queries, answers: await answersAsIn(context, candidate, baseline), settings: baseline.settings }
-    : await readComparedSide(context, { ...baseline, settings: withNamingOf(candidate, baseline) });
+  const before = await readOtherSide(context, baseline, candidate, after);
   return context.statistics.compareRuns(before, after, stale, known, signal);
+}
+
+/** Reads another run for a comparison with a run whose side is known; queries of the same version are not read again. */
+export async function readOtherSide(
+  context: Context,
+  other: GoldenRun,
+  run: GoldenRun,
+  side: ComparedSide,
+): Promise<ComparedSide> {
+  const isSameVersion =
+    other.goldenSet === run.goldenSet && other.goldenSetVersion === run.goldenSetVersion && other.queryIds === null;
+  return isSameVersion
+    ? { queries: side.queries, answers: await answersAsIn(context, run, other), settings: other.settings }
+    : readComparedSide(context, { ...other, settings: withNamingOf(run, other) });
 }
 
 /** Reads the noise and the means of a pinned run, for a comparison with a run that ended at the time `at`. */

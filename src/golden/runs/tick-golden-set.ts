@@ -1,4 +1,5 @@
 import type { Context } from '../../core/context.ts';
+import { toDocument } from '../../core/text/names.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
@@ -172,9 +173,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
   );
   if (other === undefined) return false;
   logger.warn('skipped a scheduled golden run, because an earlier run is still in progress', {
-    pipeline: series.pipeline,
-    golden_set: series.goldenSet,
-    purpose: series.purpose,
+    ...toDocument(series),
     planned_at: plannedAt.toISOString(),
     run_id: other.id,
   });
@@ -239,9 +238,7 @@ async function noteMissed(context: Context, series: TickSeries, cron: Cron | nul
   const recent = occurrencesBetween(cron, from, plannedAt);
   const missed = recent.length === 0 ? [before] : recent;
   context.logger.warn('scheduled golden runs were missed; only the latest of them starts now', {
-    pipeline: series.pipeline,
-    golden_set: series.goldenSet,
-    purpose: series.purpose,
+    ...toDocument(series),
     missed: missed.length,
   });
   await context.db.golden.ticks.skip(series, missed, 'missed', context.clock.now());

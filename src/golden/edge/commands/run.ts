@@ -24,8 +24,7 @@ import { runGoldenSetJob } from '../../golden-jobs.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../../rules/run.ts';
 import { misreadingOption } from '../../rules/run-failure.ts';
 import { scoreQueries } from '../../rules/score-run.ts';
-import { askInSteps } from '../../rules/steps.ts';
-import { toQueryAnswer } from '../../runs/ask-retriever.ts';
+import { askUnlimited } from '../../runs/ask-retriever.ts';
 import { cancelGoldenRun, endWithoutScores } from '../../runs/end-golden-run.ts';
 import { latestVersion, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
 import { scoresOf, summarizeRun } from '../../runs/run-summary.ts';
@@ -186,13 +185,7 @@ function debugQuery(settings: CommandSettings, name: string, set: string, id: st
       const k = Math.max(...run.cutoffs);
       const answer = await watchExchanges(
         (seen) => exchanges.push(describeExchange(seen)),
-        () =>
-          askInSteps(query, async (step) =>
-            toQueryAnswer(
-              step,
-              await pipeline.retriever.retrieve({ text: step.text, k, tags: step.tags }, settings.signal),
-            ),
-          ),
+        () => askUnlimited(pipeline, query, k, settings.signal),
       );
       return {
         /** Requests and responses of services, in the order in which the responses arrived; secrets are removed. */
