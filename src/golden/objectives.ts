@@ -72,10 +72,7 @@ export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
  * monitors the same objective at another burn rate. `impossible`: burn rates of objectives that no critical alert can
  * monitor, and latency objectives whose limit is not a histogram bucket.
  */
-export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettings, 'pipelines' | 'latencyBuckets'>): {
-  readonly impossible: readonly string[];
-  readonly omitted: readonly string[];
-} {
+export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettings, 'pipelines' | 'latencyBuckets'>) {
   const impossible: string[] = [];
   const omitted: string[] = [];
   for (const { name, objectives } of pipelines) {

@@ -3,7 +3,8 @@
  * is, and so hide later faults: runs during an incident, runs with failures, and runs from another deployment.
  */
 import { decimal } from '../../core/format.ts';
-import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
+import { groupBy } from '../../core/group-by.ts';
+import { formatMetricKey, type MetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { defaultMinEffect } from './verdict.ts';
 
@@ -100,18 +101,19 @@ function reasonAgainst(
  * median is an outlier.
  */
 function outlierLimits(runs: readonly RunFacts[]) {
-  const byKey = new Map<string, { readonly key: MetricKey; readonly means: number[] }>();
-  for (const { key, mean } of runs.flatMap(({ means }) => means)) {
-    const name = formatMetricKey(key);
-    const own = byKey.get(name) ?? { key, means: [] };
-    own.means.push(mean);
-    byKey.set(name, own);
-  }
+  const byKey = groupBy(
+    runs.flatMap(({ means }) => means),
+    ({ key }) => formatMetricKey(key),
+  );
   return new Map(
-    Array.from(byKey, ([name, { key, means }]) => {
+    Array.from(byKey, ([name, own]) => {
+      const means = own.map(({ mean }) => mean);
       const usual = median(means);
       const deviation = MAD_TO_DEVIATION * median(means.map((mean) => Math.abs(mean - usual)));
-      return [name, { usual, reach: Math.max(OUTLYING * deviation, defaultMinEffect(key.measure)) }] as const;
+      return [
+        name,
+        { usual, reach: Math.max(OUTLYING * deviation, defaultMinEffect(parseMetricKey(name).measure)) },
+      ] as const;
     }),
   );
 }

@@ -11,8 +11,8 @@ const notTrec = 'use --format jsonl, beir or csv';
 
 /** Writes TREC: queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade). */
 function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
-  refuseUnjudged('TREC', queries);
-  for (const query of queries) refuseTrec(query);
+  refuse('TREC', queries, unjudgedProblem);
+  refuse('TREC', queries, trecProblem);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
   // Writes a header if the id of the first query looks like a column name, because an import would otherwise read that
   // query as the header.
@@ -26,37 +26,30 @@ function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   ];
 }
 
-function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
+function trecProblem({ id, text, tags, judgments }: GoldenQuery): Problem {
   const [tag] = Object.keys(tags);
-  if (tag !== undefined) {
-    throw cannotHold('TREC', id, `it has the tag ${JSON.stringify(tag)}`, `${notTrec}, or add --drop-tags`);
-  }
-  if (/[\t\n]/.test(text)) {
-    throw cannotHold('TREC', id, 'its text has a tab or a line break', notTrec);
-  }
-  if (id.startsWith('#')) {
-    throw cannotHold('TREC', id, 'its id starts with #, which begins a comment', notTrec);
-  }
+  if (tag !== undefined) return [`it has the tag ${JSON.stringify(tag)}`, `${notTrec}, or add --drop-tags`];
+  if (/[\t\n]/.test(text)) return ['its text has a tab or a line break', notTrec];
+  if (id.startsWith('#')) return ['its id starts with #, which begins a comment', notTrec];
   const spaced = [id, ...judgments.map(({ documentId }) => documentId)].find((name) => name.includes(' '));
-  if (spaced !== undefined) {
-    const problem = `the id ${JSON.stringify(spaced)} has a space, which ends a column`;
-    throw cannotHold('TREC', id, problem, notTrec);
-  }
+  return spaced === undefined ? null : [`the id ${JSON.stringify(spaced)} has a space, which ends a column`, notTrec];
 }
 
-function onlyInJsonLines({ steps }: GoldenQuery): string | null {
-  return steps === undefined ? null : 'it has steps';
+/** Finds forbidden documents, unanswerable queries and steps, which TREC and BEIR cannot express. */
+function unjudgedProblem({ forbidden = [], noAnswer, steps }: GoldenQuery): Problem {
+  if (forbidden.length > 0) return ['it has forbidden documents', 'use --format jsonl or csv'];
+  if (noAnswer === true) return ['it is marked no_answer', 'use --format jsonl or csv'];
+  return steps === undefined ? null : ['it has steps', 'use --format jsonl'];
 }
 
-/** Rejects forbidden documents, unanswerable queries and steps, which TREC and BEIR cannot express. */
-function refuseUnjudged(format: string, queries: readonly GoldenQuery[]): void {
+/** What a format would lose or change, and how to export the query instead; null if the format can express the query. */
+type Problem = readonly [problem: string, fix: string] | null;
+
+/** @throws RecalldError export_impossible for the first query with a problem */
+function refuse(format: string, queries: readonly GoldenQuery[], problemOf: (query: GoldenQuery) => Problem): void {
   for (const query of queries) {
-    const { id, forbidden = [], noAnswer } = query;
-    const problem =
-      forbidden.length > 0 ? 'it has forbidden documents' : noAnswer === true ? 'it is marked no_answer' : null;
-    if (problem !== null) throw cannotHold(format, id, problem, 'use --format jsonl or csv');
-    const steps = onlyInJsonLines(query);
-    if (steps !== null) throw cannotHold(format, id, steps, 'use --format jsonl');
+    const problem = problemOf(query);
+    if (problem !== null) throw cannotHold(format, query.id, ...problem);
   }
 }
 
@@ -75,7 +68,7 @@ const notCsv = 'use --format jsonl or beir';
  */
 function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
   const tags = [...new Set(queries.flatMap((query) => Object.keys(query.tags)))];
-  for (const query of queries) refuseCsv(query, tags.length);
+  refuse('CSV', queries, (query) => csvProblem(query, tags.length));
   const marks = [
     ...(queries.some(({ forbidden = [] }) => forbidden.length > 0) ? ['forbidden'] : []),
     ...(queries.some(({ noAnswer }) => noAnswer === true) ? ['no_answer'] : []),
@@ -94,27 +87,17 @@ function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
   return [{ path: null, text: joinLines([csvRow(columns), ...rows]) }];
 }
 
-function refuseCsv(query: GoldenQuery, tagColumns: number): void {
-  const { id, text, tags, judgments } = query;
-  const steps = onlyInJsonLines(query);
-  if (steps !== null) throw cannotHold('CSV', id, steps, 'use --format jsonl');
+function csvProblem({ steps, text, tags, judgments }: GoldenQuery, tagColumns: number): Problem {
+  if (steps !== undefined) return ['it has steps', 'use --format jsonl'];
   const list = judgments.find(({ documentId }) => /^\[.*\]$/s.test(documentId));
-  if (list !== undefined) {
-    const problem = `the document id ${quoted(list.documentId)} looks like a list`;
-    throw cannotHold('CSV', id, problem, notCsv);
-  }
-  if (text.includes('\r\n')) {
-    throw cannotHold('CSV', id, 'its text has a CRLF, which would be read as LF', notCsv);
-  }
+  if (list !== undefined) return [`the document id ${quoted(list.documentId)} looks like a list`, notCsv];
+  if (text.includes('\r\n')) return ['its text has a CRLF, which would be read as LF', notCsv];
   const taken = Object.keys(tags).find((tag) => tableRoleOf(tag) !== null || plainName(tag) === 'id');
-  if (taken !== undefined) {
-    const problem = `its tag ${JSON.stringify(taken)} has the name of a column in this format`;
-    throw cannotHold('CSV', id, problem, notCsv);
-  }
-  if (tagColumns > goldenLimits.tags) {
-    const problem = `the set has ${tagColumns} different tags, but a table may have at most ${goldenLimits.tags}`;
-    throw cannotHold('CSV', id, problem, notCsv);
-  }
+  if (taken !== undefined) return [`its tag ${JSON.stringify(taken)} has the name of a column in this format`, notCsv];
+  const { tags: max } = goldenLimits;
+  return tagColumns <= max
+    ? null
+    : [`the set has ${tagColumns} different tags, but a table may have at most ${max}`, notCsv];
 }
 
 function csvRow(cells: readonly string[]): string {
@@ -174,7 +157,7 @@ function joinLines(lines: readonly string[]): string {
 
 /** Writes BEIR: queries.jsonl with the tags as metadata, and qrels/test.tsv. recalld has no corpus to export. */
 function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
-  refuseUnjudged('BEIR', queries);
+  refuse('BEIR', queries, unjudgedProblem);
   const lines = queries.map((query) =>
     jsonLine('BEIR', query, {
       _id: query.id,
@@ -198,21 +181,17 @@ function tabCell(id: string): string {
 
 /** Writes one query text per line. The format cannot contain tags, judgments or line breaks. */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
-  for (const query of queries) {
-    const { id, text, tags, judgments, forbidden = [], noAnswer } = query;
-    const problem =
-      onlyInJsonLines(query) ??
-      (judgments.length + forbidden.length > 0
-        ? 'it has judgments'
-        : noAnswer === true
-          ? 'it is marked no_answer'
-          : Object.keys(tags).length > 0
-            ? 'it has tags'
-            : /[\r\n]/.test(text)
-              ? 'its text has a line break'
-              : null);
-    if (problem !== null) throw cannotHold('A list of queries', id, problem, 'use --format jsonl');
-  }
+  refuse('A list of queries', queries, ({ steps, text, tags, judgments, forbidden = [], noAnswer }) => {
+    const problems = [
+      steps !== undefined && 'it has steps',
+      judgments.length + forbidden.length > 0 && 'it has judgments',
+      noAnswer === true && 'it is marked no_answer',
+      Object.keys(tags).length > 0 && 'it has tags',
+      /[\r\n]/.test(text) && 'its text has a line break',
+    ];
+    const problem = problems.find((one) => one !== false);
+    return problem === undefined ? null : [problem, 'use --format jsonl'];
+  });
   return [{ path: null, text: joinLines(queries.map(({ text }) => text)) }];
 }
 

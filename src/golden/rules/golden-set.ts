@@ -1,4 +1,5 @@
 import { RecalldError } from '../../core/errors.ts';
+import { groupBy } from '../../core/group-by.ts';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import type { ColumnChoices } from './qrels-form.ts';
 
@@ -238,19 +239,11 @@ export function groupBySegment(
   keys: readonly string[],
   max: number,
 ): { readonly segments: readonly Segment[]; readonly overflow: number } {
-  const groups = new Map<string, number[]>();
-  for (const [index, query] of queries.entries()) {
-    for (const key of keys) {
-      const value = query.tags[key];
-      if (value === undefined) continue;
-      const name = `${key}=${value}`;
-      const members = groups.get(name);
-      if (members === undefined) groups.set(name, [index]);
-      else members.push(index);
-    }
-  }
-  const ordered = [...groups]
-    .map(([name, members]) => ({ name, members }))
+  const tagged = queries.flatMap(({ tags }, index) =>
+    keys.flatMap((key) => (tags[key] === undefined ? [] : [{ name: `${key}=${tags[key]}`, index }])),
+  );
+  const ordered = [...groupBy(tagged, ({ name }) => name)]
+    .map(([name, own]) => ({ name, members: own.map(({ index }) => index) }))
     .toSorted((a, b) => b.members.length - a.members.length || (a.name < b.name ? -1 : 1));
   if (ordered.length <= max) return { segments: ordered, overflow: 0 };
   const folded = ordered.slice(max);

@@ -5,6 +5,7 @@ import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
 import type { TaggedText } from './golden-set.ts';
 import { queryKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
+import { ranksOf } from './steps.ts';
 
 /** Reasons to choose a query, in round-robin order. */
 export const choiceReasons = [
@@ -203,8 +204,8 @@ export function suggestJudgments(
   grades: CandidateQuery['grades'],
   depth: number,
 ) {
-  const shownRanks = ranksOf(shown, depth);
-  const ranks = ranksOf(retrieved, depth);
+  const shownRanks = ranksOf(shown.slice(0, depth));
+  const ranks = ranksOf(retrieved.slice(0, depth));
   const named = feedback.flatMap(({ documentId }) => documentId ?? []);
   const answerTally = tallyOf(feedback.filter(({ documentId }) => documentId === null));
   const isPraised = answerTally.positive > 0 && answerTally.negative === 0;
@@ -238,10 +239,4 @@ function relevanceGrade(own: readonly CandidateFeedback[]): number | null {
   const { positive, negative } = tallyOf(own.filter(({ kind }) => kind === 'relevance'));
   if (positive === negative) return null;
   return positive > negative ? 2 : 0;
-}
-
-function ranksOf(documents: readonly RetrievedDocument[], depth: number): Map<string, number> {
-  const ranks = new Map<string, number>();
-  for (const [index, { id }] of documents.slice(0, depth).entries()) if (!ranks.has(id)) ranks.set(id, index + 1);
-  return ranks;
 }

@@ -68,8 +68,6 @@ export function measureRepresentativeness(input: {
       covered: size === 0 ? 0 : covered / size,
       /** Number of golden queries in the cluster. */
       golden: goldenLabels.filter((own) => own === label).length,
-      /** Minimum cosine at which two queries of the topic count as similar. */
-      minCosine: bounds[label] ?? 1,
       /** Indexes of the topic's most typical live queries, at most 5. */
       typical: rows
         .toSorted((a, b) => (clustering.closeness[b] ?? 0) - (clustering.closeness[a] ?? 0) || a - b)

@@ -92,3 +92,10 @@ export function bestRank(documents: readonly RetrievedDocument[], id: string): n
   });
   return Math.min(...ranks);
 }
+
+/** Returns the first rank (from 1) of each document. */
+export function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {
+  const ranks = new Map<string, number>();
+  for (const [index, { id }] of documents.entries()) if (!ranks.has(id)) ranks.set(id, index + 1);
+  return ranks;
+}

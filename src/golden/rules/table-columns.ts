@@ -94,10 +94,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
   refuseSplitting(table, tags, options.rowsAsQueries);
   for (const index of tags) read(index, 'tag', null);
   const tagged = names.flatMap((key, index) => (readings.get(index)?.readAs === 'tag' ? [{ index, key }] : []));
-  refuseTags(
-    header,
-    tagged.map(({ key }) => key),
-  );
+  refuseTags(header, tagged);
   return {
     /** Column index by role. */
     places,
@@ -255,7 +252,8 @@ function tagProblem({ rows, names, places }: Table, index: number, rowsAsQueries
   return null;
 }
 
-function refuseTags(header: SourcePlace, keys: readonly string[]): void {
+function refuseTags(header: SourcePlace, tagged: readonly { readonly key: string }[]): void {
+  const keys = tagged.map(({ key }) => key);
   const twice = keys.find((key, index) => keys.indexOf(key) !== index);
   if (twice !== undefined) throw malformed(header, `has two columns ${quoted(twice)}; rename one`);
   for (const key of keys) {

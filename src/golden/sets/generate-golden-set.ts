@@ -156,9 +156,7 @@ export async function generateGoldenSet(
     { model, record: (chunk) => file.add(toLine(chunk)), onProgress: watcher.onProgress },
     pipeline,
     {
-      queries: options.queries,
-      perChunk: options.perChunk,
-      seed: options.seed,
+      ...options,
       chunks,
       finished,
       known: before.map(({ text }) => text),

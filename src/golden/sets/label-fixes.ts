@@ -115,14 +115,13 @@ function changesOf(accepted: readonly LabelProposal[], removedQueries: number): 
   const removed = accepted.filter(({ to }) => to.length === 0).length;
   const moved = accepted.length - removed;
   return [
-    ...(moved > 0 ? [`${judgmentsWere(moved)} moved from missing documents to the chunks that replaced them`] : []),
-    ...(removed > 0 ? [`${judgmentsWere(removed)} removed, because the manifest lists the documents as deleted`] : []),
-    ...(removedQueries > 0
-      ? [
-          `${removedQueries === 1 ? '1 query was' : `${removedQueries} queries were`} removed, because no relevant document remained`,
-        ]
-      : []),
-  ].join('; ');
+    moved > 0 && `${judgmentsWere(moved)} moved from missing documents to the chunks that replaced them`,
+    removed > 0 && `${judgmentsWere(removed)} removed, because the manifest lists the documents as deleted`,
+    removedQueries > 0 &&
+      `${removedQueries === 1 ? '1 query was' : `${removedQueries} queries were`} removed, because no relevant document remained`,
+  ]
+    .filter((change) => change !== false)
+    .join('; ');
 }
 
 function judgmentsWere(n: number): string {

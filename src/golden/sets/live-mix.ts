@@ -58,7 +58,6 @@ export async function measureLiveMix(
   return {
     kind: 'measured' as const,
     ...result,
-    queries: queries.length,
     /** The sampled live queries; topics refer to them by index. */
     live: live.map(({ sample }) => sample),
   };
@@ -155,20 +154,13 @@ export async function measureGoldenRepresentativeness(
 
 function coverage(pipeline: string, mix: LiveMix, now: Date): MeasurementOutcome {
   if (mix.covered === null) return gapNow(pipeline, REPRESENTATIVENESS, now, 'no_vectors');
-  const { value, ciLow, ciHigh, n, effectiveSessions } = mix.covered;
+  const { effectiveSessions, ...covered } = mix.covered;
   const details = {
     effective_sessions: effectiveSessions,
     represented: mix.represented,
     topics: mix.topics.map(({ share, covered, golden }) => ({ share, covered, golden })),
   };
-  return valueNow(pipeline, REPRESENTATIVENESS, now, {
-    value,
-    n,
-    ciLow,
-    ciHigh,
-    ciMethod: 'wilson',
-    details,
-  });
+  return valueNow(pipeline, REPRESENTATIVENESS, now, { ...covered, ciMethod: 'wilson', details });
 }
 
 async function scores(

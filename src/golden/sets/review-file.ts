@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
+import { toDocument } from '../../core/text/names.ts';
 import { malformed, parseJson, type SourceLine } from '../../core/text/source-line.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { GoldenOrigin } from '../rules/golden-set.ts';
@@ -78,14 +79,7 @@ export function reviewLine(
     ...notes,
     judgments: judgments.map(({ documentId: id, grade }) => ({ document_id: id, grade, ...judgmentNotes(id) })),
     no_answer: noAnswer,
-    origin: {
-      kind: origin.kind,
-      pipeline: origin.pipeline,
-      live_query_hash: origin.liveQueryHash,
-      user_hash: origin.userHash,
-      asked_at: origin.askedAt?.toISOString() ?? null,
-      details: origin.details,
-    },
+    origin: toDocument(origin),
   });
 }
 
@@ -156,17 +150,12 @@ export async function importReview(
     ...report,
     summary,
     warnings: [
-      ...(refused > 0 ? [`Skipped because keep is false: ${plural(refused, 'query', 'queries')}.`] : []),
-      ...(old > 0
-        ? [
-            `Skipped because they are older than ${retentionDays} days, so recalld no longer knows whether they were erased: ${plural(old, 'query', 'queries')}.`,
-          ]
-        : []),
-      ...(report.created && lost > 0
-        ? [`Skipped because they were erased on request: ${plural(lost, 'query', 'queries')}.`]
-        : []),
+      refused > 0 && `Skipped because keep is false: ${plural(refused, 'query', 'queries')}.`,
+      old > 0 &&
+        `Skipped because they are older than ${retentionDays} days, so recalld no longer knows whether they were erased: ${plural(old, 'query', 'queries')}.`,
+      report.created && lost > 0 && `Skipped because they were erased on request: ${plural(lost, 'query', 'queries')}.`,
       ...warnings,
-    ],
+    ].filter((sentence) => sentence !== false),
   };
 }
 

@@ -132,35 +132,22 @@ type GoldenPath = Awaited<ReturnType<typeof inspectPath>>;
 export async function inspectPath(path: string) {
   try {
     const isFolder = (await stat(path)).isDirectory();
-    // A file may be readable even if its folder cannot be listed, and most formats need only the file.
-    if (!isFolder) {
-      const folder = dirname(path);
-      const names: string[] = await fileNames(folder).catch(() => []);
-      return {
-        path,
-        isFolder,
-        folder,
-        names,
-        splits: [],
-        head: await headOf(path),
-      };
-    }
+    const folder = isFolder ? path : dirname(path);
     const qrels = join(path, 'qrels');
-    const hasSplits = await stat(qrels).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
-    const splits = hasSplits ? (await fileNames(qrels)).filter((name) => name.endsWith('.tsv')) : [];
+    const hasSplits = (await stat(qrels).catch(() => null))?.isDirectory() === true;
     return {
       path,
       isFolder,
       /** Path of the folder; for a file, the path of its folder. */
-      folder: path,
-      /** Sorted names of the files in the folder, without subfolders. */
-      names: await fileNames(path),
+      folder,
+      /**
+       * Sorted names of the files in the folder, without subfolders. A file may be readable even if its folder cannot be
+       * listed, and most formats need only the file.
+       */
+      names: isFolder ? await fileNames(path) : await fileNames(folder).catch((): string[] => []),
       /** Sorted tables in the subfolder `qrels`, in which BEIR stores one table per split. */
-      splits,
-      head: '',
+      splits: hasSplits ? (await fileNames(qrels)).filter((name) => name.endsWith('.tsv')) : [],
+      head: isFolder ? '' : await headOf(path),
     };
   } catch (cause) {
     throw cause instanceof RecalldError ? cause : unreadable(path, cause);
@@ -273,26 +260,16 @@ function trecSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
     );
   }
   const qrels = at.isFolder
-    ? (qrelsPath ??
-      theOne(
-        at,
-        at.names.filter((name) => isTrecQrels(name) || name === 'qrels.tsv'),
-        '--qrels',
-        'qrels.txt or *.qrels',
-      ))
+    ? (qrelsPath ?? theOne(at, (name) => isTrecQrels(name) || name === 'qrels.tsv', '--qrels', 'qrels.txt or *.qrels'))
     : at.path;
-  const queries =
-    queriesPath ??
-    theOne(
-      at,
-      at.names.filter((name) => trecQueries.test(name)),
-      '--queries',
-      'queries.tsv or topics.tsv (query id, tab, text) or queries.jsonl',
-    );
+  const topics = 'queries.tsv or topics.tsv (query id, tab, text) or queries.jsonl';
+  const queries = queriesPath ?? theOne(at, (name) => trecQueries.test(name), '--queries', topics);
   return { format: 'trec', queries, qrels, corpus: null, note: null };
 }
 
-function theOne({ folder }: GoldenPath, found: readonly string[], option: string, expected: string): string {
+function theOne(at: GoldenPath, isIt: (name: string) => boolean, option: string, expected: string): string {
+  const { folder } = at;
+  const found = at.names.filter(isIt);
   const [name] = found;
   if (name === undefined) throw missing(`${folder} has no ${expected}; add the file or name it with ${option}`);
   if (found.length > 1) throw usage(`${folder} has ${found.join(' and ')}; use ${option} to choose the file to read`);

@@ -3,6 +3,7 @@ import type { Judgment, RetrievedDocument } from '../../../core/model.ts';
 import type { Column, Content, ContentNode, Table } from '../../../report/model/content.ts';
 import { documentId, styled, table, value, verbatim, why } from '../../../report/model/show.ts';
 import { isStaleFate } from '../../rules/labels.ts';
+import { ranksOf } from '../../rules/steps.ts';
 import type { QueryPageData } from './golden-reads.ts';
 
 export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
@@ -52,12 +53,6 @@ function merged(documents: readonly RetrievedDocument[]): readonly RetrievedDocu
   if (documents.every(({ step }) => step === undefined)) return documents;
   const seen = new Set<string>();
   return documents.filter(({ id }) => !seen.has(id) && seen.add(id));
-}
-
-function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {
-  const ranks = new Map<string, number>();
-  for (const [index, { id }] of documents.entries()) if (!ranks.has(id)) ranks.set(id, index + 1);
-  return ranks;
 }
 
 /** @param change column that compares the documents with another ranking; null to omit this column */
