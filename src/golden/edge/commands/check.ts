@@ -35,19 +35,13 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     '',
     ...answerLines(answers),
     ...labelLines(check),
-    ...(proposals.length === 0
-      ? []
-      : [
-          `Proposals: ${proposals.length}. Use --fix to decide on each proposal, or --fix --accept all to accept all proposals.`,
-          ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
-        ]),
-    ...(unknown.length === 0
-      ? []
-      : [
-          `No proposal for ${plural(unknown.length, 'document')}, because the texts were never stored. ` +
-            'While the daemon runs, it stores the texts of judged documents.',
-        ]),
-    ...(lost.gap === null ? [] : [`The search for lost documents ended early: ${lost.gap}`]),
+    proposals.length > 0 &&
+      `Proposals: ${proposals.length}. Use --fix to decide on each proposal, or --fix --accept all to accept all proposals.`,
+    ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
+    unknown.length > 0 &&
+      `No proposal for ${plural(unknown.length, 'document')}, because the texts were never stored. ` +
+        'While the daemon runs, it stores the texts of judged documents.',
+    lost.gap !== null && `The search for lost documents ended early: ${lost.gap}`,
     ...section('Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
       likeness === 'equal'
         ? `${first} = ${second}`
@@ -65,31 +59,25 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     ...power.map((one) => `Power: ${one}`),
     ...representativenessLines(representativeness),
     `Stored texts of judged documents: ${recorded.known} of ${recorded.judged}.`,
-  ];
+  ].filter((line) => line !== false);
 }
 
 function labelLines({ labels }: CheckedSet['check']): string[] {
   if (labels.kind === 'unknown') return [`Judgments: not checked. ${labels.reason}`];
   const { stale, deleted, lost, probed, touched, dead } = labels;
   return [
-    ...(stale + lost === 0 ? [`Judgments: all ${probed} judged documents are in the store.`] : []),
-    ...(stale === 0
-      ? []
-      : [
-          `Stale labels: ${staleParts(stale, deleted)} of ${probed} judged documents, in ${plural(touched.size, 'query', 'queries')}. ` +
-            `Queries without any other relevant document: ${dead.size}.`,
-        ]),
-    ...(lost === 0
-      ? []
-      : [
-          `Lost: ${lost} of ${probed} judged documents are missing from the store, and no other document has their text.`,
-        ]),
+    stale + lost === 0 && `Judgments: all ${probed} judged documents are in the store.`,
+    stale > 0 &&
+      `Stale labels: ${staleParts(stale, deleted)} of ${probed} judged documents, in ${plural(touched.size, 'query', 'queries')}. ` +
+        `Queries without any other relevant document: ${dead.size}.`,
+    lost > 0 &&
+      `Lost: ${lost} of ${probed} judged documents are missing from the store, and no other document has their text.`,
     ...shown(
       labels.labels.map(
         ({ queryId, documentId, grade, fate }) => `  ${queryId}: ${documentId} (grade ${grade}, ${fate})`,
       ),
     ),
-  ];
+  ].filter((line) => line !== false);
 }
 
 function answerLines(answers: CheckedSet['answers']): string[] {
@@ -209,24 +197,14 @@ function shown(lines: readonly string[]): string[] {
 }
 
 /** Accepted proposals: the output of `golden check --json` without the rejected proposals. */
-const proposalSchema = z.object({
-  query_id: z.string(),
-  from: z.string(),
-  to: z.array(z.object({ document_id: z.string() })),
-});
+const proposalSchema = z
+  .object({ query_id: z.string(), from: z.string(), to: z.array(z.object({ document_id: z.string() })) })
+  .transform(({ query_id: queryId, from, to }) => ({ queryId, from, to: to.map((chunk) => chunk.document_id) }));
 
-const fileSchema = z.union([z.array(proposalSchema), z.object({ proposals: z.array(proposalSchema) })]);
-
-function parseAcceptedProposals(value: unknown): Acceptance[] | null {
-  const result = fileSchema.safeParse(value);
-  if (!result.success) return null;
-  const proposals = Array.isArray(result.data) ? result.data : result.data.proposals;
-  return proposals.map(({ query_id: queryId, from, to }) => ({
-    queryId,
-    from,
-    to: to.map((chunk) => chunk.document_id),
-  }));
-}
+const fileSchema = z.union([
+  z.array(proposalSchema),
+  z.object({ proposals: z.array(proposalSchema) }).transform(({ proposals }) => proposals),
+]);
 
 export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
@@ -305,9 +283,8 @@ async function askForEach(proposals: readonly LabelProposal[], signal: AbortSign
 }
 
 async function readAcceptances(path: string): Promise<Acceptance[]> {
-  const text = await readText(path);
-  const parsed = parseAcceptedProposals(jsonOf(text));
-  if (parsed !== null) return parsed;
+  const parsed = fileSchema.safeParse(jsonOf(await readText(path)));
+  if (parsed.success) return parsed.data;
   throw new RecalldError(
     'file_malformed',
     `${path} is not the output of \`golden check --json\`. Keep the format of that output, and remove only the proposals that you reject.`,

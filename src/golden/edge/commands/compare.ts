@@ -62,15 +62,12 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
     `Verdict on ${primary}: ${verdict}.`,
     `A regression is a drop of at least ${minEffects.join(' or ')} (see --min-effect) with p < ${settings.alpha}; ` +
       'an improvement is a rise that meets the same conditions.',
-    ...(metrics.length === 1
-      ? []
-      : [
-          'The first metric in --metrics decides. The other metrics are context; each is tested at the same significance level.',
-        ]),
-    ...(context.length === 0 || verdict === 'regression'
-      ? []
-      : [`${context.join(' and ')} also regressed, but this does not affect the verdict.`]),
-  ];
+    metrics.length > 1 &&
+      'The first metric in --metrics decides. The other metrics are context; each is tested at the same significance level.',
+    context.length > 0 &&
+      verdict !== 'regression' &&
+      `${context.join(' and ')} also regressed, but this does not affect the verdict.`,
+  ].filter((line) => line !== false);
 }
 
 function describeQueries({ comparison, baseline, candidate }: OfflineComparison): string[] {

@@ -105,23 +105,21 @@ function reportLines(report: GenerationReport, options: GenerateOptions): string
     .filter(([outcome]) => outcome !== 'kept')
     .map(([outcome, n]) => `${n} ${outcome.replaceAll('_', ' ')}`);
   const spent = `${count(tokens.input)} input tokens, ${count(tokens.output)} output tokens${cost === null ? '' : `, ${dollars(cost)}`}`;
+  const ended = endLines[end.kind];
   return [
     `${report.kept} of ${plural(options.queries, 'query', 'queries')} generated. Dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
-    ...(endLines[end.kind] ?? []),
-    ...(set === null ? [] : [`${set.name} version ${set.version}: ${plural(set.queries, 'query', 'queries')}.`]),
-    ...(out === null
-      ? []
-      : [`Review ${out}, then run: recalld golden import ${out} --set ${options.set} --format review`]),
-    ...(state === null ? [] : [`Use --resume to continue from ${state}.`]),
-  ];
+    ended !== undefined && ended,
+    set !== null && `${set.name} version ${set.version}: ${plural(set.queries, 'query', 'queries')}.`,
+    out !== null && `Review ${out}, then run: recalld golden import ${out} --set ${options.set} --format review`,
+    state !== null && `Use --resume to continue from ${state}.`,
+  ].filter((line) => line !== false);
 }
 
-const endLines: Readonly<Partial<Record<GenerationReport['end']['kind'], readonly [string]>>> = {
-  cost_cap: ['Stopped: the next query could exceed --max-cost.'],
-  no_more_chunks: ['Stopped: all sampled chunks are used up. Use another --seed to sample other chunks.'],
-  never_retrieved: [
+const endLines: Readonly<Partial<Record<GenerationReport['end']['kind'], string>>> = {
+  cost_cap: 'Stopped: the next query could exceed --max-cost.',
+  no_more_chunks: 'Stopped: all sampled chunks are used up. Use another --seed to sample other chunks.',
+  never_retrieved:
     'Stopped: the retriever never returned the source chunk of any query. Check that the retriever returns the same document ids as the store.',
-  ],
 };
 
 function reportJson({ end, set, ...rest }: GenerationReport): unknown {

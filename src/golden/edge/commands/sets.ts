@@ -156,17 +156,7 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
   const { query, document, grade, tags, ignore, queries: queriesPath, qrels: qrelsPath, ...others } = options;
   const isNamed = [query, document, grade, tags, ignore].some((one) => one !== undefined);
   const columns = isNamed ? { query, document, grade, tags: tags ?? [], ignore: ignore ?? [] } : undefined;
-  const { rowsAsQueries, relevanceThreshold, documentsSeparator, skipOwnDocument } = others;
-  return {
-    format,
-    rowsAsQueries,
-    queriesPath,
-    qrelsPath,
-    relevanceThreshold,
-    documentsSeparator,
-    skipOwnDocument,
-    columns,
-  };
+  return { ...others, format, queriesPath, qrelsPath, columns };
 }
 
 /**
@@ -260,19 +250,15 @@ function listed(counts: Readonly<Record<string, number>>, text: (name: string, c
 
 function summaryLines({ columns, judgmentsByGrade, documents, tags, skipped }: ImportSummary): string[] {
   return [
-    ...(columns.length === 0 ? [] : [`Columns: ${columns.map(readingText).join('; ')}.`]),
-    ...(documents === 0
-      ? []
-      : [
-          `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${plural(documents, 'document')}.`,
-        ]),
-    ...(Object.keys(tags).length === 0
-      ? []
-      : [`Tags: ${listed(tags, (key, count) => `${key} on ${plural(count, 'query', 'queries')}`)}.`]),
+    columns.length > 0 && `Columns: ${columns.map(readingText).join('; ')}.`,
+    documents > 0 &&
+      `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${plural(documents, 'document')}.`,
+    Object.keys(tags).length > 0 &&
+      `Tags: ${listed(tags, (key, count) => `${key} on ${plural(count, 'query', 'queries')}`)}.`,
     ...skipped.map(
       ({ reason, count, first }) => `Skipped: ${count} (${reason.replaceAll('_', ' ')}; first: ${first}).`,
     ),
-  ];
+  ].filter((line) => line !== false);
 }
 
 export function exportCommand(signal: AbortSignal): CommandUnknownOpts {

@@ -24,48 +24,34 @@ const REVERSED = 9;
 
 /** Returns sentences that explain the counts, most important first. */
 export function notesOf({ counts, mismatch, path, ranks, repeat, steps }: TrecScores): string[] {
-  const notes: string[] = [];
-  if (counts.queriesWithSteps > 0) {
-    notes.push(
-      `${plural(counts.queriesWithSteps, 'query', 'queries')} in ${path} ${counts.queriesWithSteps === 1 ? 'has' : 'have'} ` +
+  const { missing, queriesWithSteps, queriesWithoutRelevant } = counts;
+  const [queries, they, counted] =
+    missing === 1 ? ['judged query has', 'it scores', 'counts'] : ['judged queries have', 'they score', 'count'];
+  return [
+    queriesWithSteps > 0 &&
+      `${plural(queriesWithSteps, 'query', 'queries')} in ${path} ${queriesWithSteps === 1 ? 'has' : 'have'} ` +
         `${plural(steps.count, 'step')} (query ids such as "q1#2"); union_recall@k and all_found@k score the union of the results of these steps.`,
-    );
-  }
-  if (steps.unread !== null) {
-    notes.push(
+    steps.unread !== null &&
       `The query id ${quoted(steps.unread)} in ${path} is ignored, because it has no judgments and is not the id of a step: steps are numbered 1, 2, 3, ..., as in "q1#2".`,
-    );
-  }
-  if (mismatch === null && counts.missing > 0) {
-    const [queries, they] =
-      counts.missing === 1 ? ['judged query has', 'it scores'] : ['judged queries have', 'they score'];
-    const counted = counts.missing === 1 ? 'counts' : 'count';
-    notes.push(`${counts.missing} ${queries} no results in ${path}; ${they} 0 and ${counted} in the means.`);
-  }
-  if (counts.queriesWithoutRelevant > 0) {
-    const queries = counts.queriesWithoutRelevant === 1 ? 'judged query has' : 'judged queries have';
-    notes.push(
-      `${counts.queriesWithoutRelevant} ${queries} no document at the relevance level, so no result can be relevant; ` +
+    mismatch === null &&
+      missing > 0 &&
+      `${missing} ${queries} no results in ${path}; ${they} 0 and ${counted} in the means.`,
+    queriesWithoutRelevant > 0 &&
+      `${queriesWithoutRelevant} ${queriesWithoutRelevant === 1 ? 'judged query has' : 'judged queries have'} no document at the relevance level, so no result can be relevant; ` +
         'they still count in the means.',
-    );
-  }
-  if (counts.judgedDocuments === 0) {
-    notes.push('Every grade is negative, and negative grades mean unjudged, so every score is 0.');
-  }
-  if (ranks.disagree > 0 && ranks.disagree >= REVERSED * ranks.agree) {
-    notes.push(
+    counts.judgedDocuments === 0 && 'Every grade is negative, and negative grades mean unjudged, so every score is 0.',
+    ranks.disagree > 0 &&
+      ranks.disagree >= REVERSED * ranks.agree &&
       `The scores in ${path} increase with the rank, so the order by score is the reverse of the order by rank. If ` +
         'the scores are distances, negate them.',
-    );
-  }
-  if (repeat !== null) {
-    const missing = /^(?:none|null|nan|undefined|n\/a)?$/i.test(repeat.documentId) ? ' (perhaps a missing id)' : '';
-    notes.push(
-      `The document ${quoted(repeat.documentId)}${missing} occurs ${repeat.times} times in the results of the query ` +
+    repeat !== null &&
+      `The document ${quoted(repeat.documentId)}${seemsMissing(repeat.documentId) ? ' (perhaps a missing id)' : ''} occurs ${repeat.times} times in the results of the query ` +
         `${quoted(repeat.queryId)} in ${path}; --duplicates decides how repeats count.`,
-    );
-  }
-  return notes;
+  ].filter((note) => note !== false);
+}
+
+function seemsMissing(id: string): boolean {
+  return /^(?:none|null|nan|undefined|n\/a)?$/i.test(id);
 }
 
 /** @throws RecalldError `nothing_matches` for the first run with no judged document */

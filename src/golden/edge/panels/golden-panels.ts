@@ -31,7 +31,21 @@ export const axes = {
   score: { unit: 'none', min: 0, max: 1 },
   share: { unit: 'percentunit', min: 0, max: 1 },
   count: { unit: 'short', min: 0 },
+  seconds: { unit: 's', min: 0 },
 } as const;
+
+/** Returns a graph that is a third of the dashboard wide. */
+export function third(spec: Omit<Parameters<typeof graph>[0], 'width'>): Builder<Panel> {
+  return graph({ ...spec, width: 8 });
+}
+
+/** Returns a query for the thresholds of the checks whose names match a pattern. */
+export function thresholds(like: string): PromQuery {
+  return {
+    expr: maxBy(['check', 'severity'], 'recalld_threshold', { check: { like } }),
+    legend: 'threshold: {{check}} ({{severity}})',
+  };
+}
 
 /** Returns the PromQL queries for a gauge and for the band of its 95 % confidence interval. */
 export function banded(
@@ -50,11 +64,7 @@ function ofWorstSet(name: ScoreMetric): string {
 
 /** Returns a query for the score thresholds of a measure at the selected cutoff, by check name. */
 function floors(measure: GoldenMeasure): PromQuery {
-  const check = { like: `${measure}@$k below .* on $golden_set` };
-  return {
-    expr: maxBy(['check', 'severity'], 'recalld_threshold', { check }),
-    legend: 'threshold: {{check}} ({{severity}})',
-  };
+  return thresholds(`${measure}@$k below .* on $golden_set`);
 }
 
 /**
@@ -148,12 +158,7 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
         measure,
         k: '$k',
       }),
-      {
-        expr: maxBy(['check', 'severity'], 'recalld_threshold', {
-          check: { like: `${measure}@$k regression by .* on $golden_set` },
-        }),
-        legend: 'threshold: {{check}} ({{severity}})',
-      },
+      thresholds(`${measure}@$k regression by .* on $golden_set`),
     ],
   });
 }
@@ -175,31 +180,28 @@ export function stabilityGraph(): Builder<Panel> {
  */
 export function liveMixPanels(): Builder<Panel>[] {
   return [
-    graph({
+    third({
       title: 'Coverage of live traffic',
       description:
         'Share of live queries in the last week that have a similar golden query, with its 95 % CI, and the share of live queries on topics with at least one golden query. `recalld golden check` lists the topics without a golden query.',
       ...axes.share,
-      width: 8,
       queries: [
         ...banded('recalld_golden_live_covered_ratio', 'covered'),
         { expr: maxBy([], 'recalld_golden_live_represented_ratio'), legend: 'topic has a golden query' },
       ],
     }),
-    graph({
+    third({
       title: 'nDCG weighted by live traffic',
       description:
         'nDCG of the latest run at its largest cutoff, with its 95 % CI. Queries are weighted by the traffic on their topics. If this score is far below the unweighted score, a large share of the traffic is on topics with below-average results.',
       ...axes.score,
-      width: 8,
       queries: banded('recalld_golden_live_mix_score', 'ndcg', { measure: 'ndcg' }),
     }),
-    graph({
+    third({
       title: 'Effective number of weighted queries',
       description:
         'Effective sample size: with this many equally weighted queries, the score would be equally precise. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
       ...axes.count,
-      width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_live_mix_effective_queries'), legend: 'queries' }],
     }),
   ];
@@ -208,11 +210,10 @@ export function liveMixPanels(): Builder<Panel>[] {
 /** The sentinel panels are empty for a set without a sentinel. */
 export function schedulePanels(): Builder<Panel>[] {
   return [
-    graph({
+    third({
       title: 'Planned runs that did not start',
       description: 'Number of skipped runs per graph interval, by reason.',
       ...axes.count,
-      width: 8,
       queries: [
         {
           expr: storedIncreaseBy(['purpose', 'reason'], 'recalld_golden_ticks_skipped_total'),
@@ -220,22 +221,20 @@ export function schedulePanels(): Builder<Panel>[] {
         },
       ],
     }),
-    graph({
+    third({
       title: 'Time until a run is overdue',
       description:
         'A value below 0 means that no run has completed in time. Computed only from the schedule and the latest completed run, so the value is correct even if no scheduler is running.',
       unit: 's',
-      width: 8,
       queries: [
         { expr: `${maxBy([], 'recalld_golden_run_expected_by_timestamp_seconds')} - time()`, legend: 'full run' },
         { expr: `${maxBy([], 'recalld_golden_sentinel_expected_by_timestamp_seconds')} - time()`, legend: 'sentinel' },
       ],
     }),
-    graph({
+    third({
       title: 'Remaining runs before a version change',
       description: 'Scheduled runs that must still complete on both versions of the set; 0 if there is no new version.',
       ...axes.count,
-      width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_rotation_runs_remaining'), legend: 'runs' }],
     }),
     graph({
@@ -250,8 +249,7 @@ export function schedulePanels(): Builder<Panel>[] {
       title: 'Time since the latest sentinel run',
       description:
         'If no sentinel run completes within 3 times the longest scheduled gap between sentinel runs, the sentinel status is no_data.',
-      unit: 's',
-      min: 0,
+      ...axes.seconds,
       width: 12,
       queries: [
         {

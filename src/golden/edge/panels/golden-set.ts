@@ -22,6 +22,8 @@ import {
   schedulePanels,
   scoreGraphs,
   stabilityGraph,
+  third,
+  thresholds,
 } from './golden-panels.ts';
 
 const latestTitles = { ndcg: 'nDCG', hit_rate: 'hit rate', mrr: 'MRR', recall: 'recall' } as const;
@@ -147,29 +149,26 @@ function baseline(): Builder<Panel>[] {
 
 function stageGraphs(): Builder<Panel>[] {
   return [
-    graph({
+    third({
       title: 'Loss by stage',
       description:
         'Mean share of the relevant documents that each stage of the retriever loses, stacked. The gap between the top of the stack and 1 is the share that is found. Empty if the retriever reports no stages.',
       ...axes.share,
-      width: 8,
       isStacked: true,
       queries: [{ expr: maxBy(['stage'], 'recalld_golden_stage_lost_ratio'), legend: '{{stage}}' }],
     }),
-    graph({
+    third({
       title: 'Recall by stage',
       description:
         'Mean share of the relevant documents that each stage returns, with its 95 % CI. Later stages cannot return documents that the first stage did not return.',
       ...axes.share,
-      width: 8,
       queries: banded('recalld_golden_stage_recall', '{{stage}}', {}, ['stage']),
     }),
-    graph({
+    third({
       title: 'Queries moved by a stage',
       description:
         'Number of queries that a stage, such as a reranker, turned from a miss into a hit (a relevant document in the top k) or vice versa.',
       ...axes.count,
-      width: 8,
       queries: [
         {
           expr: maxBy(['stage', 'direction'], 'recalld_golden_stage_moved_queries'),
@@ -178,12 +177,10 @@ function stageGraphs(): Builder<Panel>[] {
         { expr: maxBy([], 'recalld_golden_stage_queries'), legend: 'queries' },
       ],
     }),
-    graph({
+    third({
       title: 'Stage duration',
       description: "95th percentile of each stage's own time; absent if the retriever does not report it.",
-      unit: 's',
-      min: 0,
-      width: 8,
+      ...axes.seconds,
       queries: [{ expr: maxBy(['stage'], 'recalld_golden_stage_latency_p95_seconds'), legend: '{{stage}}' }],
     }),
   ];
@@ -191,20 +188,18 @@ function stageGraphs(): Builder<Panel>[] {
 
 function contextGraphs(): Builder<Panel>[] {
   return [
-    graph({
+    third({
       title: 'Length of the context',
       description:
         'Mean number of characters in the retrieved texts per query, with its 95 % CI; an English token has about four characters. Empty if the retriever returns no texts.',
       ...axes.count,
-      width: 8,
       queries: banded('recalld_golden_context_characters', 'characters'),
     }),
-    graph({
+    third({
       title: 'Repeated context',
       description:
         'Mean share of the retrieved text that repeats an earlier document of the same query, with its 95 % CI.',
       ...axes.share,
-      width: 8,
       queries: banded('recalld_golden_context_repeated_ratio', 'repeated'),
     }),
   ];
@@ -212,80 +207,66 @@ function contextGraphs(): Builder<Panel>[] {
 
 function labelsAndRuns(): Builder<Panel>[] {
   return [
-    graph({
+    third({
       title: 'Judged documents missing from the store',
       description:
         'Stale: the text has another id (superseded), or the manifest lists the document as deleted, so the judgment is out of date. Lost: no other document has the text, and the manifest does not list the document as deleted, so retrieval got worse.',
       unit: 'percentunit',
       min: 0,
-      width: 8,
       queries: [
         { expr: maxBy([], 'recalld_golden_lost_documents_ratio'), legend: 'lost' },
         { expr: maxBy([], 'recalld_golden_stale_labels_ratio'), legend: 'stale' },
-        {
-          expr: maxBy(['check', 'severity'], 'recalld_threshold', {
-            check: { like: 'stale labels above .* on $golden_set' },
-          }),
-          legend: 'threshold: {{check}} ({{severity}})',
-        },
+        thresholds('stale labels above .* on $golden_set'),
       ],
     }),
     ...measureGraphs([{ metric: 'recalld_returned_documents_absent_ratio', width: 8, max: 1 }]),
-    graph({
+    third({
       title: 'Forbidden documents',
       description:
         'Forbidden documents that were returned, confirmed by a second request; absent if the set forbids none. Any forbidden result is a failure.',
       ...axes.count,
-      width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_forbidden_results'), legend: 'returned' }],
     }),
-    graph({
+    third({
       title: 'False answers',
       description:
         'Share of unanswerable queries for which the retriever returned documents or failed, with its 95 % CI; absent if the set has none.',
       ...axes.share,
-      width: 8,
       queries: banded('recalld_golden_false_answer_ratio', 'answered'),
     }),
     ...contextGraphs(),
-    graph({
+    third({
       title: 'Judged share of the top $k',
       description: 'A drop means that the retriever returns new, unjudged documents, which are not necessarily worse.',
       ...axes.share,
-      width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_judged_ratio', inSegment), legend: 'judged' }],
     }),
-    graph({
+    third({
       title: 'Queries by outcome',
       description: 'Queries of the latest finished run by outcome.',
       ...axes.count,
-      width: 8,
       isStacked: true,
       hasOutcomes: true,
       queries: [{ expr: maxBy(['outcome'], 'recalld_golden_queries'), legend: '{{outcome}}' }],
     }),
-    graph({
+    third({
       title: 'Run duration',
       description: 'Duration of the latest finished run.',
-      unit: 's',
-      min: 0,
-      width: 8,
+      ...axes.seconds,
       queries: [{ expr: maxBy([], 'recalld_golden_run_duration_seconds'), legend: 'duration' }],
     }),
-    graph({
+    third({
       title: 'Stored runs by status',
       description:
         'Number of stored runs by status. In void runs, too many queries failed; failed runs did not finish.',
       ...axes.count,
-      width: 8,
       hasOutcomes: true,
       queries: [{ expr: maxBy(['status'], 'recalld_golden_runs'), legend: '{{status}}' }],
     }),
-    graph({
+    third({
       title: 'Scores withheld',
       description: '1 while the latest scores are too old to trust and therefore not exported.',
       ...axes.score,
-      width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_scores_withheld'), legend: 'withheld' }],
     }),
   ];
