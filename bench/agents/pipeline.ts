@@ -150,6 +150,7 @@ export function observationsOf({ firing, golden, live, hasStore, isLost, failing
     missedVectors: null,
     returnedAbsent: null,
     liveReplay: null,
+    wordEffects: null,
     canary: null,
     index: [],
     arrivals: null,

@@ -125,6 +125,7 @@ function lookAt(
     missedVectors: null,
     returnedAbsent: null,
     liveReplay: observeReplay(shape, broken, runs, other),
+    wordEffects: null,
     canary,
     deployments: deploymentsOf(shape, broken),
     ...coverage,

@@ -1,5 +1,7 @@
-/** The job that updates incidents. When an incident opens, the job also probes the store, embedder and index, and
- * replays live queries. */
+/**
+ * The job that updates incidents. When an incident opens, the job also probes the store, embedder and index, and sends
+ * live and golden queries to the retriever.
+ */
 
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
@@ -7,7 +9,9 @@ import { measureAnnRecall, probeEmbedder, probeStore } from '../../index/probes/
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import { attemptEach, forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
-import { PATIENCE_MS, type Probes, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
+import { PROBES_MS } from './call-retriever.ts';
+import { type Probes, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
+import { removeWords } from './remove-words.ts';
 import { replayLiveQueries } from './replay-live-queries.ts';
 
 /**
@@ -21,7 +25,7 @@ async function probeParts(
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
   const { name, store, embedder } = pipeline;
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PROBES_MS)]);
   const probes = await Promise.allSettled([
     store === null ? undefined : probeStore(context, name, store, bounded),
     embedder === null ? undefined : probeEmbedder(context, name, embedder, bounded),
@@ -32,6 +36,13 @@ async function probeParts(
   if (!bounded.aborted) return problems;
   context.logger.warn('a probe did not finish before the diagnosis', { pipeline: name });
   return problems.filter((problem) => problem !== bounded.reason);
+}
+
+function problemsOf(work: Promise<void>): Promise<readonly unknown[]> {
+  return work.then(
+    () => [],
+    (error: unknown) => [error],
+  );
 }
 
 export const diagnoseAlertsJob = defineJob({
@@ -52,11 +63,8 @@ export const diagnoseAlertsJob = defineJob({
     if (due.length === 0) return;
     const probes: Probes = {
       parts: (pipeline, until) => probeParts(context, pipeline, until),
-      replay: (pipeline, openedAt, until) =>
-        replayLiveQueries(context, pipeline, openedAt, until).then(
-          () => [],
-          (error: unknown) => [error],
-        ),
+      replay: (pipeline, openedAt, until) => problemsOf(replayLiveQueries(context, pipeline, openedAt, until)),
+      words: (pipeline, run, reference, until) => problemsOf(removeWords(context, pipeline, run, reference, until)),
     };
     await attemptEach(
       [() => forEachPipeline(due, signal, (one) => updateIncident(context, one, probes, signal)), () => hooks.notify()],

@@ -11,6 +11,7 @@ import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../../index/truth/measure-index.ts';
 import type { KnownItem } from '../../live/deployments/configured-items.ts';
 import { allOf } from './all-of.ts';
+import { PROBES_MS } from './call-retriever.ts';
 import {
   type AlertFacts,
   alertsOf,
@@ -37,9 +38,10 @@ import {
   observeTopics,
 } from './observe.ts';
 import { observeLevel } from './observe-level.ts';
-import { observeJudge, observeLive, observeRelevance, observeReplay } from './observe-live.ts';
+import { observeJudge, observeLive, observeRelevance, observeReplay, observeWords } from './observe-live.ts';
 import { starvedAlerts } from './own-machine.ts';
 import { findReferenceRun, latestEnded, observeRun, type ReferenceRuns } from './reference-run.ts';
+import { areWordsDue } from './remove-words.ts';
 import { isReplayDue } from './replay-live-queries.ts';
 import { diagnose } from './rules/diagnose.ts';
 import { summarizeFiring } from './rules/firing.ts';
@@ -52,11 +54,16 @@ export interface Probes {
   readonly parts: (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
   /** Replays live queries from before the incident opened, and from the last hour. */
   readonly replay: (pipeline: WatchedPipeline, openedAt: Date, signal: AbortSignal) => Promise<readonly unknown[]>;
+  /** Sends golden queries of a bad run without one of their words. */
+  readonly words: (
+    pipeline: WatchedPipeline,
+    run: GoldenRun,
+    reference: GoldenRun,
+    signal: AbortSignal,
+  ) => Promise<readonly unknown[]>;
 }
 
 const MAX_DEPLOYMENTS = 50;
-/** Maximum time that a diagnosis waits for probes. */
-export const PATIENCE_MS = 30_000;
 
 /** Returns the pipelines that have firing alerts, an open incident, or a store or embedder that was never probed. */
 export async function pipelinesToDiagnose(
@@ -78,7 +85,7 @@ export async function pipelinesToDiagnose(
  * Updates the incident of a pipeline: opens it when an alert fires, adds diagnoses while alerts fire, and closes it
  * when all alerts are resolved. Idempotent; any replica may run it at any time.
  *
- * @param probes run when the incident opens; live queries are replayed again while it is open
+ * @param probes run when the incident opens; the probes that send queries run again while it is open
  * @returns null if no alert fires, or if all firing alerts belong to an incident that is already resolved
  * @throws AggregateError with the errors of failed probes; the incident is diagnosed first, without these probes
  */
@@ -105,14 +112,21 @@ export async function updateIncident(
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
   // Probes cannot explain an isolation violation, whose notification must not wait for a slow store.
   const isProbed = alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
-  const isReplayed = isReplayDue(alerts, open === null ? [] : facts.measurements, clock.now());
+  const measured = open === null ? [] : facts.measurements;
+  const isReplayed = isReplayDue(alerts, measured, clock.now());
   const openedAt = open?.openedAt ?? clock.now();
+  const changed = areWordsDue(alerts, measured, clock.now())
+    ? await runsOf(context, pipeline, alerts, open, facts)
+    : null;
   const problems = await Promise.all([
     isProbed && open === null ? probes.parts(pipeline, signal) : [],
     isReplayed ? probes.replay(pipeline, openedAt, signal) : [],
+    changed?.run && changed.runs.reference?.answersDeletedAt === null
+      ? probes.words(pipeline, changed.run, changed.runs.reference, signal)
+      : [],
   ]);
   const at = clock.now();
-  const seen = open === null || isReplayed ? await readPipelineFacts(context, name) : facts;
+  const seen = open === null || isReplayed || changed !== null ? await readPipelineFacts(context, name) : facts;
   const diagnosis = await diagnoseFacts(context, pipeline, alerts, open, seen);
   const stored = await db.incidents.record(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
   if (stored === 'opened' || stored === 'updated') {
@@ -210,20 +224,31 @@ async function diagnoseFacts(
   open: Incident | null,
   facts: PipelineFacts,
 ): Promise<Diagnosis> {
-  const { name } = pipeline;
+  const { run, runs, firstBad } = await runsOf(context, pipeline, alerts, open, facts);
+  const observed = await observe(context, pipeline, facts, run, runs, firstBad, open);
+  return {
+    ...diagnose(observed),
+    pipeline: pipeline.name,
+    alerts: alerts.map((alert) => alert.name),
+    runId: run?.id ?? null,
+    referenceRunId: runs.reference?.id ?? null,
+  };
+}
+
+/** Returns the golden run to explain, the runs to compare it with, and the first bad measurement. */
+async function runsOf(
+  context: Context,
+  pipeline: WatchedPipeline,
+  alerts: readonly Alert[],
+  open: Incident | null,
+  facts: PipelineFacts,
+) {
   const run = await latestEnded(context, pipeline, alerts);
   const firstBad = await firstBadMeasurement(context, pipeline, facts, context.clock.now());
   const regressions = ofKind(pipeline.checks, 'regression');
   const known = open?.referenceRunId ?? null;
   const runs = run === null ? noRuns : await findReferenceRun(context, run, { regressions, firstBad, known });
-  const observed = await observe(context, pipeline, facts, run, runs, firstBad, open);
-  return {
-    ...diagnose(observed),
-    pipeline: name,
-    alerts: alerts.map((alert) => alert.name),
-    runId: run?.id ?? null,
-    referenceRunId: runs.reference?.id ?? null,
-  };
+  return { run, runs, firstBad };
 }
 
 const noRuns: ReferenceRuns = { reference: null, bad: [], earlier: [] };
@@ -258,6 +283,7 @@ async function observe(
     run: run && observeRun(context, run, runs, firing.key, level),
     live: observeLive(db.live.windows, around, now),
     liveReplay: observeReplay(around),
+    wordEffects: observeWords(around),
     relevance: observeRelevance(around),
     store: observeStore(around),
     annRecall: observeRecall(around),
@@ -280,7 +306,7 @@ async function observe(
     ...observed,
     firing: isStarved ? [...firing.effects, 'runs'] : firing.effects,
     // Includes the probes of the store, embedder and index, which run just before an incident opens.
-    onset: new Date(onset.getTime() - PATIENCE_MS),
+    onset: new Date(onset.getTime() - PROBES_MS),
     samples: {
       ...observeSamples(measured),
       ...(live.latency === null ? {} : { live_latency: { from: onset, n: live.latency.n } }),

@@ -14,10 +14,13 @@ import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { watchedValues } from '../../measures/watch-changes.ts';
 import { allOf } from './all-of.ts';
+import { CALLS_EVERY_MS, PROBES_MS } from './call-retriever.ts';
 import { estimateOf, feedbackDrop, freshly, valueOf } from './live-alerts.ts';
-import { LIVE_REPLAY, REPLAY_EVERY_MS } from './replay-live-queries.ts';
+import { IGNORED_ENDING } from './remove-words.ts';
+import { LIVE_REPLAY } from './replay-live-queries.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedReplay, ObservedValue } from './rules/observed-live.ts';
+import type { WordEffects } from './rules/removed-words.ts';
 
 /**
  * Measurements of a pipeline before and during its alerts: `opened` is the onset of the alerts, and `good` is a time
@@ -151,14 +154,26 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
 }
 
 /** Returns the newest replay of live queries; null if there was none since the onset. */
-export function observeReplay({ latest, opened }: Around): ObservedReplay | null {
-  const newest = valueOf(latest, LIVE_REPLAY);
-  if (newest === null || newest.measuredAt < opened || 1000 * newest.ageSeconds > 2 * REPLAY_EVERY_MS) return null;
+export function observeReplay(around: Around): ObservedReplay | null {
+  const newest = sinceOpening(around, LIVE_REPLAY);
+  if (newest === null) return null;
   const { before, before_ci_low: ciLow, before_ci_high: ciHigh, before_n: n } = newest.details;
   return {
     now: estimateOf(newest),
     before: { value: Number(before), ciLow: Number(ciLow), ciHigh: Number(ciHigh), n: Number(n) },
   };
+}
+
+/** Returns the effects of removed words; null if they were not measured since the onset. */
+export function observeWords(around: Around): WordEffects | null {
+  return (sinceOpening(around, IGNORED_ENDING)?.details ?? null) as WordEffects | null;
+}
+
+/** Returns the newest value that was measured by calls during the incident. */
+function sinceOpening({ latest, opened }: Around, measure: string) {
+  const newest = valueOf(latest, measure);
+  const isOld = newest === null || newest.measuredAt.getTime() < opened.getTime() - PROBES_MS;
+  return isOld || 1000 * newest.ageSeconds > 2 * CALLS_EVERY_MS ? null : newest;
 }
 
 /** @param deployments deployments in the period in which the judge may have changed */

@@ -19,6 +19,7 @@ import { type AlertFacts, trusted } from './firing-alerts.ts';
 import { estimateOf, valueOf } from './live-alerts.ts';
 import { type Around, valueBefore } from './observe-live.ts';
 import { ownDelays } from './own-machine.ts';
+import { IGNORED_ENDING } from './remove-words.ts';
 import { LIVE_REPLAY } from './replay-live-queries.ts';
 import { coverageSince } from './rules/coverage-since.ts';
 import type {
@@ -87,6 +88,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   missed_vectors: ['missed_foreign_ratio'],
   returned_documents: ['returned_absent_ratio'],
   live_replay: [LIVE_REPLAY],
+  removed_words: [IGNORED_ENDING],
   canary: ['embedding_canary_median'],
   density: ['query_density'],
   index_documents: ['index_missing_ratio'],

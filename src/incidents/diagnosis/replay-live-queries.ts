@@ -3,16 +3,16 @@
  * traffic.
  */
 
-import { openThrottle } from '../../connectors/throttle/throttle.ts';
 import type { Context } from '../../core/context.ts';
-import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
-import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { HOUR_MS } from '../../core/time.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { gapNow, valueNow } from '../../index/probes/probes.ts';
 import { depthOf } from '../../live/rules/live-query.ts';
 import type { AnsweredSample } from '../../live/sql/live-samples.ts';
 import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
+import { areCallsDue, callRetriever } from './call-retriever.ts';
 import { ISOLATION_ALERT, OUTAGE_ALERT } from './firing-alerts.ts';
 import type { Alert } from './rules/incident.ts';
 
@@ -25,11 +25,6 @@ const MIN_QUERIES = 8;
 const BEFORE_MS = 6 * HOUR_MS;
 const MAX_BEFORE_MS = 30 * HOUR_MS;
 const RECENT_MS = HOUR_MS;
-/** Time between two replays of an open incident. */
-export const REPLAY_EVERY_MS = 30 * MINUTE_MS;
-/** Number of failures after which a replay stops. */
-const MAX_FAILURES = 3;
-const PATIENCE_MS = 15_000;
 
 /**
  * Returns true if live queries should be replayed for an open incident: a replay can help, and the last replay,
@@ -43,9 +38,7 @@ export function isReplayDue(
 ): boolean {
   const rules = alerts.map(({ rule }) => rule);
   if (rules.includes(OUTAGE_ALERT) || rules.every((rule) => rule === ISOLATION_ALERT)) return false;
-  const found = latest.find(({ measure }) => measure === LIVE_REPLAY);
-  const last = found?.gap ?? found?.newest;
-  return last == null || now.getTime() - last.measuredAt.getTime() >= REPLAY_EVERY_MS;
+  return areCallsDue(LIVE_REPLAY, latest, now);
 }
 
 /**
@@ -116,42 +109,12 @@ async function replay(
   samples: readonly AnsweredSample[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<AnsweredSample, number>> {
-  const limits = retrieverLimitsOf(pipeline);
-  const holder = `${context.holder}-replay`;
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-  const throttle = await openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-  const overlaps = new Map<AnsweredSample, number>();
-  const remaining = samples.values();
-  let failures = 0;
-  const ask = async (sample: AnsweredSample): Promise<void> => {
-    await throttle.enter(bounded);
-    let latencyMs: number | null = null;
-    try {
-      const k = depthOf(sample.topK, sample.documentIds.length);
-      const answer = await pipeline.retriever.retrieve({ text: sample.text, k, tags: sample.segments }, bounded);
-      if (answer.kind !== 'documents') failures += 1;
-      else {
-        ({ latencyMs } = answer);
-        const found = [...new Set(answer.documents.map(({ id }) => id))];
-        overlaps.set(sample, rankBiasedOverlap([...new Set(sample.documentIds)], found, k));
-      }
-    } finally {
-      throttle.leave(latencyMs, latencyMs === null);
-    }
-  };
-  const lane = async (): Promise<void> => {
-    for (const sample of remaining) {
-      if (failures >= MAX_FAILURES || bounded.aborted) return;
-      await ask(sample);
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: limits.concurrency }, lane));
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!bounded.aborted) throw error;
-  } finally {
-    await throttle.close();
-  }
-  return overlaps;
+  const requests = samples.map((sample) => {
+    const k = depthOf(sample.topK, sample.documentIds.length);
+    return { text: sample.text, k, tags: sample.segments, sample };
+  });
+  const found = await callRetriever(context, pipeline, requests, 'replay', signal);
+  return new Map(
+    [...found].map(([{ sample, k }, ids]) => [sample, rankBiasedOverlap([...new Set(sample.documentIds)], ids, k)]),
+  );
 }

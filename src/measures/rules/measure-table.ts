@@ -92,6 +92,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   retriever_failed: 'the retriever did not respond',
   manifest_unreadable: 'the manifest cannot be read',
   too_few_changes: 'too few documents changed',
+  few_changed_results: 'too few golden queries with changed results',
   too_few_answers: 'too few golden queries returned documents',
   none_missed: 'the golden run missed no relevant document whose text is in the store',
   timeout: 'the store or the embedder took too long',

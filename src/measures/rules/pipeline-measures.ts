@@ -53,6 +53,13 @@ export const pipelineMeasures = {
       'Among up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
     ),
   },
+  ignored_ending_ratio: {
+    title: 'Ignored ends of queries',
+    subject: 'the share of golden queries whose ending the retriever ignores',
+    note: 'Among golden queries whose results changed, the share that returns the same results without a word near the end. Measured only during incidents.',
+    scale: 'share',
+    every: 'incident',
+  },
   returned_absent_ratio: {
     title: 'Returned documents missing from the store',
     subject: 'the share of returned documents that the store does not have',

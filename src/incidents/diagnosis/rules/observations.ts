@@ -22,6 +22,7 @@ import type { EffectKind } from './effects.ts';
 import type { LiveList } from './foreign-lists.ts';
 import type { EstimatedValue, ObservedLive, ObservedReplay, ObservedShare, ObservedValue } from './observed-live.ts';
 import type { OwnDelays } from './own-delays.ts';
+import type { WordEffects } from './removed-words.ts';
 import type { Samples } from './samples.ts';
 
 export interface Observations {
@@ -49,6 +50,8 @@ export interface Observations {
    */
   readonly storeAgreement: ObservedAgreement | null;
   readonly liveReplay: ObservedReplay | null;
+  /** Effects of removing one word from golden queries. */
+  readonly wordEffects: WordEffects | null;
   /** Of the documents that the run missed, the share whose stored vector does not match the text of the document. */
   readonly missedVectors: ObservedShare | null;
   /** Share of the returned documents that the store does not have. */

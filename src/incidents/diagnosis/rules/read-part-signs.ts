@@ -24,6 +24,7 @@ import type {
 } from './observations.ts';
 import type { ObservedShare } from './observed-live.ts';
 import { describeDelays } from './own-delays.ts';
+import type { WordEffects } from './removed-words.ts';
 import { type Sign, sign } from './signs.ts';
 
 /** Minimum relative change in the number of stored vectors. */
@@ -50,6 +51,7 @@ export function readPartSigns(observed: Observations): Sign[] {
     ...(storeAgreement === null ? [] : readAgreement(storeAgreement)),
     ...(missedVectors === null ? [] : readMissedVectors(missedVectors)),
     ...(returnedAbsent === null ? [] : readReturned(returnedAbsent)),
+    ...(observed.wordEffects === null ? [] : readWords(observed.wordEffects)),
     ...(canary === null ? [] : [readCanary(canary)]),
     ...readIndex(observed.index),
     ...readArrivals(arrivals, observed.index),
@@ -62,6 +64,20 @@ export function readPartSigns(observed: Observations): Sign[] {
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
   ];
+}
+
+/** Minimum share of queries on which a removed word has the effect that names the state. */
+const MOST_QUERIES = 0.6;
+/** Maximum share of queries on which a removed word has an effect by chance. */
+const FEW_QUERIES = 0.3;
+
+function readWords({ changed, startIgnored, endIgnored, restored }: WordEffects): Sign[] {
+  const numbers = `Of ${changed} golden queries with changed results, ${startIgnored} return the same results without a word near the start, ${endIgnored} without a word near the end, and ${restored} get most of their earlier results back without one of their words.`;
+  const [start, end, back] = [startIgnored / changed, endIgnored / changed, restored / changed];
+  if (back >= MOST_QUERIES) return [sign('removed_words', 'restore', numbers)];
+  if (end >= MOST_QUERIES && start >= MOST_QUERIES) return [sign('removed_words', 'all_ignored', numbers)];
+  if (end >= MOST_QUERIES && start <= FEW_QUERIES) return [sign('removed_words', 'end_ignored', numbers)];
+  return Math.max(start, end, back) <= FEW_QUERIES ? [sign('removed_words', 'usual', numbers)] : [];
 }
 
 function readStore(store: Observations['store']): Sign[] {

@@ -46,6 +46,11 @@ export const signStates = {
    * users got before; `all_differ` if it returns what users get now, but not what they got before.
    */
   live_replay: ['as_before', 'live_differs', 'all_differ'],
+  /**
+   * Golden queries with changed results, without one of their words: `end_ignored` if words near the end have no
+   * effect, `all_ignored` if no word has an effect, `restore` if the shorter query gets the earlier results.
+   */
+  removed_words: ['usual', 'end_ignored', 'all_ignored', 'restore'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */
   judge: ['same', 'changed'],
   /** 95th-percentile latency of successful calls. */

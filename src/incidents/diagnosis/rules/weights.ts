@@ -194,6 +194,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     documents: { same: -1, replaced: 2.5 },
     gone_documents: { lost: 0.5, superseded: 0.5, deleted: -3 },
     labels: { alive: -1.5, some_gone: 1.7, many_gone: 2.5 },
+    // A cache may return the results of an old index.
+    removed_words: { end_ignored: -3.5, all_ignored: -2, restore: 1 },
     older_answers: { alike: 5, unlike: -3.5 },
     store_size: { steady: 0.7, grew: -1, emptied: -4 },
     canary: { changed: -3 },
@@ -261,6 +263,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     documents: { replaced: -0.5 },
     renamed: { one_to_one: -5, not: 0.3 },
     variety: { collapsed: 4 },
+    removed_words: { end_ignored: -2.5, all_ignored: 3, restore: 0.3 },
     again: { repeats: -1, alternates: -2, differs: 4 },
     older_answers: { alike: -4 },
     ann_recall: { fell: -1.5 },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { observeLive } from '../../../../src/incidents/diagnosis/observe-live.ts';
+import { observeLive, observeWords } from '../../../../src/incidents/diagnosis/observe-live.ts';
 import type { MeasurementOutcome } from '../../../../src/measures/rules/measurement.ts';
 import { NOON } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
@@ -38,4 +38,20 @@ it('uses the drop that change detection found in feedback', async () => {
   });
   expect((await observed(drop)).feedback).toMatchObject({ value: 0.4, before: 0.8, of: 'opinions', isDrop: true });
   expect((await observed({ ...drop, value: 0.5 })).feedback).toBeNull();
+});
+
+it('uses what a replay or a query without a word returned just before the incident opened, but not in an earlier incident', () => {
+  const details = { changed: 8, startIgnored: 0, endIgnored: 7, restored: 0 };
+  const words = aMeasurement({ measure: 'ignored_ending_ratio', value: 0.875, n: 8, details });
+  const { db } = contextOf({});
+  const found = (openedAfterHours: number) =>
+    observeWords({
+      pipeline: 'docs',
+      good: hours(-1),
+      opened: hours(openedAfterHours),
+      measurements: db.measurements,
+      latest: latestAt(NOON, words),
+    });
+  expect(found(3 / 3600)).toEqual(details);
+  expect(found(1 / 60)).toBeNull();
 });

@@ -56,6 +56,7 @@ export const shownSigns: Readonly<Record<SignName, readonly [title: string, plac
   rewrite_gain: ['Rewrite gain', measures],
   live_relevance: ['Judged live relevance', measures],
   live_replay: ['Replayed live queries', measures],
+  removed_words: ['Queries without one word', measures],
   judge: ['Judge model', measures],
   latency: ['Golden latency, p95', onRun('worst', 'Queries of the run')],
   warming: ['Latency during the run', onRun('worst', 'Queries of the run')],

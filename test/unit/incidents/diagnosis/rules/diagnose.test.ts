@@ -96,6 +96,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     missedVectors: null,
     returnedAbsent: null,
     liveReplay: null,
+    wordEffects: null,
     annRecall: { before: 0.98, value: 0.98, ciLow: 0.97, ciHigh: 0.99, n: 200, k: 10 },
     index: [],
     arrivals: null,
@@ -466,6 +467,22 @@ describe('a diagnosis', () => {
           questions: null,
           since: { from: new Date(0), sessions: 160, uncovered: 0.3, hasFallen: true },
         },
+      },
+    ],
+    // The retriever truncates queries of all kinds.
+    [
+      'one_kind_of_query',
+      {
+        answers: { ...fallen, kept: 0.3 },
+        wordEffects: { changed: 8, startIgnored: 0, endIgnored: 7, restored: 1 },
+      },
+    ],
+    // The search receives a constant vector.
+    [
+      'random_answers',
+      {
+        answers: { ...fallen, kept: 0.05 },
+        wordEffects: { changed: 8, startIgnored: 8, endIgnored: 8, restored: 0 },
       },
     ],
     // Users speak or type keywords, and the golden set contains questions.

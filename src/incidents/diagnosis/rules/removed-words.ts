@@ -1,0 +1,113 @@
+/**
+ * Golden queries without one of their words. The results of such a query show whether the retriever ignores a part of
+ * the query, and whether it returns the earlier results for almost the same text.
+ */
+
+import type { RetrieverRequest } from '../../../connectors/retrievers/retriever.ts';
+import type { GoldenQuery } from '../../../core/model.ts';
+import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
+import type { QueryAnswer } from '../../../golden/rules/run.ts';
+import { documentOf } from '../../../golden/rules/score-run.ts';
+import { rankBiasedOverlap } from '../../../math/ir/ranking.ts';
+import { answeredOf } from './changed-answers.ts';
+
+const MAX_QUERIES = 8;
+const MAX_WORDS = 6;
+/** Minimum number of words per query; without one of its words, a shorter query is another query. */
+const MIN_WORDS = 4;
+/** Rank-biased overlap with the earlier results, below which the results of a query count as changed. */
+const CHANGED = 0.5;
+
+export interface ChangedQuery {
+  /** Results of the good run, best first. */
+  readonly before: readonly string[];
+  /** First the whole query, then the query without one word, in the order of the removed words. */
+  readonly requests: readonly RetrieverRequest[];
+}
+
+/**
+ * Returns the queries whose results changed most. The removed words are distributed over the query; of adjacent words,
+ * the longest is removed, because results rarely depend on short words.
+ */
+export function changedQueries(before: ComparedSide, now: ComparedSide): ChangedQuery[] {
+  const k = Math.max(...now.settings.cutoffs);
+  const [old, latest] = [answeredOf(before.answers), answeredOf(now.answers)];
+  const idsOf = (answer: QueryAnswer | undefined): string[] => [
+    ...new Set((answer?.documents ?? []).map(({ id }) => id)),
+  ];
+  return now.queries
+    .map((query) => ({ query, before: idsOf(old.get(query.id)), now: idsOf(latest.get(query.id)) }))
+    .filter((one) => one.query.steps === undefined && one.before.length > 0 && one.now.length > 0)
+    .map((one) => ({ ...one, overlap: rankBiasedOverlap(one.before, one.now, k) }))
+    .filter(({ query, overlap }) => overlap < CHANGED && wordsOf(query).length >= MIN_WORDS)
+    .toSorted((a, b) => a.overlap - b.overlap)
+    .slice(0, MAX_QUERIES)
+    .map(({ query, before: earlier }) => {
+      const words = wordsOf(query);
+      const shorter = spread(words).map((place) => words.toSpliced(place, 1).join(' '));
+      return { before: earlier, requests: [query.text, ...shorter].map((text) => ({ text, k, tags: query.tags })) };
+    });
+}
+
+function wordsOf({ text }: GoldenQuery): string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** Divides the words into parts of about equal length, and returns the position of the longest word of each part. */
+function spread(words: readonly string[]): number[] {
+  const count = Math.min(MAX_WORDS, words.length);
+  return Array.from({ length: count }, (_, part) => {
+    const [from, until] = [part, part + 1].map((bound) => Math.round((bound * words.length) / count));
+    const places = [...words.keys()].slice(from, until);
+    return places.reduce((best, place) => ((words[place] ?? '').length > (words[best] ?? '').length ? place : best));
+  });
+}
+
+/** Minimum increase of the overlap with the earlier results at which removing a word restores these results. */
+const RESTORED = 0.3;
+
+export type WordEffects = ReturnType<typeof wordEffects>;
+
+/**
+ * Counts the queries for which removing a word had an effect. Leaves out a query if the retriever did not answer all
+ * its requests, or if its results are no longer changed.
+ *
+ * @param found document ids, best first, keyed by the answered requests
+ * @param chunkSeparator see `RunSettings`
+ */
+export function wordEffects(
+  queries: readonly ChangedQuery[],
+  found: ReadonlyMap<RetrieverRequest, readonly string[]>,
+  chunkSeparator?: string,
+) {
+  const counts = {
+    /** Number of queries with changed results. */
+    changed: 0,
+    /** Of these, the number whose results stay the same without a word near the start. */
+    startIgnored: 0,
+    /** The same for a word near the end. */
+    endIgnored: 0,
+    /** Number of queries that get most of their earlier results back without one of their words. */
+    restored: 0,
+  };
+  for (const { before, requests } of queries) {
+    const lists = requests.flatMap((request) => {
+      const ids = found.get(request);
+      return ids === undefined ? [] : [documentsOf(ids, chunkSeparator)];
+    });
+    const [whole = [], ...shorter] = lists;
+    const k = requests[0]?.k ?? 0;
+    const overlap = rankBiasedOverlap(before, whole, k);
+    if (lists.length < requests.length || whole.length === 0 || overlap >= CHANGED) continue;
+    const isSame = (list: readonly string[] = []): boolean => list.join('\n') === whole.join('\n');
+    counts.changed += 1;
+    counts.startIgnored += Number(isSame(shorter[0]));
+    counts.endIgnored += Number(isSame(shorter.at(-1)));
+    counts.restored += Number(shorter.some((list) => rankBiasedOverlap(before, list, k) >= overlap + RESTORED));
+  }
+  return counts;
+}
+
+function documentsOf(ids: readonly string[], separator: string | undefined): string[] {
+  return [...new Set(separator === undefined ? ids : ids.map((id) => documentOf(id, separator)))];
+}
