@@ -14,7 +14,7 @@ import { changedQueries, wordEffects } from './rules/removed-words.ts';
 
 export const IGNORED_ENDING = 'ignored_ending_ratio';
 
-const MIN_CHANGED = 4;
+const MIN_QUERIES = 4;
 
 /** Returns true if a golden set has an alert, and words were not removed from its queries in the last half hour. */
 export function areWordsDue(
@@ -50,12 +50,12 @@ export async function removeWords(
   const gap = (reason: string) => db.measurements.record([gapNow(pipeline.name, IGNORED_ENDING, now, reason)]);
   const [before, after] = await Promise.all([readComparedSide(context, reference), readComparedSide(context, run)]);
   const queries = changedQueries(before, after);
-  if (queries.length < MIN_CHANGED) return gap('few_changed_results');
+  if (queries.length < MIN_QUERIES) return gap('few_changed_results');
   const requests = queries.flatMap((query) => query.requests);
   const found = await callRetriever(context, pipeline, requests, 'remove-words', signal);
   const details = wordEffects(queries, found, run.settings.chunkSeparator);
-  const { changed: n, endIgnored } = details;
-  if (n < MIN_CHANGED) return gap('retriever_failed');
+  const { asked: n, endIgnored } = details;
+  if (n < MIN_QUERIES) return gap('retriever_failed');
   const value = endIgnored / n;
   const { low: ciLow, high: ciHigh } = wilsonInterval(value, n, 0.95);
   await db.measurements.record([

@@ -138,6 +138,7 @@ const requirements: readonly Requirement[] = [
     level: 'medium',
     anyOf: [
       ['again', 'differs'],
+      ['removed_words', 'all_ignored', 'unsteady'],
       ['variety', 'collapsed'],
       ['results', 'scrambled'],
     ],
@@ -147,6 +148,7 @@ const requirements: readonly Requirement[] = [
     level: 'high',
     anyOf: [
       ['again', 'differs'],
+      ['removed_words', 'all_ignored', 'unsteady'],
       ['variety', 'collapsed'],
     ],
   },

@@ -109,6 +109,8 @@ function readRelevance(relevance: ObservedRelevance): Sign {
  * call, or that it uses other ids.
  */
 const COMPARABLE = 0.5;
+/** Minimum overlap of results that did not change. If the results vary from call to call, both overlaps are lower. */
+const INTACT = 0.7;
 /** Minimum difference in overlap between the queries of the last hour and the queries from before the incident. */
 const OTHER_RESULTS = 0.1;
 
@@ -118,6 +120,7 @@ function readReplay({ now, before }: ObservedReplay): Sign[] {
   if (Math.max(now.value, before.value) < COMPARABLE) return [];
   if (Math.abs(now.value - before.value) < OTHER_RESULTS)
     return Math.min(now.value, before.value) < COMPARABLE ? [] : [sign('live_replay', 'as_before', sentence, values)];
+  if (Math.max(now.value, before.value) < INTACT) return [];
   if (now.ciHigh < before.ciLow) return [sign('live_replay', 'live_differs', sentence, values)];
   return now.ciLow > before.ciHigh ? [sign('live_replay', 'all_differ', sentence, values)] : [];
 }

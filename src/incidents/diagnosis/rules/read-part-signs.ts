@@ -66,12 +66,21 @@ export function readPartSigns(observed: Observations): Sign[] {
   ];
 }
 
+/** Minimum number of queries with changed results; an effect on fewer queries may be chance. */
+const MIN_CHANGED = 4;
 /** Minimum share of queries on which a removed word has the effect that names the state. */
 const MOST_QUERIES = 0.6;
 /** Maximum share of queries on which a removed word has an effect by chance. */
 const FEW_QUERIES = 0.3;
+/** Share of queries with two different responses, from which the effects of words cannot be told from chance. */
+const UNSTEADY = 0.5;
 
-function readWords({ changed, startIgnored, endIgnored, restored }: WordEffects): Sign[] {
+function readWords({ asked, unsteady, changed, startIgnored, endIgnored, restored }: WordEffects): Sign[] {
+  if (unsteady >= UNSTEADY * asked) {
+    const sentence = `${unsteady} of ${asked} golden queries with changed results return different results when they are sent twice within seconds.`;
+    return [sign('removed_words', 'unsteady', sentence)];
+  }
+  if (changed < MIN_CHANGED) return [];
   const numbers = `Of ${changed} golden queries with changed results, ${startIgnored} return the same results without a word near the start, ${endIgnored} without a word near the end, and ${restored} get most of their earlier results back without one of their words.`;
   const [start, end, back] = [startIgnored / changed, endIgnored / changed, restored / changed];
   if (back >= MOST_QUERIES) return [sign('removed_words', 'restore', numbers)];

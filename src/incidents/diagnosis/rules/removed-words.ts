@@ -21,7 +21,7 @@ const CHANGED = 0.5;
 export interface ChangedQuery {
   /** Results of the good run, best first. */
   readonly before: readonly string[];
-  /** First the whole query, then the query without one word, in the order of the removed words. */
+  /** The whole query, the query without one word in the order of the removed words, and the whole query again. */
   readonly requests: readonly RetrieverRequest[];
 }
 
@@ -45,7 +45,10 @@ export function changedQueries(before: ComparedSide, now: ComparedSide): Changed
     .map(({ query, before: earlier }) => {
       const words = wordsOf(query);
       const shorter = spread(words).map((place) => words.toSpliced(place, 1).join(' '));
-      return { before: earlier, requests: [query.text, ...shorter].map((text) => ({ text, k, tags: query.tags })) };
+      return {
+        before: earlier,
+        requests: [query.text, ...shorter, query.text].map((text) => ({ text, k, tags: query.tags })),
+      };
     });
 }
 
@@ -65,12 +68,14 @@ function spread(words: readonly string[]): number[] {
 
 /** Minimum increase of the overlap with the earlier results at which removing a word restores these results. */
 const RESTORED = 0.3;
+/** Minimum overlap of two responses to the same query that count as the same. */
+const STEADY = 0.9;
 
 export type WordEffects = ReturnType<typeof wordEffects>;
 
 /**
  * Counts the queries for which removing a word had an effect. Leaves out a query if the retriever did not answer all
- * its requests, or if its results are no longer changed.
+ * its requests.
  *
  * @param found document ids, best first, keyed by the answered requests
  * @param chunkSeparator see `RunSettings`
@@ -81,9 +86,13 @@ export function wordEffects(
   chunkSeparator?: string,
 ) {
   const counts = {
-    /** Number of queries with changed results. */
+    /** Number of queries that the retriever answered. */
+    asked: 0,
+    /** Number of queries that got different results when they were sent twice. */
+    unsteady: 0,
+    /** Number of queries whose results are still changed. Only these are counted below. */
     changed: 0,
-    /** Of these, the number whose results stay the same without a word near the start. */
+    /** Number of queries whose results stay the same without a word near the start. */
     startIgnored: 0,
     /** The same for a word near the end. */
     endIgnored: 0,
@@ -95,10 +104,14 @@ export function wordEffects(
       const ids = found.get(request);
       return ids === undefined ? [] : [documentsOf(ids, chunkSeparator)];
     });
-    const [whole = [], ...shorter] = lists;
+    if (lists.length < requests.length) continue;
+    const [whole = [], ...rest] = lists;
+    const [shorter, again = []] = [rest.slice(0, -1), rest.at(-1)];
     const k = requests[0]?.k ?? 0;
     const overlap = rankBiasedOverlap(before, whole, k);
-    if (lists.length < requests.length || whole.length === 0 || overlap >= CHANGED) continue;
+    counts.asked += 1;
+    counts.unsteady += Number(rankBiasedOverlap(whole, again, k) < STEADY);
+    if (whole.length === 0 || overlap >= CHANGED) continue;
     const isSame = (list: readonly string[] = []): boolean => list.join('\n') === whole.join('\n');
     counts.changed += 1;
     counts.startIgnored += Number(isSame(shorter[0]));

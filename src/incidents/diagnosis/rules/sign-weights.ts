@@ -42,5 +42,5 @@ export const answered: SignWeights = {
   // A failing retriever hides other faults.
   failures: { most: -3 },
   live_replay: { as_before: -0.5, live_differs: -2, all_differ: 0.7 },
-  removed_words: { end_ignored: -3.5, all_ignored: -2, restore: -2 },
+  removed_words: { end_ignored: -5, all_ignored: -2, restore: -2, unsteady: -3 },
 };

@@ -48,9 +48,10 @@ export const signStates = {
   live_replay: ['as_before', 'live_differs', 'all_differ'],
   /**
    * Golden queries with changed results, without one of their words: `end_ignored` if words near the end have no
-   * effect, `all_ignored` if no word has an effect, `restore` if the shorter query gets the earlier results.
+   * effect, `all_ignored` if no word has an effect, `restore` if the shorter query gets the earlier results, `unsteady`
+   * if even the whole query gets different results when it is sent twice.
    */
-  removed_words: ['usual', 'end_ignored', 'all_ignored', 'restore'],
+  removed_words: ['usual', 'end_ignored', 'all_ignored', 'restore', 'unsteady'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */
   judge: ['same', 'changed'],
   /** 95th-percentile latency of successful calls. */

@@ -474,7 +474,7 @@ describe('a diagnosis', () => {
       'one_kind_of_query',
       {
         answers: { ...fallen, kept: 0.3 },
-        wordEffects: { changed: 8, startIgnored: 0, endIgnored: 7, restored: 1 },
+        wordEffects: { asked: 8, unsteady: 0, changed: 8, startIgnored: 0, endIgnored: 7, restored: 1 },
       },
     ],
     // The search receives a constant vector.
@@ -482,7 +482,15 @@ describe('a diagnosis', () => {
       'random_answers',
       {
         answers: { ...fallen, kept: 0.05 },
-        wordEffects: { changed: 8, startIgnored: 8, endIgnored: 8, restored: 0 },
+        wordEffects: { asked: 8, unsteady: 0, changed: 8, startIgnored: 8, endIgnored: 8, restored: 0 },
+      },
+    ],
+    // A query gets the results of another query, but different ones each time.
+    [
+      'random_answers',
+      {
+        answers: { ...fallen, kept: 0.3, foreign: { compared: 100, foreign: 40, usual: 0 } },
+        wordEffects: { asked: 8, unsteady: 7, changed: 6, startIgnored: 0, endIgnored: 0, restored: 3 },
       },
     ],
     // Users speak or type keywords, and the golden set contains questions.

@@ -38,6 +38,7 @@ describe('the queries that are sent without one of their words', () => {
       'which city0 has river0 old bridge0 today',
       'which city0 has river0 and old today',
       'which city0 has river0 and old bridge0',
+      'which city0 has river0 and old bridge0 today',
     ]);
   });
 
@@ -62,17 +63,24 @@ describe('the queries that are sent without one of their words', () => {
 describe('words that are removed from queries with changed results', () => {
   it('have no effect near the end if the retriever truncates queries', () => {
     const effects = effectsOf((text) => search(text.slice(0, 12)));
-    expect(effects).toEqual({ changed: 8, startIgnored: 0, endIgnored: 8, restored: 0 });
+    expect(effects).toEqual({ asked: 8, unsteady: 0, changed: 8, startIgnored: 0, endIgnored: 8, restored: 0 });
   });
 
   it('have no effect at all if the retriever ignores the query', () => {
-    expect(effectsOf(() => ['x', 'y'])).toEqual({ changed: 8, startIgnored: 8, endIgnored: 8, restored: 0 });
+    expect(effectsOf(() => ['x', 'y'])).toEqual({
+      asked: 8,
+      unsteady: 0,
+      changed: 8,
+      startIgnored: 8,
+      endIgnored: 8,
+      restored: 0,
+    });
   });
 
   it('restore the earlier results if only the whole text gets wrong results, as from a cache', () => {
     const cached = new Set(texts);
     const effects = effectsOf((text) => (cached.has(text) ? ['x', 'y'] : search(text)));
-    expect(effects).toEqual({ changed: 8, startIgnored: 0, endIgnored: 0, restored: 8 });
+    expect(effects).toEqual({ asked: 8, unsteady: 0, changed: 8, startIgnored: 0, endIgnored: 0, restored: 8 });
   });
 
   it('are counted only for queries whose results are still changed, and only with a response to each request', () => {
@@ -82,9 +90,17 @@ describe('words that are removed from queries with changed results', () => {
     );
     const [first, second] = queries;
     const recovered = queries.flatMap(({ requests }) => requests).map((one) => [one, search(one.text)] as const);
-    expect(wordEffects(queries, new Map(recovered))).toMatchObject({ changed: 0 });
+    expect(wordEffects(queries, new Map(recovered))).toMatchObject({ asked: 8, changed: 0 });
     const answered = [...(first?.requests ?? []), ...(second?.requests ?? []).slice(1)];
-    expect(wordEffects(queries, new Map(answered.map((one) => [one, ['x', 'y']])))).toMatchObject({ changed: 1 });
+    expect(wordEffects(queries, new Map(answered.map((one) => [one, ['x', 'y']])))).toMatchObject({
+      asked: 1,
+      changed: 1,
+    });
+  });
+
+  it('are no evidence if the retriever returns different results for the same query', () => {
+    let calls = 0;
+    expect(effectsOf(() => [`x${(calls += 1)}`])).toMatchObject({ asked: 8, unsteady: 8 });
   });
 
   it('are compared as documents if the ids of chunks are judged as documents', () => {
