@@ -172,7 +172,7 @@ export const trafficAndTextWeights = {
     ...documentsAsBefore,
     foreign_lists: { none: -4.5, some: 5 },
     // The shorter text is not in the cache.
-    removed_words: { usual: -1, end_ignored: -5, all_ignored: -3, restore: 1.5, unsteady: -4.5 },
+    removed_words: { usual: -1, end_ignored: -5, all_ignored: -3, restore: 1.5, unsteady: -5 },
     // A cache returns the same wrong list again.
     again: { differs: -3 },
     latency: { fell: 0.7 },

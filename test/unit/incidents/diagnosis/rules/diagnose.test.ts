@@ -489,7 +489,8 @@ describe('a diagnosis', () => {
     [
       'random_answers',
       {
-        answers: { ...fallen, kept: 0.3, foreign: { compared: 100, foreign: 40, usual: 0 } },
+        answers: { ...fallen, kept: 0.3, keptOfThere: 0.3, foreign: { compared: 100, foreign: 40, usual: 0 } },
+        storeAgreement: null,
         wordEffects: { asked: 8, unsteady: 7, changed: 6, startIgnored: 0, endIgnored: 0, restored: 3 },
       },
     ],
