@@ -151,6 +151,7 @@ export function observationsOf({ firing, golden, live, hasStore, isLost, failing
     returnedAbsent: null,
     liveReplay: null,
     wordEffects: null,
+    missedTexts: null,
     canary: null,
     index: [],
     arrivals: null,

@@ -23,7 +23,7 @@ export const ofTexts: readonly Fault[] = [
   {
     name: 'truncated texts',
     does: 'chunks are re-indexed under the same ids with only 15 to 60 % of their texts',
-    cause: 'truncated_texts',
+    cause: 'damaged_texts',
     breakIt: ({ chunks, traffic }, random) => {
       if (!traffic.hasTexts) return null;
       const share = between(random, 0.15, 0.6);

@@ -126,6 +126,7 @@ function lookAt(
     returnedAbsent: null,
     liveReplay: observeReplay(shape, broken, runs, other),
     wordEffects: null,
+    missedTexts: null,
     canary,
     deployments: deploymentsOf(shape, broken),
     ...coverage,

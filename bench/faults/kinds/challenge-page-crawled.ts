@@ -7,7 +7,7 @@ const PAGE = `${HEADING} Checking your browser. Enable JavaScript and cookies to
 export const kind: FaultKind = {
   name: 'challenge-page-crawled',
   title: 'the crawler stored the text of a bot-challenge page in place of some documents',
-  causes: ['truncated_texts', 'index_lost_documents'],
+  causes: ['damaged_texts', 'index_lost_documents'],
   begin({ size, random, material }) {
     const hurt = some(material.rows, around(random, bySize(size, 0.08, 0.18, 0.45)), random);
     // Each challenge has its own ray, so a comparison of hashes does not find the copies.

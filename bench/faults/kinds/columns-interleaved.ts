@@ -29,7 +29,7 @@ function acrossColumns(left: string, right: string): string {
 export const kind: FaultKind = {
   name: 'columns-interleaved',
   title: 'a new PDF extractor reads across the two columns of a page, so that chunks mix the lines of both',
-  causes: ['truncated_texts', 'corpus_changed'],
+  causes: ['damaged_texts', 'corpus_changed'],
   begin({ size, random, material }) {
     const bySource = groupBy(material.rows, ({ language, source }) => `${language} ${source}`);
     // A page has one chunk a column; the last chunk of a source may be alone on its page.

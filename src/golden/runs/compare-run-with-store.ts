@@ -1,7 +1,11 @@
 import type { Context } from '../../core/context.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import { compareWithStore } from '../../index/probes/compare-with-store.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { readComparedSide } from './stored-runs.ts';
+
+/** Texts that were read later than this before a run may already show the fault. */
+const EARLIER_MS = 6 * HOUR_MS;
 
 /**
  * Compares the results of a run with the content of the store (`compareWithStore`). Does nothing for a run that has not
@@ -29,5 +33,10 @@ export async function compareRunWithStore(
       .map(({ documentId }) => documentId);
     return [{ id, text, documents, missed }];
   });
-  await compareWithStore(context, pipeline, { id: run.id, finishedAt: run.finishedAt, answered }, signal);
+  const readBefore = new Date(run.finishedAt.getTime() - EARLIER_MS);
+  const earlierTexts = async (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+    const seen = await context.db.golden.documents.seen(pipeline.name, ids);
+    return new Map([...seen].flatMap(([id, { content, seenAt }]) => (seenAt <= readBefore ? [[id, content]] : [])));
+  };
+  await compareWithStore(context, pipeline, { id: run.id, finishedAt: run.finishedAt, answered, earlierTexts }, signal);
 }

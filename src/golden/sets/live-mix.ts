@@ -104,7 +104,8 @@ const WEEK_MS = 7 * DAY_MS;
 const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
 
 /**
- * Stores the texts of judged documents for every golden set of the pipeline; see `recordJudgedDocuments`.
+ * Stores the texts of judged documents for every golden set of the pipeline, and reads each text again once a day; see
+ * `recordJudgedDocuments`.
  *
  * @throws RecalldError store_unreachable if the store failed (an error is thrown because no measurement would show this
  *   failure); database_unreachable
@@ -114,11 +115,12 @@ export async function recordGoldenDocuments(
   pipeline: WatchedPipeline,
   signal: AbortSignal,
 ): Promise<void> {
+  const readBefore = new Date(context.clock.now().getTime() - DAY_MS);
   for (const { set } of pipeline.golden) {
     const latest = await context.db.golden.sets.latest(set);
     if (latest === null) continue;
     const judged = judgedDocuments(await context.db.golden.sets.queries(set, latest.version));
-    const { problem } = await recordJudgedDocuments(context, pipeline, judged, signal);
+    const { problem } = await recordJudgedDocuments(context, pipeline, judged, signal, readBefore);
     if (problem === null) continue;
     throw new RecalldError('store_unreachable', `The judged documents of ${set} could not be read: ${problem}`);
   }

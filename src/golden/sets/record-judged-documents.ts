@@ -1,26 +1,27 @@
+import { documentTexts } from '../../connectors/stores/document-texts.ts';
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
-import type { SeenDocument } from '../sql/golden-sets.ts';
 
 /** Maximum number of documents that one pass reads; later passes read the remaining documents. */
 const READ = 2000;
 const BATCH = 500;
 
 /**
- * Reads the missing texts of judged documents by document id, and stores them. If the store fails or has no texts, the
- * pass ends early, and the next pass reads the texts that are still missing.
+ * Reads the texts of judged documents that are not stored, or that were stored before `readBefore`, by document id, and
+ * stores them. If the store fails or has no texts, the pass ends early, and the next pass reads the remaining texts.
  */
 export async function recordJudgedDocuments(
   { db, clock }: Context,
   { name, store }: ProbedPipeline,
   judged: readonly string[],
   signal: AbortSignal,
+  readBefore: Date = new Date(0),
 ) {
   const before = await db.golden.documents.seen(name, judged);
   const now = clock.now();
   const unread = passOf(
-    judged.filter((id) => !before.has(id)),
+    judged.filter((id) => (before.get(id)?.seenAt ?? new Date(0)) <= readBefore),
     Math.floor(now.getTime() / DAY_MS),
   );
   if (store === null) return { judged: judged.length, known: before.size, problem: null };
@@ -30,12 +31,9 @@ export async function recordJudgedDocuments(
     const answer = await store.chunks(unread.slice(start, start + BATCH), signal);
     if (answer.kind === 'failed') problem = answer.message;
     if (answer.kind !== 'ok') break;
-    const texts = new Map<string, string[]>();
-    for (const { id, content } of answer.value)
-      if (content !== null) texts.set(id, [...(texts.get(id) ?? []), content]);
-    const seen = Array.from(texts, ([documentId, parts]): SeenDocument => ({ documentId, content: parts.join('\n') }));
-    await db.golden.documents.record(name, seen, now);
-    known += seen.length;
+    const texts = documentTexts(answer.value);
+    await db.golden.documents.record(name, texts, now);
+    known += [...texts.keys()].filter((id) => !before.has(id)).length;
   }
   return {
     judged: judged.length,

@@ -8,7 +8,6 @@ import type { ErasureSubject } from '../../live/sql/erase-live.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
 import { insertRows, queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
-import { wellFormed } from '../../platform/postgres/values.ts';
 import {
   ERASED_TEXT,
   type GoldenSetVersion,
@@ -321,32 +320,17 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   }
 }
 
-/** A judged document with its text from the store. After re-chunking, this text identifies the replacement. */
-export interface SeenDocument {
-  readonly documentId: string;
-  readonly content: string;
-}
-
-/** Maximum length of a stored text; longer texts are truncated. */
-const MAX_TEXT = 20_000;
-
 export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
 
 export function createGoldenDocuments(pool: Pool) {
   return {
-    /** Stores texts. A new text replaces the stored one. */
-    async record(pipeline: string, documents: readonly SeenDocument[], now: Date): Promise<void> {
-      const latest = new Map(documents.map(({ documentId, content }) => [documentId, content]));
+    /** Stores texts of judged documents, keyed by document id. A new text replaces the stored one. */
+    async record(pipeline: string, texts: ReadonlyMap<string, string>, now: Date): Promise<void> {
       await pool.query(
         `insert into golden_documents (pipeline, document_id, content, seen_at)
          select $1::text, d.id, d.content, $4::timestamptz from unnest($2::text[], $3::text[]) as d (id, content)
          on conflict (pipeline, document_id) do update set content = excluded.content, seen_at = excluded.seen_at`,
-        [
-          pipeline,
-          [...latest.keys()],
-          [...latest.values()].map((text) => wellFormed(text.slice(0, MAX_TEXT).replaceAll('\0', ''))),
-          now,
-        ],
+        [pipeline, [...texts.keys()], [...texts.values()], now],
       );
     },
 

@@ -35,6 +35,7 @@ import {
   observeSamples,
   observeShareOfRun,
   observeStore,
+  observeTexts,
   observeTopics,
 } from './observe.ts';
 import { observeLevel } from './observe-level.ts';
@@ -289,6 +290,7 @@ async function observe(
     annRecall: observeRecall(around),
     storeAgreement: observeAgreement(around, run?.id ?? null),
     missedVectors: observeShareOfRun(around, 'missed_foreign_ratio', run?.id ?? null),
+    missedTexts: observeTexts(around, run?.id ?? null),
     returnedAbsent: observeShareOfRun(around, 'returned_absent_ratio', run?.id ?? null),
     canary: observeCanary(around),
     deployments: db.live.deployments.list({

@@ -29,6 +29,7 @@ import type {
   ObservedDensity,
   ObservedRecall,
   ObservedRun,
+  ObservedTexts,
   ObservedTopic,
   OwnWork,
 } from './rules/observations.ts';
@@ -86,6 +87,7 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   ann_recall: ['ann_recall'],
   store_agreement: ['store_agreement'],
   missed_vectors: ['missed_foreign_ratio'],
+  missed_texts: ['missed_changed_ratio'],
   returned_documents: ['returned_absent_ratio'],
   live_replay: [LIVE_REPLAY],
   removed_words: [IGNORED_ENDING],
@@ -180,6 +182,13 @@ export async function observeShareOfRun(
 ): Promise<ObservedShare | null> {
   const { newest, earlier } = await ofRun(around, measure, runId);
   return newest && { ...estimateOf(newest), before: earlier.at(-1)?.value ?? null };
+}
+
+/** Returns the share of missed documents whose text changed, and the last value of this share before the incident. */
+export async function observeTexts(around: Around, runId: string | null): Promise<ObservedTexts | null> {
+  const { newest, earlier } = await ofRun(around, 'missed_changed_ratio', runId);
+  const before = earlier.at(-1)?.value ?? null;
+  return newest && { ...estimateOf(newest), before, cut: Number(newest.details['cut']) };
 }
 
 /** Returns the value for a golden run, and the values of the day before `good`, oldest first. */

@@ -3,6 +3,7 @@
  * retriever.
  */
 import { createHash } from 'node:crypto';
+import { documentTexts } from '../../connectors/stores/document-texts.ts';
 import { searchEach } from '../../connectors/stores/search-each.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
@@ -32,6 +33,8 @@ export interface AnsweredRun {
   readonly id: string;
   readonly finishedAt: Date;
   readonly answered: readonly AnsweredQuery[];
+  /** Returns the stored texts that documents had at least six hours before the run, keyed by document id. */
+  readonly earlierTexts: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 }
 
 /** Maximum number of golden queries. Unless the golden set changes, the same queries are compared each time. */
@@ -54,9 +57,10 @@ const PATIENCE_MS = 30_000;
 /**
  * Measures `store_agreement`: the mean share of the n returned documents that are also among the n nearest chunks in
  * the store. Measures `missed_foreign_ratio`: the share of missed documents whose stored vector does not match a new
- * embedding of the document text. A missed document is relevant and in the store, but was not returned. Measures
- * `returned_absent_ratio`: the share of returned documents that the store does not have. If a measure has no value,
- * records the reason. Rejects with the reason of `signal`, or with a database error.
+ * embedding of the document text. Measures `missed_changed_ratio`: the share of missed documents whose text in the store
+ * has changed. A missed document is relevant and in the store, but was not returned. Measures `returned_absent_ratio`:
+ * the share of returned documents that the store does not have. If a measure has no value, records the reason. Rejects
+ * with the reason of `signal`, or with a database error.
  */
 export async function compareWithStore(
   context: Context,
@@ -79,13 +83,16 @@ export async function compareWithStore(
       return { ...gapNow(name, measure, context.clock.now(), reason, { message, run_id: run.id }), ...about };
     }
   };
-  const absent = await measured('returned_absent_ratio', () => absentAmongReturned(store, run.answered, bounded));
-  if (embedder === null) return context.db.measurements.record([absent]);
+  const ofStore = [
+    await measured('returned_absent_ratio', () => absentAmongReturned(store, run.answered, bounded)),
+    await measured('missed_changed_ratio', () => changedAmongMissed(store, run, bounded)),
+  ];
+  if (embedder === null) return context.db.measurements.record(ofStore);
   const plan = context.indexPlans.find(({ pipeline }) => pipeline === name);
   const embed = (texts: readonly string[]) => vectorsOf(embedder, texts, bounded);
   const reader = { store, embed, signal: bounded };
   await context.db.measurements.record([
-    absent,
+    ...ofStore,
     await measured('store_agreement', () => agreementWith(reader, run.answered)),
     await measured('missed_foreign_ratio', () =>
       foreignAmongMissed(reader, run.answered, plan?.embedPrefix ?? '', plan?.minCosine ?? MIN_COSINE),
@@ -135,7 +142,7 @@ async function foreignAmongMissed(
   prefix: string,
   minCosine: number,
 ): Promise<MeasuredValue> {
-  const missed = [...new Set(inFixedOrder(answered).flatMap((query) => query.missed))].slice(0, MAX_MISSED);
+  const missed = missedIn(answered);
   const chunks = missed.length === 0 ? [] : valueOf(await reader.store.chunks(missed, reader.signal));
   const texts = missed.flatMap((id) => {
     const content = chunks.find((one) => one.id === id && (one.content ?? '') !== '')?.content ?? null;
@@ -147,10 +154,36 @@ async function foreignAmongMissed(
   const found = await nearestChunks(reader, vectors, FOUND_AMONG);
   const isFound = (id: string, place: number) =>
     found[place]?.some((one) => one.id === id && one.similarity >= minCosine) ?? false;
-  const foreign = texts.filter(({ id }, place) => !isFound(id, place)).length;
-  const value = foreign / texts.length;
-  const { low, high } = wilsonInterval(value, texts.length, 0.95);
-  return { value, n: texts.length, ciLow: low, ciHigh: high, ciMethod: 'wilson' };
+  return shareOf(texts.filter(({ id }, place) => !isFound(id, place)).length, texts.length);
+}
+
+function missedIn(answered: readonly AnsweredQuery[]): string[] {
+  return [...new Set(inFixedOrder(answered).flatMap((query) => query.missed))].slice(0, MAX_MISSED);
+}
+
+/** @throws NoValueError */
+async function changedAmongMissed(
+  store: VectorStore,
+  { answered, earlierTexts }: AnsweredRun,
+  signal: AbortSignal,
+): Promise<MeasuredValue> {
+  const before = await earlierTexts(missedIn(answered));
+  const now = before.size === 0 ? [] : documentTexts(valueOf(await store.chunks([...before.keys()], signal)));
+  const pairs = [...now].flatMap(([id, text]) => {
+    const earlier = before.get(id);
+    return earlier === undefined ? [] : [{ earlier, text }];
+  });
+  if (pairs.length === 0)
+    throw new NoValueError('none_missed', 'The run missed no relevant document whose text is in the store.');
+  const changed = pairs.filter(({ earlier, text }) => text !== earlier);
+  return shareOf(changed.length, pairs.length, {
+    cut: changed.filter(({ earlier, text }) => earlier.includes(text)).length,
+  });
+}
+
+function shareOf(hits: number, n: number, details: MeasurementOutcome['details'] = {}): MeasuredValue {
+  const { low, high } = wilsonInterval(hits / n, n, 0.95);
+  return { value: hits / n, n, ciLow: low, ciHigh: high, ciMethod: 'wilson', details };
 }
 
 /** @throws NoValueError */
@@ -163,10 +196,7 @@ async function absentAmongReturned(
   if (returned.length < MIN_QUERIES)
     throw new NoValueError('too_few_answers', `The golden queries returned fewer than ${MIN_QUERIES} documents.`);
   const stored = valueOf(await store.existing(returned, signal));
-  const n = returned.length;
-  const value = returned.filter((id) => !stored.has(id)).length / n;
-  const { low, high } = wilsonInterval(value, n, 0.95);
-  return { value, n, ciLow: low, ciHigh: high, ciMethod: 'wilson' };
+  return shareOf(returned.filter((id) => !stored.has(id)).length, returned.length);
 }
 
 /** @throws NoValueError */

@@ -53,6 +53,17 @@ export const pipelineMeasures = {
       'Among up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
     ),
   },
+  missed_changed_ratio: {
+    title: 'Missed documents with a changed text',
+    subject: 'the share of missed relevant documents whose stored text has changed',
+    note: 'Among relevant documents that are in the store but that the latest golden run missed, the share whose text differs from the text that they had at least six hours before.',
+    scale: 'share',
+    every: 86_400,
+    gauge: wilsonGauge(
+      'recalld_missed_documents_changed_ratio',
+      'Among up to 16 stored relevant documents that the latest golden run missed, the share whose text in the store differs from the text that recalld read there at least six hours before.',
+    ),
+  },
   ignored_ending_ratio: {
     title: 'Ignored ends of queries',
     subject: 'the share of golden queries whose ending the retriever ignores',

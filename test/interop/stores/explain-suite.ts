@@ -150,8 +150,7 @@ export function describeExplain(
       it.each(cases)('is explained if $name', async ({ about, document = `doc-${about}`, tags = {}, ...one }) => {
         const { store, index } = filled;
         const db = createDb(database.pool);
-        if (one.isKnown === true)
-          await db.golden.documents.record(name, [{ documentId: document, content: textOf(about) }], NOON);
+        if (one.isKnown === true) await db.golden.documents.record(name, new Map([[document, textOf(about)]]), NOON);
         await one.change?.(index);
         const config = configOf(kind, filled);
         const retriever = openRetriever(config, { embedder, store });

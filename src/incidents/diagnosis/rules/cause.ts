@@ -109,11 +109,11 @@ export const causeTexts = {
     action: 'Check the queue and the errors of the indexing job. `recalld index check` lists the missing documents.',
     shows: 'new document versions are waiting to be indexed',
   },
-  truncated_texts: {
-    title: 'chunk texts were truncated during indexing',
+  damaged_texts: {
+    title: 'chunk texts were damaged during indexing',
     action:
-      'Check the length limit of the indexing job (chunk size, embedder tokens or column length), and index the full texts again.',
-    shows: 'stored texts end in the middle of a sentence',
+      'Check what the indexing job extracts from the documents, and its length limits (chunk size, embedder tokens or column length). Then index the correct texts again.',
+    shows: 'stored texts are cut off, garbled or replaced',
   },
   duplicate_results: {
     title: 'results repeat the same text',

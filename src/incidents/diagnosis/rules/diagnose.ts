@@ -135,6 +135,8 @@ const unaffectedBy: Readonly<
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
   missed_vectors: ['foreign', { ...answersHealthy, canary: 'same', index_models: 'one' }],
+  // Damaged texts may be as long as before, and documents with such texts may vanish from the results.
+  missed_texts: ['changed', { text_length: 'as_before', same_texts: 'as_before', retrieval_scores: 'as_before' }],
   // A retriever that truncates queries may do so to queries of every kind.
   removed_words: ['end_ignored', { query_kind: 'spread' }],
   // Only the calls that timed out are slow, so a steady latency of live queries does not contradict the timeouts.

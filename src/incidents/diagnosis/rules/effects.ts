@@ -169,7 +169,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     through: ['empty', 'stale', 'answers'],
   },
   index_behind: { moves: ['index_late', 'index_missing', 'density', 'feedback', 'relevance', ...retried], through: [] },
-  truncated_texts: { moves: [...judged, 'context', 'density', 'store'], through: [...answered] },
+  damaged_texts: { moves: [...judged, 'context', 'density', 'store'], through: [...answered] },
   duplicate_results: {
     moves: [...judged, 'repeats', 'context', 'store', 'index_orphans'],
     through: [...answered],

@@ -20,7 +20,7 @@ export const fittedEstimates: Estimates = {
     other_language: -2.22,
     index_parameters: -2.06,
     index_lost_documents: -2.24,
-    truncated_texts: -2.29,
+    damaged_texts: -2.29,
     duplicate_results: -2.23,
     corpus_changed: -2.2,
     ids_renamed: -2.19,
@@ -347,7 +347,7 @@ export const fittedEstimates: Estimates = {
       store_size: { fell: -2.6 },
       canary: { changed: -3.01 },
     },
-    truncated_texts: {
+    damaged_texts: {
       failures: { most: -3.02 },
       empty_answers: { some: -1.51 },
       text_length: { as_before: -4.55, fell: 4.53, rose: -4.04 },

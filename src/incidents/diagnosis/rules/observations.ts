@@ -54,6 +54,8 @@ export interface Observations {
   readonly wordEffects: WordEffects | null;
   /** Of the documents that the run missed, the share whose stored vector does not match the text of the document. */
   readonly missedVectors: ObservedShare | null;
+  /** Of the documents that the run missed, the share whose text changed. */
+  readonly missedTexts: ObservedTexts | null;
   /** Share of the returned documents that the store does not have. */
   readonly returnedAbsent: ObservedShare | null;
   readonly canary: ObservedCanary | null;
@@ -104,6 +106,11 @@ export type ObservedRelevance =
 export interface ObservedRecall extends EstimatedValue {
   readonly before: number | null;
   readonly k: number;
+}
+
+export interface ObservedTexts extends ObservedShare {
+  /** Number of documents whose text is now a part of their earlier text. */
+  readonly cut: number;
 }
 
 export interface ObservedAgreement {

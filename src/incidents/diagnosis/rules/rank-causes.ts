@@ -190,7 +190,7 @@ const contradictedBy: Readonly<Partial<Record<Cause, AnyOf>>> = {
   filter: [['order', 'changed']],
   // If truncated texts change the results, they also change the scores.
   // If unchanged results kept their text length, the mean length dropped because other documents are returned.
-  truncated_texts: [
+  damaged_texts: [
     ['retrieval_scores', 'as_before'],
     ['same_texts', 'as_before'],
   ],

@@ -19,6 +19,7 @@ import type {
   ObservedCanary,
   ObservedDensity,
   ObservedRecall,
+  ObservedTexts,
   ObservedTopic,
   OwnWork,
 } from './observations.ts';
@@ -43,13 +44,24 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
 export function readPartSigns(observed: Observations): Sign[] {
-  const { store, annRecall, storeAgreement, missedVectors, returnedAbsent, canary, arrivals, deployments } = observed;
+  const {
+    store,
+    annRecall,
+    storeAgreement,
+    missedVectors,
+    missedTexts,
+    returnedAbsent,
+    canary,
+    arrivals,
+    deployments,
+  } = observed;
   const { density, topics, sentinel, ownWork } = observed;
   return [
     ...readStore(store),
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
     ...(storeAgreement === null ? [] : readAgreement(storeAgreement)),
     ...(missedVectors === null ? [] : readMissedVectors(missedVectors)),
+    ...(missedTexts === null ? [] : readMissedTexts(missedTexts)),
     ...(returnedAbsent === null ? [] : readReturned(returnedAbsent)),
     ...(observed.wordEffects === null ? [] : readWords(observed.wordEffects)),
     ...(canary === null ? [] : [readCanary(canary)]),
@@ -159,6 +171,19 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
   const values = { before, now: value, unit: 'share' } as const;
   if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence, values)];
   return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];
+}
+
+/** Minimum rise in the share of missed documents whose text changed; owners also change some documents. */
+const MORE_CHANGED = 0.3;
+
+function readMissedTexts({ before, value, ciLow, n, cut }: ObservedTexts): Sign[] {
+  if (n < MIN_MISSED) return [];
+  const changed = Math.round(value * n);
+  const sentence = `Of ${n} stored documents that the run missed, ${changed} have another text than before; ${cut} of these contain only a part of the earlier text.`;
+  const values = { before, now: value, unit: 'share' } as const;
+  if (value === 0) return [sign('missed_texts', 'same', sentence, values)];
+  const hasRisen = ciLow > (before ?? 0) && value - (before ?? 0) >= MORE_CHANGED;
+  return hasRisen ? [sign('missed_texts', 2 * cut > changed ? 'cut' : 'changed', sentence, values)] : [];
 }
 
 /** Minimum rise in the share of returned documents missing from the store; a few may be deleted before the lookup. */

@@ -137,6 +137,11 @@ export const signStates = {
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
   /** Whether documents that the run missed are stored with the vectors that the embedder returns for their texts. */
   missed_vectors: ['own', 'foreign'],
+  /**
+   * Whether documents that the run missed have the texts that they had before: `cut` if most changed texts are now a
+   * part of the earlier text.
+   */
+  missed_texts: ['same', 'cut', 'changed'],
   /** Whether the store has the documents that the run returned. */
   returned_documents: ['stored', 'absent'],
   /** Whether documents in the manifest are missing from the store; no sign without a manifest. */

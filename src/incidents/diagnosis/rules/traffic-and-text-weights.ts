@@ -96,11 +96,12 @@ export const trafficAndTextWeights = {
     live_replay: { as_before: 1, live_differs: -3, all_differ: -2.5 },
     malformed_queries: { rose: -4 },
   },
-  truncated_texts: {
+  damaged_texts: {
     ...answered,
     ...documentsAsBefore,
     text_length: { as_before: -4.5, fell: 4.5, rose: -4 },
     same_texts: { as_before: -4.5, fell: 1 },
+    missed_texts: { same: -1, cut: 5, changed: 5 },
     // New short documents also lower the mean length.
     store_size: { emptied: -5, fell: -2.5, grew: -2, steady: 0.3 },
     index_orphans: { some: -3 },

@@ -194,6 +194,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     documents: { same: -1, replaced: 2.5 },
     gone_documents: { lost: 0.5, superseded: 0.5, deleted: -3 },
     labels: { alive: -1.5, some_gone: 1.7, many_gone: 2.5 },
+    missed_texts: { cut: -1, changed: 1 },
     // A cache may return the results of an old index.
     removed_words: { end_ignored: -5, all_ignored: -2, restore: 1, unsteady: -1.5 },
     older_answers: { alike: 5, unlike: -3.5 },

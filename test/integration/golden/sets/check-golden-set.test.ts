@@ -9,6 +9,7 @@ import { createGoldenDocuments, createGoldenSets } from '../../../../src/golden/
 import { aGoldenQuery, aSchedule, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { type ContextParts, contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
+import { hours } from '../../../support/measurements.ts';
 import { failed, ok, scriptedStore } from '../../../support/scripted-store.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 
@@ -118,7 +119,7 @@ describe('golden check', () => {
        select $1::text, id, 1, true, now() from unnest(array['a', 'b']) as d (id)`,
       [name],
     );
-    await documents.record(name, [{ documentId: 'a', content: oldText }], NOON);
+    await documents.record(name, new Map([['a', oldText]]), NOON);
     const store = aStore([chunk('a-new', oldText)]);
     const check = await checkGoldenSet(deps, watched({ store, embedder }), queries, settings, never);
     expect(check.labels).toMatchObject({ kind: 'probed', probed: 2, stale: 2, deleted: 1, lost: 0 });
@@ -158,7 +159,7 @@ describe('golden check', () => {
     const lookAt = (parts: Parameters<typeof aWatchedPipeline>[0]) =>
       checkGoldenSet(deps, watched(parts), queries, settings, never);
     expect((await lookAt({})).labels).toMatchObject({ kind: 'unknown', reason: /names no vector_store/ });
-    await documents.record(name, [{ documentId: 'a', content: oldText }], NOON);
+    await documents.record(name, new Map([['a', oldText]]), NOON);
     const store = aStore([chunk('b', null)]);
     expect((await lookAt({ store })).lost.gap).toMatch(/no embedder/);
     expect((await lookAt({ store, embedder })).lost.gap).toMatch(/returns no texts/);
@@ -189,6 +190,17 @@ describe('the texts of judged documents', () => {
     expect(await recordJudgedDocuments(deps, pipeline, ['a', 'b'], never)).toEqual(all);
     expect(await recordJudgedDocuments(deps, pipeline, ['a', 'b'], never)).toEqual(all);
     expect(reads).toBe(2);
+  });
+
+  it('are read again if they are old', async () => {
+    const { deps, documents, name, watched } = setUp();
+    const store = scriptedStore({ chunks: (ids) => ok(ids.map((id) => ({ id, content: 'new', version: null }))) });
+    await documents.record(name, new Map([['a', 'old']]), NOON);
+    await documents.record(name, new Map([['b', 'recent']]), hours(1));
+    const all = { judged: 2, known: 2, problem: null };
+    expect(await recordJudgedDocuments(deps, watched({ store, embedder }), ['a', 'b'], never, hours(0.5))).toEqual(all);
+    const seen = await documents.seen(name, ['a', 'b']);
+    expect([seen.get('a')?.content, seen.get('b')?.content]).toEqual(['new', 'recent']);
   });
 
   it('fail the job when the store fails, because no measurement reports it; texts read before are stored', async () => {

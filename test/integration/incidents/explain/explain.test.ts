@@ -86,7 +86,7 @@ const ways: Readonly<Record<string, Way>> = {
     verdict: 'gone',
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
-      const seen = [{ documentId: idOf(place), content: textOf(place) }];
+      const seen = new Map([[idOf(place), textOf(place)]]);
       await createGoldenDocuments(database.pool).record(world.pipeline, seen, NOON);
       await world.broken.remove(idOf(place));
       return text;
@@ -105,7 +105,7 @@ const ways: Readonly<Record<string, Way>> = {
     says: /The same text is stored under .*renamed-\d+/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
-      const seen = [{ documentId: idOf(place), content: textOf(place) }];
+      const seen = new Map([[idOf(place), textOf(place)]]);
       await createGoldenDocuments(database.pool).record(world.pipeline, seen, NOON);
       await world.broken.remove(idOf(place));
       await world.broken.insert([{ id: `renamed-${place}`, vector: vectors[place] ?? [], body: textOf(place) }]);

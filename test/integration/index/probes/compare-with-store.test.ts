@@ -41,14 +41,19 @@ const answers = (ranks: readonly number[], missed: readonly string[] = []): Answ
 
 async function compared(
   answered: readonly AnsweredQuery[],
-  parts: { store?: VectorStore; embedder?: Embedder | null } = {},
+  {
+    texts = {},
+    ...parts
+  }: { store?: VectorStore; embedder?: Embedder | null; texts?: Readonly<Record<string, string>> } = {},
 ) {
   const clock = new SteerableClock();
   const name = `docs-${(pipelines += 1)}`;
   const db = createDb(database.pool);
   const context = contextOf({ db, clock, indexPlans: [] });
   const pipeline = aWatchedPipeline({ name, store: nearby, embedder, ...parts });
-  await compareWithStore(context, pipeline, { id: 'run-1', finishedAt: NOON, answered }, never);
+  const earlierTexts = async (ids: readonly string[]) =>
+    new Map(Object.entries(texts).filter(([id]) => ids.includes(id)));
+  await compareWithStore(context, pipeline, { id: 'run-1', finishedAt: NOON, answered, earlierTexts }, never);
   const latest = (await db.measurements.latest(clock.now())).filter((one) => one.pipeline === name);
   return (measure: string) => latest.find((one) => one.measure === measure);
 }
@@ -76,6 +81,13 @@ describe('golden results compared with the store', () => {
     expect(latest('missed_foreign_ratio')?.newest).toMatchObject({ value: 1, n: 3 });
     const own = await compared(answers([5, 6], ['0-0', '1-0', '2-0']));
     expect(own('missed_foreign_ratio')?.newest).toMatchObject({ value: 0, n: 3 });
+  });
+
+  it('counts missed documents whose text changed, and those that have only a part of their earlier text', async () => {
+    const missed = answers([5, 6], ['0-0', '1-0', '2-0', '3-0']);
+    const latest = await compared(missed, { texts: { '0-0': '0', '1-0': 'was 1 before', '2-0': 'other', '9-9': '9' } });
+    expect(latest('missed_changed_ratio')?.newest).toMatchObject({ value: 2 / 3, n: 3, details: { cut: 1 } });
+    expect((await compared(missed))('missed_changed_ratio')?.gap).toMatchObject({ reason: 'none_missed' });
   });
 
   it('counts returned documents that the store does not have, even without an embedder', async () => {

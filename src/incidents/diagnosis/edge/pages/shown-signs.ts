@@ -94,6 +94,7 @@ export const shownSigns: Readonly<Record<SignName, readonly [title: string, plac
   ann_recall: ['Index recall', measures],
   store_agreement: ['Results among the nearest vectors', measures],
   missed_vectors: ['Missed documents with a wrong vector', onRun('worst', 'Queries of the run')],
+  missed_texts: ['Missed documents with a changed text', onRun('worst', 'Queries of the run')],
   rarer_documents: ['Documents returned for fewer queries', regressed],
   returned_documents: ['Returned documents missing from the store', onRun('worst', 'Queries of the run')],
   canary: ['Embedding canary, median cosine', measures],

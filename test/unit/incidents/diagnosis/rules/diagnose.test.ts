@@ -97,6 +97,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     returnedAbsent: null,
     liveReplay: null,
     wordEffects: null,
+    missedTexts: null,
     annRecall: { before: 0.98, value: 0.98, ciLow: 0.97, ciHigh: 0.99, n: 200, k: 10 },
     index: [],
     arrivals: null,
@@ -311,7 +312,7 @@ describe('a diagnosis', () => {
       },
     ],
     [
-      'truncated_texts',
+      'damaged_texts',
       {
         answers: { ...fallen, kept: 0.7, keptOfThere: 0.7 },
         reference: {
@@ -467,6 +468,18 @@ describe('a diagnosis', () => {
           questions: null,
           since: { from: new Date(0), sessions: 160, uncovered: 0.3, hasFallen: true },
         },
+      },
+    ],
+    // A new extractor garbles texts; the documents vanish from the results, and the other scores do not change.
+    [
+      'damaged_texts',
+      {
+        answers: {
+          ...fallen,
+          kept: 0.8,
+          retrievalScores: { results: 700, changed: 0, byQuery: null, byDocument: null },
+        },
+        missedTexts: { value: 0.9, ciLow: 0.7, ciHigh: 0.97, n: 16, before: 0, cut: 2 },
       },
     ],
     // The retriever truncates queries of all kinds.
@@ -905,7 +918,7 @@ describe('a diagnosis', () => {
     expect(found.signs.map(({ name }) => name)).not.toContain('text_length');
     expect(found).toMatchObject({ cause: 'repeated_query', confidence: 'high' });
     const usual = { ...live, topQuery: { ...live.topQuery, value: 0.03, ciLow: 0.02 } };
-    expect(diagnose(observing({ firing: ['context'], live: usual })).cause).toBe('truncated_texts');
+    expect(diagnose(observing({ firing: ['context'], live: usual })).cause).toBe('damaged_texts');
   });
 
   it('blames the retriever for slow responses that the service also reports, and recalld if it reports none', () => {

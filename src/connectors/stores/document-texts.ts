@@ -1,0 +1,14 @@
+import type { StoredChunk } from './vector-store.ts';
+
+/** Maximum length of a document's text in characters; longer texts are truncated. */
+const MAX_TEXT = 20_000;
+
+/** Returns the texts of documents, keyed by document id: the texts of their chunks, one per line. */
+export function documentTexts(chunks: readonly StoredChunk[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string[]>();
+  for (const { id, content } of chunks) if (content !== null) texts.set(id, [...(texts.get(id) ?? []), content]);
+  // PostgreSQL stores neither the null character nor half of a surrogate pair.
+  const storable = (parts: readonly string[]) =>
+    parts.join('\n').slice(0, MAX_TEXT).replaceAll('\0', '').toWellFormed();
+  return new Map([...texts].map(([id, parts]) => [id, storable(parts)]));
+}
