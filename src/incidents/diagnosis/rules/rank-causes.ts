@@ -138,7 +138,7 @@ const requirements: readonly Requirement[] = [
     level: 'medium',
     anyOf: [
       ['again', 'differs'],
-      ['removed_words', 'all_ignored', 'unsteady'],
+      ['removed_words', 'all_ignored'],
       ['variety', 'collapsed'],
       ['results', 'scrambled'],
     ],
@@ -148,7 +148,7 @@ const requirements: readonly Requirement[] = [
     level: 'high',
     anyOf: [
       ['again', 'differs'],
-      ['removed_words', 'all_ignored', 'unsteady'],
+      ['removed_words', 'all_ignored'],
       ['variety', 'collapsed'],
     ],
   },

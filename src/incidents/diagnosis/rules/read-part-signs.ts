@@ -84,14 +84,19 @@ const MIN_CHANGED = 4;
 const MOST_QUERIES = 0.6;
 /** Maximum share of queries on which a removed word has an effect by chance. */
 const FEW_QUERIES = 0.3;
-/** Share of queries with two different responses, from which the effects of words cannot be told from chance. */
-const UNSTEADY = 0.5;
+/** Minimum share of queries whose results differ from call to call. */
+const UNSTEADY = 0.4;
 
-function readWords({ asked, unsteady, changed, startIgnored, endIgnored, restored }: WordEffects): Sign[] {
-  if (unsteady >= UNSTEADY * asked) {
-    const sentence = `${unsteady} of ${asked} golden queries with changed results return different results when they are sent twice within seconds.`;
-    return [sign('removed_words', 'unsteady', sentence)];
-  }
+/** Calls within seconds show the same as consecutive golden runs, but earlier. */
+function readWords(effects: WordEffects): Sign[] {
+  const { asked, varying, recovered } = effects;
+  const calls = `Of ${asked} golden queries with changed results, ${varying} return other changed results from call to call, and ${recovered} alternate between their earlier and their changed results.`;
+  if (varying >= UNSTEADY * asked) return [sign('again', 'differs', calls)];
+  if (recovered >= UNSTEADY * asked) return [sign('again', 'alternates', calls)];
+  return [...(varying + recovered === 0 ? [sign('again', 'repeats', calls)] : []), ...readRemoved(effects)];
+}
+
+function readRemoved({ changed, startIgnored, endIgnored, restored }: WordEffects): Sign[] {
   if (changed < MIN_CHANGED) return [];
   const numbers = `Of ${changed} golden queries with changed results, ${startIgnored} return the same results without a word near the start, ${endIgnored} without a word near the end, and ${restored} get most of their earlier results back without one of their words.`;
   const [start, end, back] = [startIgnored / changed, endIgnored / changed, restored / changed];

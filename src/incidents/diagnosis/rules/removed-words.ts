@@ -21,6 +21,8 @@ const CHANGED = 0.5;
 export interface ChangedQuery {
   /** Results of the good run, best first. */
   readonly before: readonly string[];
+  /** Results of the bad run, best first. */
+  readonly now: readonly string[];
   /** The whole query, the query without one word in the order of the removed words, and the whole query again. */
   readonly requests: readonly RetrieverRequest[];
 }
@@ -42,13 +44,11 @@ export function changedQueries(before: ComparedSide, now: ComparedSide): Changed
     .filter(({ query, overlap }) => overlap < CHANGED && wordsOf(query).length >= MIN_WORDS)
     .toSorted((a, b) => a.overlap - b.overlap)
     .slice(0, MAX_QUERIES)
-    .map(({ query, before: earlier }) => {
+    .map(({ query, before: earlier, now: current }) => {
       const words = wordsOf(query);
       const shorter = spread(words).map((place) => words.toSpliced(place, 1).join(' '));
-      return {
-        before: earlier,
-        requests: [query.text, ...shorter, query.text].map((text) => ({ text, k, tags: query.tags })),
-      };
+      const requests = [query.text, ...shorter, query.text].map((text) => ({ text, k, tags: query.tags }));
+      return { before: earlier, now: current, requests };
     });
 }
 
@@ -68,14 +68,14 @@ function spread(words: readonly string[]): number[] {
 
 /** Minimum increase of the overlap with the earlier results at which removing a word restores these results. */
 const RESTORED = 0.3;
-/** Minimum overlap of two responses to the same query that count as the same. */
-const STEADY = 0.9;
+/** Minimum overlap of two results that count as the same. */
+const SAME = 0.9;
 
 export type WordEffects = ReturnType<typeof wordEffects>;
 
 /**
- * Counts the queries for which removing a word had an effect. Leaves out a query if the retriever did not answer all
- * its requests.
+ * Counts the queries for which removing a word had an effect, and those whose results differ from call to call. Leaves
+ * out a query if the retriever did not answer all its requests.
  *
  * @param found document ids, best first, keyed by the answered requests
  * @param chunkSeparator see `RunSettings`
@@ -88,8 +88,10 @@ export function wordEffects(
   const counts = {
     /** Number of queries that the retriever answered. */
     asked: 0,
-    /** Number of queries that got different results when they were sent twice. */
-    unsteady: 0,
+    /** Number of queries whose changed results differ from call to call, including the call in the bad run. */
+    varying: 0,
+    /** Number of other queries that got their earlier results in one of two calls at least. */
+    recovered: 0,
     /** Number of queries whose results are still changed. Only these are counted below. */
     changed: 0,
     /** Number of queries whose results stay the same without a word near the start. */
@@ -99,7 +101,7 @@ export function wordEffects(
     /** Number of queries that get most of their earlier results back without one of their words. */
     restored: 0,
   };
-  for (const { before, requests } of queries) {
+  for (const { before, now, requests } of queries) {
     const lists = requests.flatMap((request) => {
       const ids = found.get(request);
       return ids === undefined ? [] : [documentsOf(ids, chunkSeparator)];
@@ -107,16 +109,20 @@ export function wordEffects(
     if (lists.length < requests.length) continue;
     const [whole = [], ...rest] = lists;
     const [shorter, again = []] = [rest.slice(0, -1), rest.at(-1)];
-    const k = requests[0]?.k ?? 0;
-    const overlap = rankBiasedOverlap(before, whole, k);
+    const overlap = (one: readonly string[], other: readonly string[]): number =>
+      rankBiasedOverlap(one, other, requests[0]?.k ?? 0);
+    const ofWhole = overlap(before, whole);
+    const changedCalls = [whole, again].filter((list) => overlap(before, list) < CHANGED);
+    const isVarying = changedCalls.some((list) => overlap(now, list) < SAME);
     counts.asked += 1;
-    counts.unsteady += Number(rankBiasedOverlap(whole, again, k) < STEADY);
-    if (whole.length === 0 || overlap >= CHANGED) continue;
+    counts.varying += Number(isVarying);
+    counts.recovered += Number(!isVarying && [whole, again].some((list) => overlap(before, list) >= SAME));
+    if (whole.length === 0 || ofWhole >= CHANGED) continue;
     const isSame = (list: readonly string[] = []): boolean => list.join('\n') === whole.join('\n');
     counts.changed += 1;
     counts.startIgnored += Number(isSame(shorter[0]));
     counts.endIgnored += Number(isSame(shorter.at(-1)));
-    counts.restored += Number(shorter.some((list) => rankBiasedOverlap(before, list, k) >= overlap + RESTORED));
+    counts.restored += Number(shorter.some((list) => overlap(before, list) >= ofWhole + RESTORED));
   }
   return counts;
 }

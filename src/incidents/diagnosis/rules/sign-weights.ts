@@ -43,5 +43,5 @@ export const answered: SignWeights = {
   failures: { most: -3 },
   live_replay: { as_before: -0.5, live_differs: -2, all_differ: 0.7 },
   missed_texts: { cut: -3, changed: -2.5 },
-  removed_words: { end_ignored: -5, all_ignored: -2, restore: -2, unsteady: -3 },
+  removed_words: { end_ignored: -5, all_ignored: -2, restore: -2 },
 };

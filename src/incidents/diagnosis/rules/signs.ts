@@ -48,10 +48,9 @@ export const signStates = {
   live_replay: ['as_before', 'live_differs', 'all_differ'],
   /**
    * Golden queries with changed results, without one of their words: `end_ignored` if words near the end have no
-   * effect, `all_ignored` if no word has an effect, `restore` if the shorter query gets the earlier results, `unsteady`
-   * if even the whole query gets different results when it is sent twice.
+   * effect, `all_ignored` if no word has an effect, `restore` if the shorter query gets the earlier results.
    */
-  removed_words: ['usual', 'end_ignored', 'all_ignored', 'restore', 'unsteady'],
+  removed_words: ['usual', 'end_ignored', 'all_ignored', 'restore'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */
   judge: ['same', 'changed'],
   /** 95th-percentile latency of successful calls. */
@@ -106,7 +105,7 @@ export const signStates = {
   renamed: ['one_to_one', 'not'],
   /** Number of distinct documents across all result lists. */
   variety: ['as_before', 'collapsed'],
-  /** Whether consecutive bad runs returned the same results. */
+  /** Whether consecutive bad runs, or calls within seconds, returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
   /** Whether the results match those of a run before the last good run. */
   older_answers: ['alike', 'unlike'],

@@ -151,7 +151,7 @@ export const trafficAndTextWeights = {
   one_kind_of_query: {
     failures: { most: -4 },
     query_kind: { spread: -4.5, one: 5 },
-    removed_words: { usual: -0.5, end_ignored: 5, all_ignored: -1.5, restore: 1, unsteady: -1 },
+    removed_words: { usual: -0.5, end_ignored: 5, all_ignored: -1.5, restore: 1 },
     segment: { one: -3 },
     empty_answers: { most: -4 },
     variety: { collapsed: -3 },
@@ -173,7 +173,7 @@ export const trafficAndTextWeights = {
     ...documentsAsBefore,
     foreign_lists: { none: -4.5, some: 5 },
     // The shorter text is not in the cache.
-    removed_words: { usual: -1, end_ignored: -5, all_ignored: -3, restore: 1.5, unsteady: -5 },
+    removed_words: { usual: -1, end_ignored: -5, all_ignored: -3, restore: 1.5 },
     // A cache returns the same wrong list again.
     again: { differs: -3 },
     latency: { fell: 0.7 },

@@ -41,7 +41,7 @@ it('uses the drop that change detection found in feedback', async () => {
 });
 
 it('uses what a replay or a query without a word returned just before the incident opened, but not in an earlier incident', () => {
-  const details = { asked: 8, unsteady: 0, changed: 8, startIgnored: 0, endIgnored: 7, restored: 0 };
+  const details = { asked: 8, varying: 0, recovered: 0, changed: 8, startIgnored: 0, endIgnored: 7, restored: 0 };
   const words = aMeasurement({ measure: 'ignored_ending_ratio', value: 0.875, n: 8, details });
   const { db } = contextOf({});
   const found = (openedAfterHours: number) =>

@@ -487,7 +487,7 @@ describe('a diagnosis', () => {
       'one_kind_of_query',
       {
         answers: { ...fallen, kept: 0.3 },
-        wordEffects: { asked: 8, unsteady: 0, changed: 8, startIgnored: 0, endIgnored: 7, restored: 1 },
+        wordEffects: { asked: 8, varying: 0, recovered: 0, changed: 8, startIgnored: 0, endIgnored: 7, restored: 1 },
       },
     ],
     // The search receives a constant vector.
@@ -495,7 +495,7 @@ describe('a diagnosis', () => {
       'random_answers',
       {
         answers: { ...fallen, kept: 0.05 },
-        wordEffects: { asked: 8, unsteady: 0, changed: 8, startIgnored: 8, endIgnored: 8, restored: 0 },
+        wordEffects: { asked: 8, varying: 0, recovered: 0, changed: 8, startIgnored: 8, endIgnored: 8, restored: 0 },
       },
     ],
     // A query gets the results of another query, but different ones each time.
@@ -504,7 +504,16 @@ describe('a diagnosis', () => {
       {
         answers: { ...fallen, kept: 0.3, keptOfThere: 0.3, foreign: { compared: 100, foreign: 40, usual: 0 } },
         storeAgreement: null,
-        wordEffects: { asked: 8, unsteady: 7, changed: 6, startIgnored: 0, endIgnored: 0, restored: 3 },
+        wordEffects: { asked: 8, varying: 7, recovered: 0, changed: 6, startIgnored: 0, endIgnored: 0, restored: 3 },
+      },
+    ],
+    // One of two replicas lacks documents, and the golden run saw this replica.
+    [
+      'split_index',
+      {
+        answers: { ...fallen, kept: 0.6, keptOfThere: 0.6 },
+        storeAgreement: null,
+        wordEffects: { asked: 8, varying: 0, recovered: 5, changed: 3, startIgnored: 0, endIgnored: 0, restored: 1 },
       },
     ],
     // Users speak or type keywords, and the golden set contains questions.

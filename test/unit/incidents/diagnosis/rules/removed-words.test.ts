@@ -63,13 +63,22 @@ describe('the queries that are sent without one of their words', () => {
 describe('words that are removed from queries with changed results', () => {
   it('have no effect near the end if the retriever truncates queries', () => {
     const effects = effectsOf((text) => search(text.slice(0, 12)));
-    expect(effects).toEqual({ asked: 8, unsteady: 0, changed: 8, startIgnored: 0, endIgnored: 8, restored: 0 });
+    expect(effects).toEqual({
+      asked: 8,
+      varying: 0,
+      recovered: 0,
+      changed: 8,
+      startIgnored: 0,
+      endIgnored: 8,
+      restored: 0,
+    });
   });
 
   it('have no effect at all if the retriever ignores the query', () => {
     expect(effectsOf(() => ['x', 'y'])).toEqual({
       asked: 8,
-      unsteady: 0,
+      varying: 0,
+      recovered: 0,
       changed: 8,
       startIgnored: 8,
       endIgnored: 8,
@@ -80,7 +89,15 @@ describe('words that are removed from queries with changed results', () => {
   it('restore the earlier results if only the whole text gets wrong results, as from a cache', () => {
     const cached = new Set(texts);
     const effects = effectsOf((text) => (cached.has(text) ? ['x', 'y'] : search(text)));
-    expect(effects).toEqual({ asked: 8, unsteady: 0, changed: 8, startIgnored: 0, endIgnored: 0, restored: 8 });
+    expect(effects).toEqual({
+      asked: 8,
+      varying: 0,
+      recovered: 0,
+      changed: 8,
+      startIgnored: 0,
+      endIgnored: 0,
+      restored: 8,
+    });
   });
 
   it('are counted only for queries whose results are still changed, and only with a response to each request', () => {
@@ -98,9 +115,21 @@ describe('words that are removed from queries with changed results', () => {
     });
   });
 
-  it('are no evidence if the retriever returns different results for the same query', () => {
+  it('are no evidence if the results of the same query vary', () => {
     let calls = 0;
-    expect(effectsOf(() => [`x${(calls += 1)}`])).toMatchObject({ asked: 8, unsteady: 8 });
+    const effects = effectsOf(() => [`x${(calls += 1)}`]);
+    expect(effects).toMatchObject({ asked: 8, varying: 8, recovered: 0 });
+  });
+
+  it('are no evidence if only some calls get the changed results', () => {
+    const queries = changedQueries(
+      sideOf(search),
+      sideOf(() => ['x', 'y']),
+    );
+    const requests = queries.flatMap((query) => query.requests);
+    let calls = 0;
+    const found = requests.map((one) => [one, (calls += 1) % 2 === 0 ? search(one.text) : ['x', 'y']] as const);
+    expect(wordEffects(queries, new Map(found))).toMatchObject({ asked: 8, varying: 0, recovered: 8 });
   });
 
   it('are compared as documents if the ids of chunks are judged as documents', () => {
