@@ -66,6 +66,9 @@ create table golden_documents (
   document_id text not null,
   content text not null,
   seen_at timestamptz not null,
+  -- The text before the last change, and the time at which the change was seen; null if the text never changed.
+  earlier_content text,
+  changed_at timestamptz,
   primary key (pipeline, document_id)
 );
 

@@ -1,11 +1,8 @@
 import type { Context } from '../../core/context.ts';
-import { HOUR_MS } from '../../core/time.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { compareWithStore } from '../../index/probes/compare-with-store.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { readComparedSide } from './stored-runs.ts';
-
-/** Texts that were read later than this before a run may already show the fault. */
-const EARLIER_MS = 6 * HOUR_MS;
 
 /**
  * Compares the results of a run with the content of the store (`compareWithStore`). Does nothing for a run that has not
@@ -33,10 +30,7 @@ export async function compareRunWithStore(
       .map(({ documentId }) => documentId);
     return [{ id, text, documents, missed }];
   });
-  const readBefore = new Date(run.finishedAt.getTime() - EARLIER_MS);
-  const earlierTexts = async (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-    const seen = await context.db.golden.documents.seen(pipeline.name, ids);
-    return new Map([...seen].flatMap(([id, { content, seenAt }]) => (seenAt <= readBefore ? [[id, content]] : [])));
-  };
+  const weekAgo = new Date(run.finishedAt.getTime() - 7 * DAY_MS);
+  const earlierTexts = (ids: readonly string[]) => context.db.golden.documents.textsAt(pipeline.name, ids, weekAgo);
   await compareWithStore(context, pipeline, { id: run.id, finishedAt: run.finishedAt, answered, earlierTexts }, signal);
 }

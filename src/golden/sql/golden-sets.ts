@@ -324,14 +324,28 @@ export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
 
 export function createGoldenDocuments(pool: Pool) {
   return {
-    /** Stores texts of judged documents, keyed by document id. A new text replaces the stored one. */
+    /** Stores texts of judged documents, keyed by document id. A new text replaces the stored one, which is kept too. */
     async record(pipeline: string, texts: ReadonlyMap<string, string>, now: Date): Promise<void> {
       await pool.query(
-        `insert into golden_documents (pipeline, document_id, content, seen_at)
+        `insert into golden_documents as known (pipeline, document_id, content, seen_at)
          select $1::text, d.id, d.content, $4::timestamptz from unnest($2::text[], $3::text[]) as d (id, content)
-         on conflict (pipeline, document_id) do update set content = excluded.content, seen_at = excluded.seen_at`,
+         on conflict (pipeline, document_id) do update
+            set content = excluded.content, seen_at = excluded.seen_at,
+                earlier_content = case when known.content = excluded.content then known.earlier_content else known.content end,
+                changed_at = case when known.content = excluded.content then known.changed_at else excluded.seen_at end`,
         [pipeline, [...texts.keys()], [...texts.values()], now],
       );
+    },
+
+    /** Returns the texts that documents had at the time `at`, keyed by document id. */
+    async textsAt(pipeline: string, ids: readonly string[], at: Date): Promise<ReadonlyMap<string, string>> {
+      const rows = await queryRows<{ id: string; text: string }>(
+        pool,
+        `select document_id as id, case when changed_at > $3::timestamptz then earlier_content else content end as text
+           from golden_documents where pipeline = $1::text and document_id = any($2::text[])`,
+        [pipeline, ids, at],
+      );
+      return new Map(rows.map(({ id, text }) => [id, text]));
     },
 
     /** Returns the documents among `ids` that the pipeline's manifest marks as deleted or no longer lists. */

@@ -33,7 +33,7 @@ export interface AnsweredRun {
   readonly id: string;
   readonly finishedAt: Date;
   readonly answered: readonly AnsweredQuery[];
-  /** Returns the stored texts that documents had at least six hours before the run, keyed by document id. */
+  /** Returns the texts that documents had in the store a week before the run, keyed by document id. */
   readonly earlierTexts: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -58,7 +58,7 @@ const PATIENCE_MS = 30_000;
  * Measures `store_agreement`: the mean share of the n returned documents that are also among the n nearest chunks in
  * the store. Measures `missed_foreign_ratio`: the share of missed documents whose stored vector does not match a new
  * embedding of the document text. Measures `missed_changed_ratio`: the share of missed documents whose text in the store
- * has changed. A missed document is relevant and in the store, but was not returned. Measures `returned_absent_ratio`:
+ * changed in the last week. A missed document is relevant and in the store, but was not returned. Measures `returned_absent_ratio`:
  * the share of returned documents that the store does not have. If a measure has no value, records the reason. Rejects
  * with the reason of `signal`, or with a database error.
  */
