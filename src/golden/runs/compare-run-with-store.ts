@@ -25,10 +25,12 @@ export async function compareRunWithStore(
     const answer = found.get(id);
     if (answer?.outcome !== 'ok' || steps !== undefined) return [];
     const documents = answer.documents.slice(0, k).map((one) => one.id);
-    const missed = judgments
-      .filter(({ documentId, grade }) => grade >= settings.relevanceLevel && !documents.includes(documentId))
-      .map(({ documentId }) => documentId);
-    return [{ id, text, documents, missed }];
+    const relevant = new Set(
+      judgments.filter(({ grade }) => grade >= settings.relevanceLevel).map(({ documentId }) => documentId),
+    );
+    const firstOther = documents.findIndex((id) => !relevant.has(id));
+    const low = firstOther === -1 ? [] : documents.slice(firstOther).filter((id) => relevant.has(id));
+    return [{ id, text, documents, missed: [...relevant].filter((id) => !documents.includes(id)), low }];
   });
   const weekAgo = new Date(run.finishedAt.getTime() - 7 * DAY_MS);
   const earlierTexts = (ids: readonly string[]) => context.db.golden.documents.textsAt(pipeline.name, ids, weekAgo);

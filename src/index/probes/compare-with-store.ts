@@ -27,6 +27,8 @@ export interface AnsweredQuery {
   readonly documents: readonly string[];
   /** Ids of the relevant documents that were not returned. */
   readonly missed: readonly string[];
+  /** Ids of the relevant documents that were returned below a document that is not relevant. */
+  readonly low: readonly string[];
 }
 
 export interface AnsweredRun {
@@ -58,7 +60,7 @@ const PATIENCE_MS = 30_000;
  * Measures `store_agreement`: the mean share of the n returned documents that are also among the n nearest chunks in
  * the store. Measures `missed_foreign_ratio`: the share of missed documents whose stored vector does not match a new
  * embedding of the document text. Measures `missed_changed_ratio`: the share of missed documents whose text in the store
- * changed in the last week. A missed document is relevant and in the store, but was not returned. Measures `returned_absent_ratio`:
+ * changed in the last week; includes documents that were returned below a document that is not relevant. A missed document is relevant and in the store, but was not returned. Measures `returned_absent_ratio`:
  * the share of returned documents that the store does not have. If a measure has no value, records the reason. Rejects
  * with the reason of `signal`, or with a database error.
  */
@@ -158,7 +160,7 @@ async function foreignAmongMissed(
 }
 
 function missedIn(answered: readonly AnsweredQuery[]): string[] {
-  return [...new Set(inFixedOrder(answered).flatMap((query) => query.missed))].slice(0, MAX_MISSED);
+  return [...new Set(inFixedOrder(answered).flatMap(({ missed }) => missed))].slice(0, MAX_MISSED);
 }
 
 /** @throws NoValueError */
@@ -167,7 +169,8 @@ async function changedAmongMissed(
   { answered, earlierTexts }: AnsweredRun,
   signal: AbortSignal,
 ): Promise<MeasuredValue> {
-  const before = await earlierTexts(missedIn(answered));
+  const low = inFixedOrder(answered).flatMap((query) => query.low);
+  const before = await earlierTexts([...new Set([...missedIn(answered), ...low])].slice(0, MAX_MISSED));
   const now = before.size === 0 ? [] : documentTexts(valueOf(await store.chunks([...before.keys()], signal)));
   const pairs = [...now].flatMap(([id, text]) => {
     const earlier = before.get(id);

@@ -56,12 +56,12 @@ export const pipelineMeasures = {
   missed_changed_ratio: {
     title: 'Missed documents with a changed text',
     subject: 'the share of missed relevant documents whose stored text has changed',
-    note: 'Among relevant documents that are in the store but that the latest golden run missed, the share whose text in the store changed in the last week.',
+    note: 'Among relevant documents that are in the store but that the latest golden run missed, or returned below other documents, the share whose text in the store changed in the last week.',
     scale: 'share',
     every: 86_400,
     gauge: wilsonGauge(
       'recalld_missed_documents_changed_ratio',
-      'Among up to 16 stored relevant documents that the latest golden run missed, the share whose text in the store changed in the last week.',
+      'Among up to 16 stored relevant documents that the latest golden run missed, or returned below other documents, the share whose text in the store changed in the last week.',
     ),
   },
   ignored_ending_ratio: {

@@ -184,7 +184,7 @@ const MORE_CHANGED = 0.3;
 function readMissedTexts({ before, value, ciLow, n, cut }: ObservedTexts): Sign[] {
   if (n < MIN_MISSED) return [];
   const changed = Math.round(value * n);
-  const sentence = `Of ${n} stored documents that the run missed, ${changed} have another text than before; ${cut} of these contain only a part of the earlier text.`;
+  const sentence = `Of ${n} stored documents that the run missed or ranked low, ${changed} have another text than before; ${cut} of these contain only a part of the earlier text.`;
   const values = { before, now: value, unit: 'share' } as const;
   if (value === 0) return [sign('missed_texts', 'same', sentence, values)];
   const hasRisen = ciLow > (before ?? 0) && value - (before ?? 0) >= MORE_CHANGED;

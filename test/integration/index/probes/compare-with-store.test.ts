@@ -31,12 +31,17 @@ const nearby: VectorStore = scriptedStore({
   existing: (ids) => ok(new Set(ids)),
 });
 
-const answers = (ranks: readonly number[], missed: readonly string[] = []): AnsweredQuery[] =>
+const answers = (
+  ranks: readonly number[],
+  missed: readonly string[] = [],
+  low: readonly string[] = [],
+): AnsweredQuery[] =>
   Array.from({ length: 10 }, (_, query) => ({
     id: `q${query}`,
     text: String(query),
     documents: ranks.map((rank) => `${query}-${rank}`),
     missed: query === 0 ? missed : [],
+    low: query === 1 ? low : [],
   }));
 
 async function compared(
@@ -83,8 +88,8 @@ describe('golden results compared with the store', () => {
     expect(own('missed_foreign_ratio')?.newest).toMatchObject({ value: 0, n: 3 });
   });
 
-  it('counts missed documents whose text changed, and those that have only a part of their earlier text', async () => {
-    const missed = answers([5, 6], ['0-0', '1-0', '2-0', '3-0']);
+  it('counts missed and low documents whose text changed, and those that have only a part of their earlier text', async () => {
+    const missed = answers([5, 6], ['0-0', '1-0'], ['2-0', '3-0']);
     const latest = await compared(missed, { texts: { '0-0': '0', '1-0': 'was 1 before', '2-0': 'other', '9-9': '9' } });
     expect(latest('missed_changed_ratio')?.newest).toMatchObject({ value: 2 / 3, n: 3, details: { cut: 1 } });
     expect((await compared(missed))('missed_changed_ratio')?.gap).toMatchObject({ reason: 'none_missed' });
