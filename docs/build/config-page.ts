@@ -1,7 +1,8 @@
 /** docs/reference/config.md: every key of recalld.yaml, from the JSON Schema. */
 
-import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
+import { branches, childSchemas, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, type EnvironmentVariable, environmentVariables } from '../../src/app/config/parse.ts';
+import { isMapping } from '../../src/core/text/json.ts';
 import { configExample } from './config-example.ts';
 import { configSections, type Leaf, type Section } from './config-sections.ts';
 import { code, generatedPage, type Page } from './page.ts';

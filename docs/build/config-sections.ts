@@ -1,6 +1,7 @@
 /** The sections of docs/reference/config.md: the mappings of the config, with their forms and keys. */
 
-import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
+import { branches, childSchemas, type JsonSchema } from '../../src/app/config/explain.ts';
+import { isMapping } from '../../src/core/text/json.ts';
 import { code } from './page.ts';
 
 export interface Leaf {

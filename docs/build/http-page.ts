@@ -1,7 +1,8 @@
 /** docs/reference/http.md: every endpoint with its parameters and fields, from the same table as /openapi.json. */
 import { z } from 'zod';
-import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
+import { branches, type JsonSchema } from '../../src/app/config/explain.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
+import { isMapping } from '../../src/core/text/json.ts';
 import { type Endpoint, type EndpointTag, endpointTags } from '../../src/platform/http/wire.ts';
 import { code, generatedPage, type Page } from './page.ts';
 

@@ -167,8 +167,8 @@ export function formatBeside(value: number, threshold: number, unit: Unit): stri
 }
 
 /** Formats a 95 % confidence interval: `95 % CI 0.46-0.64`, `95 % CI 24-30 %`, `95 % CI −0.05 to +0.01`. */
-export function interval(low: number, high: number, unit: Unit = 'score', level = 0.95): string {
-  return `${percentage(level)} CI ${range(low, high, unit)}`;
+export function interval(low: number, high: number, unit: Unit = 'score'): string {
+  return `95 % CI ${range(low, high, unit)}`;
 }
 
 /** Formats two bounds: `0.46-0.64`, `24-30 %`, `−0.05 to +0.01`. */

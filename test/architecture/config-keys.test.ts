@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
+import { branches, childSchemas, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, environmentVariables } from '../../src/app/config/parse.ts';
+import { isMapping } from '../../src/core/text/json.ts';
 import { sourceFiles } from './source-files.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');

@@ -10,11 +10,12 @@ import { jobsPage } from '../../docs/build/jobs-page.ts';
 import { labelMeanings } from '../../docs/build/label-meanings.ts';
 import { metricsPage } from '../../docs/build/metrics-page.ts';
 import { code, generatedPage, stalePages, table, writePages } from '../../docs/build/page.ts';
-import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
+import { branches, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, environmentVariables } from '../../src/app/config/parse.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
 import { jobCatalogue } from '../../src/app/jobs.ts';
 import { errorTable } from '../../src/core/errors.ts';
+import { isMapping } from '../../src/core/text/json.ts';
 import { metricCatalogue } from '../../src/platform/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/platform/metrics/definition.ts';
 

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml, stringify } from 'yaml';
-import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
+import { branches, type JsonSchema } from '../../src/app/config/explain.ts';
 import { configJsonSchema, parseConfig } from '../../src/app/config/parse.ts';
 import { createPipelines } from '../../src/app/pipelines.ts';
+import { isMapping } from '../../src/core/text/json.ts';
 import { silentLogger } from '../support/log.ts';
 
 const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/how-to/retrievers.md'), 'utf8');

@@ -1,5 +1,6 @@
 /** Converts zod issues in a config into sentences that name the field and the fix. */
 import type { z } from 'zod';
+import { isMapping, pathText, valueAt } from '../../core/text/json.ts';
 import { closest } from '../../core/text/spelling.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
@@ -38,10 +39,6 @@ function branchesFor(schema: JsonSchema, value: unknown): JsonSchema[] {
   const all = branches(schema);
   const fitting = all.filter((branch) => fits(branch, value));
   return fitting.length === 0 ? all : fitting;
-}
-
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isSchema(value: unknown): value is JsonSchema {
@@ -208,17 +205,7 @@ function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): n
 
 /** Formats a path as `pipelines[0].retriever.url`; an empty path means the whole config. */
 export function formatPath(path: Path): string {
-  let text = '';
-  for (const part of path) text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;
-  return text === '' ? 'the config' : text;
-}
-
-function valueAt(root: unknown, path: Path): unknown {
-  let value = root;
-  for (const part of path) {
-    value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
-  }
-  return value;
+  return pathText(path) || 'the config';
 }
 
 function schemasAt({ schema, value }: Checked, path: Path): JsonSchema[] {

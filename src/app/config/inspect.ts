@@ -1,5 +1,6 @@
 /** Shows a parsed config without its secrets, and warns about settings that were probably forgotten. */
-import { branches, childSchemas, isMapping, type JsonSchema } from './explain.ts';
+import { isMapping } from '../../core/text/json.ts';
+import { branches, childSchemas, type JsonSchema } from './explain.ts';
 import { configJsonSchema } from './parse.ts';
 import type { Config } from './schema.ts';
 

@@ -3,7 +3,8 @@
 import { type Document, isMap, isScalar, LineCounter, parseDocument, parse as parseYaml, visit, YAMLError } from 'yaml';
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
-import { branches, explainIssues, formatPath, isMapping, type JsonSchema } from './explain.ts';
+import { isMapping } from '../../core/text/json.ts';
+import { branches, explainIssues, formatPath, type JsonSchema } from './explain.ts';
 import { type Config, configSchema } from './schema.ts';
 
 type Tree = Record<string, unknown>;
@@ -60,7 +61,15 @@ function readYaml(text: string, source: string): Tree {
     const what = problem.message.split('\n')[0]?.replace(/ at line.*$/, '') ?? '';
     throw notYaml(line === undefined ? source : `${source}:${line}`, yamlFixes[problem.code]?.(what) ?? what);
   }
-  const tree = toTree(() => document.toJS() as unknown, source) ?? {};
+  let tree: unknown;
+  try {
+    tree = document.toJS() ?? {};
+  } catch (cause) {
+    // The yaml package throws plain errors for aliases that have no anchor or are used too often.
+    if (!(cause instanceof ReferenceError)) throw cause;
+    const isUnknown = cause.message.startsWith('Unresolved alias');
+    throw notYaml(source, isUnknown ? `${cause.message}; ${QUOTE_STARS}` : cause.message);
+  }
   if (isMapping(tree)) return tree;
   throw new RecalldError('config_invalid', `${source} must be a YAML mapping such as \`pipelines: [...]\`.`);
 }
@@ -88,17 +97,6 @@ function refuseBarePlaceholders(document: Document, lines: LineCounter, source: 
       );
     },
   });
-}
-
-/** Resolves aliases. The yaml package throws plain errors for aliases that have no anchor or are used too often. */
-function toTree(resolve: () => unknown, source: string): unknown {
-  try {
-    return resolve();
-  } catch (cause) {
-    if (!(cause instanceof ReferenceError)) throw cause;
-    const isUnknown = cause.message.startsWith('Unresolved alias');
-    throw notYaml(source, isUnknown ? `${cause.message}; ${QUOTE_STARS}` : cause.message);
-  }
 }
 
 function notYaml(place: string, what: string): RecalldError {

@@ -25,7 +25,7 @@ import {
   retrievalToolsSchema,
   samplingSchema,
 } from '../../live/config.ts';
-import { nameSchema } from '../../platform/config/connection.ts';
+import { httpServiceShape, nameSchema } from '../../platform/config/connection.ts';
 import { cronSchema, durationSchema, timezoneSchema } from '../../platform/config/times.ts';
 import { objectivesSchema } from './alerts.ts';
 
@@ -110,12 +110,7 @@ const goldenSchema = z.strictObject({
       'Defines which result lists are correct for a query marked `no_answer`. Any other list is a false answer.',
     ),
   concurrency: z.int().min(1).max(256).default(4).describe('Maximum number of concurrent queries to the retriever.'),
-  max_per_second: z
-    .number()
-    .positive()
-    .max(100_000)
-    .default(20)
-    .describe('Maximum number of queries per second to the retriever.'),
+  max_per_second: httpServiceShape.max_per_second.describe('Maximum number of queries per second to the retriever.'),
   on_error: z
     .enum(['score_zero', 'void'])
     .default('score_zero')

@@ -87,6 +87,8 @@ function refuseUrl(url: string, context: z.RefinementCtx): void {
   if (problem !== null) context.addIssue({ code: 'custom', message: problem, input: url });
 }
 
+const days = z.int().min(1).max(36_500);
+
 const storageSchema = z.strictObject({
   url: z
     .string()
@@ -115,18 +117,12 @@ const storageSchema = z.strictObject({
       'URL of a replica that serves reads for pages and reports; the replica may lag. If the replica is unreachable, or if this key is null, recalld reads from `url`.',
     )
     .meta({ secret: 'url' }),
-  measurement_retention_days: z
-    .int()
-    .min(1)
-    .max(36_500)
+  measurement_retention_days: days
     .default(400)
     .describe(
       'Number of days for which measured values, which contain no texts or ids, are retained. recalld deletes whole months at a time.',
     ),
-  audit_retention_days: z
-    .int()
-    .min(1)
-    .max(36_500)
+  audit_retention_days: days
     .default(730)
     .describe('Number of days for which the audit log is retained (`recalld audit`).'),
   hash_key: z

@@ -10,7 +10,27 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns null for a value that is not a JSON object. */
 export function fieldsOf(value: unknown): Fields | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+  return isMapping(value) ? value : null;
+}
+
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Formats a path as `results[3].score`; an empty path is an empty text. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return `${text}${text === '' ? '' : '.'}${String(part)}`;
+  }, '');
+}
+
+/** Returns the value at a path; undefined if the path leads through a value that is neither an object nor a list. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, part) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, part) : undefined),
+    value,
+  );
 }
 
 /**

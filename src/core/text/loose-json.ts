@@ -2,7 +2,7 @@
  * Reads text that is nearly JSON: `NaN` from `json.dumps`, and `repr` of Python values. Also finds the first fault in a
  * JSON text.
  */
-import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
+import { JsonBeyondLimit, type JsonValue, jsonLimits, pathText } from './json.ts';
 
 /**
  * Parses text that JSON.parse rejects, if its meaning is clear:
@@ -104,13 +104,9 @@ class Reader {
   }
 
   path(): string {
-    let path = '';
-    for (const place of this.places) {
-      if (place === null) continue;
-      if (typeof place === 'number') path += `[${place}]`;
-      else path += path === '' ? place : `.${place}`;
-    }
-    return path.slice(0, 200).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
+    return pathText(this.places.filter((place) => place !== null))
+      .slice(0, 200)
+      .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
   }
 
   /** Returns the next character that is not blank; an empty string at the end. */

@@ -1,6 +1,7 @@
 /** Explains why a value does not match its schema: field path, expected type and actual type, but never the value. */
 import { z } from 'zod';
 import type { Rejection, RejectionCode } from '../../core/errors.ts';
+import { pathText, valueAt } from '../../core/text/json.ts';
 import { closest } from '../../core/text/spelling.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -16,7 +17,7 @@ export function rejectionOf(issues: readonly Issue[], schema: z.ZodType, value: 
   if (first === undefined) return { code: 'invalid_field', message: `${whole} is not valid.` };
   const isMissing = first.path.length > 0 && valueAt(value, first.path) === undefined;
   const issue = (isMissing ? issues.find(({ code }) => code === 'unrecognized_keys') : undefined) ?? first;
-  const field = issue.path.length === 0 ? whole : pathText(issue.path);
+  const field = issue.path.length === 0 ? whole : fieldText(issue.path);
   if (issue.code === 'unrecognized_keys') return unknownField(issue.path, issue.keys, namesAt(schema, issue.path));
   const actual = actualText(valueAt(value, issue.path));
   if (issue.code === 'custom' && issue.params?.['rejection'] !== undefined)
@@ -30,7 +31,7 @@ export function rejectionOf(issues: readonly Issue[], schema: z.ZodType, value: 
 function unknownField(path: Issue['path'], keys: readonly string[], names: readonly string[]): Rejection {
   const known = keys.slice(0, 3).map((key) => {
     const meant = closest(key.slice(0, MAX_NAME), names);
-    return `${pathText([...path, key])}${meant === null ? '' : ` (did you mean ${meant}?)`}`;
+    return `${fieldText([...path, key])}${meant === null ? '' : ` (did you mean ${meant}?)`}`;
   });
   const more = keys.length > known.length ? ` and ${keys.length - known.length} more` : '';
   const problem = keys.length === 1 ? 'is not a known field' : 'are unknown fields';
@@ -61,28 +62,15 @@ function plainSchema(schema: unknown): unknown {
   return schema instanceof z.ZodCustom ? (schema.meta()?.['wire'] ?? {}) : schema;
 }
 
-/** `results[3].score` */
-export function pathText(path: Issue['path']): string {
-  let text = '';
-  for (const part of path) {
-    if (typeof part === 'number') text += `[${part}]`;
-    else {
-      const name = String(part)
-        .slice(0, MAX_NAME)
-        .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
-      text += text === '' ? name : `.${name}`;
-    }
-  }
-  return text;
-}
-
-function valueAt(value: unknown, path: Issue['path']): unknown {
-  let at: unknown = value;
-  for (const part of path) {
-    if (typeof at !== 'object' || at === null) return undefined;
-    at = (at as Record<PropertyKey, unknown>)[part];
-  }
-  return at;
+/** Formats a path whose names may come from a request. */
+function fieldText(path: Issue['path']): string {
+  const clean = (part: PropertyKey): PropertyKey =>
+    typeof part === 'number'
+      ? part
+      : String(part)
+          .slice(0, MAX_NAME)
+          .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
+  return pathText(path.map(clean));
 }
 
 /** Describes the type of a value in words; null for a missing value. */

@@ -29,67 +29,45 @@ interface ConnectionFailure {
   readonly isRetryable: boolean;
 }
 
-const RESET = {
-  code: 'connection_reset',
-  problem: 'closed the connection before the response was complete',
-  isRetryable: true,
-};
-const REFUSED = {
-  code: 'connection_refused',
-  problem: 'refused the connection; check that the service is running and the port is correct',
-  isRetryable: true,
-};
-const UNREACHABLE = {
-  code: 'host_unreachable',
-  problem: 'is unreachable: no route to the host',
-  isRetryable: true,
-};
-const TIMEOUT = { code: 'timeout', problem: 'did not respond in time', isRetryable: false };
-
-const failures = new Map<string, ConnectionFailure>([
-  ['ECONNREFUSED', REFUSED],
-  ['ECONNRESET', RESET],
-  ['EPIPE', RESET],
-  ['ERR_STREAM_PREMATURE_CLOSE', RESET],
-  ['EHOSTUNREACH', UNREACHABLE],
-  ['ENETUNREACH', UNREACHABLE],
-  ['EADDRNOTAVAIL', UNREACHABLE],
-  ['ENOTFOUND', { code: 'dns_not_found', problem: 'has a host name that DNS cannot resolve', isRetryable: true }],
+/** Error codes of Node.js, and the failures that they mean. `CODE` in a problem is replaced by the error code. */
+const failures: readonly (readonly [errors: RegExp, code: string, problem: string, isRetryable: boolean])[] = [
   [
-    'EAI_AGAIN',
-    { code: 'dns_failed', problem: 'could not be resolved: the DNS server did not respond', isRetryable: true },
+    /^ECONNREFUSED$/,
+    'connection_refused',
+    'refused the connection; check that the service is running and the port is correct',
+    true,
   ],
-  ['ETIMEDOUT', TIMEOUT],
-]);
+  [
+    /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/,
+    'connection_reset',
+    'closed the connection before the response was complete',
+    true,
+  ],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'host_unreachable', 'is unreachable: no route to the host', true],
+  [/^ENOTFOUND$/, 'dns_not_found', 'has a host name that DNS cannot resolve', true],
+  [/^EAI_AGAIN$/, 'dns_failed', 'could not be resolved: the DNS server did not respond', true],
+  [/^ETIMEDOUT$/, 'timeout', 'did not respond in time', false],
+  [/^(EPROTO|ERR_SSL)/, 'tls_error', 'failed the TLS handshake (CODE); check that the service uses https', false],
+  [
+    /^(ERR_TLS|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_)/,
+    'tls_error',
+    'has an untrusted certificate (CODE); set NODE_EXTRA_CA_CERTS to the PEM file of its authority',
+    false,
+  ],
+  [/^HPE_/, 'not_http', 'did not respond with HTTP (CODE)', false],
+  [/^Z_|^ERR_(_ERROR_|BROTLI|PADDING)/, 'bad_encoding', 'sent a body that could not be decompressed (CODE)', false],
+  [/^$/, 'connection_failed', 'is unreachable', true],
+];
 
 /**
  * Classifies an error from a request or from reading its response. Messages show only the error code, because the error
  * text may repeat the request.
  */
 export function classifyConnectionFailure(error: unknown): ConnectionFailure {
-  const code = codeOf(error);
-  const known = failures.get(code);
-  if (known !== undefined) return known;
-  if (/^(EPROTO|ERR_SSL)/.test(code)) {
-    const problem = `failed the TLS handshake (${code}); check that the service uses https`;
-    return { code: 'tls_error', problem, isRetryable: false };
-  }
-  if (/^(ERR_TLS|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_)/.test(code)) {
-    const problem = `has an untrusted certificate (${code}); set NODE_EXTRA_CA_CERTS to the PEM file of its authority`;
-    return { code: 'tls_error', problem, isRetryable: false };
-  }
-  if (code.startsWith('HPE_')) {
-    return { code: 'not_http', problem: `did not respond with HTTP (${code})`, isRetryable: false };
-  }
-  if (/^Z_|^ERR_(_ERROR_|BROTLI|PADDING)/.test(code)) {
-    return {
-      code: 'bad_encoding',
-      problem: `sent a body that could not be decompressed (${code})`,
-      isRetryable: false,
-    };
-  }
-  const detail = code === '' ? '' : ` (${code})`;
-  return { code: 'connection_failed', problem: `is unreachable${detail}`, isRetryable: true };
+  const found = codeOf(error);
+  const known = failures.find(([errors]) => errors.test(found));
+  const [, code, problem, isRetryable] = known ?? [/./, 'connection_failed', 'is unreachable (CODE)', true];
+  return { code, problem: problem.replace('CODE', () => found), isRetryable };
 }
 
 /**

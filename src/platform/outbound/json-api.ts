@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { codeOf, RecalldError } from '../../core/errors.ts';
-import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
+import { systemClock } from '../../core/system-clock.ts';
+import { formatExactJson, isMapping, JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
 import type { HttpServiceConfig, TlsConfig } from '../config/connection.ts';
-import { wait } from '../threads/wait.ts';
 import { createExchange, type ExchangeTarget, proxyFor, type TlsMaterial } from './exchange.ts';
 import { sendWithRetries } from './send.ts';
 
@@ -161,14 +161,14 @@ function createRateLimiter(perSecond: number | null): (signal: AbortSignal) => P
     const nowMs = performance.now();
     const turnMs = Math.max(nowMs, nextMs);
     nextMs = turnMs + gapMs;
-    if (turnMs > nowMs) await wait(turnMs - nowMs, signal);
+    if (turnMs > nowMs) await systemClock.sleep(turnMs - nowMs, signal);
   };
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isMapping(value) ? value : {};
 }
 
 export function listOf(value: unknown): readonly unknown[] {

@@ -1,6 +1,6 @@
 /** Sends a request with retries. */
 import { setMaxListeners } from 'node:events';
-import { wait } from '../threads/wait.ts';
+import { systemClock } from '../../core/system-clock.ts';
 import type { Exchange, ExchangeRequest, ExchangeResult } from './exchange.ts';
 
 /** Maximum wait before a retry, whether from back-off or from Retry-After. */
@@ -72,6 +72,6 @@ export async function sendWithRetries(
       const refused: ExchangeResult = { ...result, message };
       return { result: refused, latencyMs, attempts };
     }
-    await wait(waitMs, signal);
+    await systemClock.sleep(waitMs, signal);
   }
 }

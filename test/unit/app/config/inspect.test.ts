@@ -2,11 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
-import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/explain.ts';
+import { branches, type JsonSchema } from '../../../../src/app/config/explain.ts';
 import { redactConfig } from '../../../../src/app/config/inspect.ts';
 import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
 import { RecalldError } from '../../../../src/core/errors.ts';
+import { isMapping } from '../../../../src/core/text/json.ts';
 
 function parse(text: string, env: Readonly<Record<string, string>> = {}): Config {
   return parseConfig(text, 'recalld.yaml', env, () => '');

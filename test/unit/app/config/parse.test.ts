@@ -4,11 +4,12 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
-import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/explain.ts';
+import { branches, type JsonSchema } from '../../../../src/app/config/explain.ts';
 import { loadConfigOfDatabase } from '../../../../src/app/config/load.ts';
 import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
 import { RecalldError } from '../../../../src/core/errors.ts';
+import { isMapping } from '../../../../src/core/text/json.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

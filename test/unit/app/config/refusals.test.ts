@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml, stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
-import { isMapping } from '../../../../src/app/config/explain.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { RecalldError } from '../../../../src/core/errors.ts';
+import { isMapping } from '../../../../src/core/text/json.ts';
 
 /** Returns the problems for which a config is refused. */
 function problems(text: string): string[] {
