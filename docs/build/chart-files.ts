@@ -2,7 +2,6 @@
 import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../src/app/alerts/rule-file.ts';
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
-import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';
 
 /** The label `job` is the program's name in every namespace, so only the namespace distinguishes deployments. */
@@ -18,7 +17,7 @@ export function chartFiles(): readonly Page[] {
       path: 'files/rules-with-links.yaml',
       text: yaml(ruleFile({ ...kubernetesRules, consoleBaseUrl: 'https://console.invalid' })),
     },
-    ...createDashboards(defaultDashboardSettings).map(({ name, dashboard }) => ({
+    ...createDashboards(defaultRuleSettings).map(({ name, dashboard }) => ({
       path: `files/dashboards/${name}`,
       text: dashboardText(dashboard),
     })),

@@ -1,10 +1,11 @@
 /** The Grafana dashboards for any config. */
+
+import { defaultRuleSettings } from '../../src/app/alerts/rule-file.ts';
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
-import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';
 
 export function dashboardFiles(): readonly Page[] {
-  return createDashboards(defaultDashboardSettings).map(({ name, dashboard }) => ({
+  return createDashboards(defaultRuleSettings).map(({ name, dashboard }) => ({
     path: `grafana/dashboards/${name}`,
     text: dashboardText(dashboard),
   }));

@@ -1,6 +1,8 @@
 /** Reads the generated dashboards for tests: panels, their queries, and variables with values. */
+
+import { defaultRuleSettings } from '../../src/app/alerts/rule-file.ts';
 import { createDashboards } from '../../src/app/dashboards/catalogue.ts';
-import { type DashboardSettings, defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
+import type { DashboardSettings } from '../../src/platform/dashboards/promql.ts';
 
 export interface Target {
   readonly refId: string;
@@ -56,7 +58,7 @@ interface Json {
 
 /** Every dashboard as written to its file, with the panels of collapsed rows after their row. */
 export function readDashboards(settings: Partial<DashboardSettings> = {}): readonly ReadDashboard[] {
-  return createDashboards({ ...defaultDashboardSettings, ...settings }).map(({ name, dashboard }) => {
+  return createDashboards({ ...defaultRuleSettings, ...settings }).map(({ name, dashboard }) => {
     const { templating, annotations, panels, ...rest } = JSON.parse(JSON.stringify(dashboard)) as Json;
     return {
       ...rest,

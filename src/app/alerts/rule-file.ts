@@ -17,10 +17,12 @@ import {
   type RecordingRule,
   type RuleGroup,
   type RuleSettings,
+  runbookUrl,
   selectorVariable,
   series,
   unlessFiring,
   withGroupLabels,
+  withoutSlash,
 } from '../../platform/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 import { recalldServiceGroup } from './recalld-service.ts';
@@ -95,16 +97,12 @@ function diagnosis({ groupLabels }: RuleSettings): string {
   return `${selectorVariable('$of', groupLabels, ['pipeline'])}${ifSeries('$of', 'recalld_diagnosis_info', cause, 'Cause not yet known.')}`;
 }
 
-/**
- * Returns the links whose base URL is configured. Without a base URL for runbooks, the runbook link points to the
- * console, which also serves them.
- */
+/** Returns the links whose base URL is configured. */
 function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string, string>> {
-  const runbooks = withoutSlash(settings.runbookBaseUrl);
-  const console = withoutSlash(settings.consoleBaseUrl);
-  const dashboards = withoutSlash(settings.dashboardBaseUrl);
+  const console = settings.consoleBaseUrl && withoutSlash(settings.consoleBaseUrl);
+  const dashboards = settings.dashboardBaseUrl && withoutSlash(settings.dashboardBaseUrl);
   const found = {
-    runbook_url: runbooks === null ? console && `${console}/runbooks/${rule.alert}` : `${runbooks}/${rule.alert}.md`,
+    runbook_url: runbookUrl(settings, rule.alert),
     dashboard_url: dashboards && `${dashboards}${dashboardPath(rule, settings)}`,
     console_url: console && (isOfPipeline(rule) ? `${console}/pipelines/{{ $labels.pipeline }}` : `${console}/`),
   };
@@ -122,10 +120,6 @@ function dashboardPath(rule: AlertRule, { groupLabels }: RuleSettings): string {
   );
   const query = variables.length === 0 ? '' : `?${variables.join('&')}`;
   return `/d/${dashboardUids[rule.dashboard]}${query}`;
-}
-
-function withoutSlash(url: string | null): string | null {
-  return url === null ? null : url.replace(/\/+$/, '');
 }
 
 /** Settings for rules that are generated without a config. */

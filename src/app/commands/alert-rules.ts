@@ -15,24 +15,22 @@ export function createAlertRules(config: Config, format: RuleFormat) {
   return {
     document: format === 'crd' ? prometheusRule(settings) : ruleFile(settings),
     /** Sentences for the user that state what the rules omit, and why. */
-    notes: [...omitted, ...missingLinks(config)],
+    notes: [...omitted, ...missingLinks(config, 'alerts')],
   };
 }
 
-function missingLinks({ alerts }: Config): string[] {
-  return [
-    ...(alerts.console_base_url === null
-      ? [
-          `alerts.console_base_url is not set: alerts do not link to the console${alerts.runbook_base_url === null ? ' or its runbooks' : ''}.`,
-        ]
-      : []),
-    ...(alerts.dashboard_base_url === null
-      ? ['alerts.dashboard_base_url is not set: alerts do not link to a dashboard.']
-      : []),
-  ];
+/** Returns one sentence per kind of link that the generated files lack. */
+export function missingLinks({ alerts }: Config, files: 'alerts' | 'dashboards'): string[] {
+  const runbooks = alerts.runbook_base_url === null ? ' or its runbooks' : '';
+  const notes: string[] = [];
+  if (alerts.console_base_url === null)
+    notes.push(`alerts.console_base_url is not set: ${files} do not link to the console${runbooks}.`);
+  if (alerts.dashboard_base_url === null && files === 'alerts')
+    notes.push('alerts.dashboard_base_url is not set: alerts do not link to a dashboard.');
+  return notes;
 }
 
-function ruleSettings(config: Config): RuleSettings {
+export function ruleSettings(config: Config): RuleSettings {
   return {
     runbookBaseUrl: config.alerts.runbook_base_url,
     dashboardBaseUrl: config.alerts.dashboard_base_url,

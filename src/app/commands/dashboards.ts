@@ -4,18 +4,15 @@ import { messageOf, RecalldError } from '../../core/errors.ts';
 import { makeFolder } from '../../platform/files/folder.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
+import { missingLinks, ruleSettings } from './alert-rules.ts';
 
 /**
  * Writes the dashboards to a folder, which is created if needed. Replaces existing files.
  *
  * @throws RecalldError usage if the folder is not writable
  */
-export async function writeDashboards({ alerts }: Config, folder: string) {
-  const dashboards = createDashboards({
-    runbookBaseUrl: alerts.runbook_base_url,
-    consoleUrl: alerts.console_base_url,
-    groupLabels: alerts.group_labels,
-  });
+export async function writeDashboards(config: Config, folder: string) {
+  const dashboards = createDashboards(ruleSettings(config));
   try {
     await makeFolder(folder);
     const files: string[] = [];
@@ -24,17 +21,11 @@ export async function writeDashboards({ alerts }: Config, folder: string) {
       await writeFile(file, dashboardText(dashboard));
       files.push(file);
     }
-    return { files, notes: missingLinks(alerts) };
+    return { files, notes: missingLinks(config, 'dashboards') };
   } catch (cause) {
     const reason = messageOf(cause);
     throw new RecalldError('usage', `The dashboards could not be written to ${folder} (${reason}); check --out.`, {
       cause,
     });
   }
-}
-
-function missingLinks(alerts: Config['alerts']): string[] {
-  if (alerts.console_base_url !== null) return [];
-  const runbooks = alerts.runbook_base_url === null ? ' or its runbooks' : '';
-  return [`alerts.console_base_url is not set: dashboards do not link to the console${runbooks}.`];
 }

@@ -97,6 +97,8 @@ function partsOf<Name extends Counter>(label: keyof LabelsOf<Name> & string, nam
   return totalAndParts(rateBy([], name), rateBy([label], name), `{{${label}}}`);
 }
 
+const perReplica = (expr: string): PromQuery[] => [{ expr, legend: '{{instance}}' }];
+
 const queued = maxBy(['queue', 'state'], 'recalld_queue_jobs');
 
 const usual = { unit: 'ops', min: 0, width: 6 } as const;
@@ -164,12 +166,7 @@ function ingest(): Builder<Panel>[] {
       description:
         'Estimated peak memory of concurrent requests in the last second, by process. Above `server.max_under_way_mb`, requests are refused.',
       unit: 'bytes',
-      queries: [
-        {
-          expr: `max by (instance) (${selector('recalld_requests_under_way_bytes', '', {})})`,
-          legend: '{{instance}}',
-        },
-      ],
+      queries: perReplica(`max by (instance) (${selector('recalld_requests_under_way_bytes', '', {})})`),
     }),
     graph({
       ...usual,
@@ -205,19 +202,16 @@ function processes(): Builder<Panel>[] {
       title: 'CPU',
       description: 'Used CPU cores, by replica.',
       unit: 'none',
-      queries: [
-        {
-          expr: 'sum by (instance) (rate(process_cpu_seconds_total{job=~"$job", instance=~"$instance"}[$__rate_interval]))',
-          legend: '{{instance}}',
-        },
-      ],
+      queries: perReplica(
+        'sum by (instance) (rate(process_cpu_seconds_total{job=~"$job", instance=~"$instance"}[$__rate_interval]))',
+      ),
     }),
     graph({
       ...usual,
       title: 'Memory',
       description: 'Resident memory, by replica.',
       unit: 'bytes',
-      queries: [{ expr: processMetric('process_resident_memory_bytes'), legend: '{{instance}}' }],
+      queries: perReplica(processMetric('process_resident_memory_bytes')),
     }),
     graph({
       ...usual,
@@ -225,12 +219,9 @@ function processes(): Builder<Panel>[] {
       description:
         '99th percentile of the delay before the process handles an event. Values below 50 ms are normal; a long task causes a spike.',
       unit: 's',
-      queries: [
-        {
-          expr: `histogram_quantile(0.99, sum by (instance, le) (rate(${selector('recalld_event_loop_lag_seconds', '_bucket', {})}[$__rate_interval])))`,
-          legend: '{{instance}}',
-        },
-      ],
+      queries: perReplica(
+        `histogram_quantile(0.99, sum by (instance, le) (rate(${selector('recalld_event_loop_lag_seconds', '_bucket', {})}[$__rate_interval])))`,
+      ),
     }),
     graph({
       title: 'Clock skew',
@@ -238,12 +229,7 @@ function processes(): Builder<Panel>[] {
         "Each replica's clock minus the database clock. A replica whose clock differs by more than a minute starts no scheduled jobs.",
       unit: 's',
       width: 6,
-      queries: [
-        {
-          expr: `max by (instance) (${selector('recalld_clock_skew_seconds', '', {})})`,
-          legend: '{{instance}}',
-        },
-      ],
+      queries: perReplica(`max by (instance) (${selector('recalld_clock_skew_seconds', '', {})})`),
     }),
   ];
 }

@@ -18,7 +18,8 @@ import {
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { capitalized } from '../../core/format.ts';
-import { type DashboardSettings, postgresSource, prometheusSource, runbookUrl, sql } from './promql.ts';
+import { runbookUrl } from '../metrics/alert-rules.ts';
+import { type DashboardSettings, postgresSource, prometheusSource, sql } from './promql.ts';
 
 /** Selects all pipelines that have metrics. No `allValue` is set, because SQL queries need the pipeline names. */
 const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';
@@ -220,7 +221,7 @@ function links(settings: DashboardSettings): Builder<DashboardLink>[] {
       .tags([TAG])
       .includeVars(true)
       .keepTime(true),
-    ...linkTo('Console', settings.consoleUrl),
+    ...linkTo('Console', settings.consoleBaseUrl),
     ...linkTo('Runbooks', runbooks),
   ];
 }

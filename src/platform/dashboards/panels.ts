@@ -1,5 +1,5 @@
 /** Panel builders. Each panel has a title, a description, a unit, and a size on the grid of 24 columns. */
-import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
 import {
   BigValueColorMode,
   BigValueGraphMode,
@@ -18,6 +18,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/common';
 import {
   type DashboardLink,
+  type DataSourceRef,
   type DataTransformerConfig,
   type DynamicConfigValue,
   MappingType,
@@ -25,68 +26,49 @@ import {
   ThresholdsConfigBuilder,
   ThresholdsMode,
   type ValueMapping,
+  type ValueMappingResult,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PanelBuilder as HeatmapBuilder } from '@grafana/grafana-foundation-sdk/heatmap';
+import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 import { axisEnds, bandStyle, lineStyles, outcomeStyles } from './graph-styles.ts';
-import {
-  heatmapOf,
-  latest,
-  latestRows,
-  maxBy,
-  type PromQuery,
-  postgresSource,
-  prometheusSource,
-  ranges,
-  sql,
-} from './promql.ts';
+import { latest, maxBy, type PromQuery, postgresSource, prometheusSource, ranges, sql } from './promql.ts';
 
 /** Verdicts as numbers, so that one series can show them; a worse verdict has a higher number. */
 export const verdictNumbers = { ok: 0, warning: 1, no_data: 2, critical: 3 } as const;
 
-export const verdictTexts: readonly ValueMapping[] = [
-  {
-    type: MappingType.ValueToText,
-    options: {
-      '0': { text: 'ok', color: 'green', index: 0 },
-      '1': { text: 'warning', color: 'yellow', index: 1 },
-      '2': { text: 'no data', color: 'orange', index: 2 },
-      '3': { text: 'critical', color: 'red', index: 3 },
-    },
-  },
-];
+export const verdictTexts = valueTexts({
+  '0': { text: 'ok', color: 'green', index: 0 },
+  '1': { text: 'warning', color: 'yellow', index: 1 },
+  '2': { text: 'no data', color: 'orange', index: 2 },
+  '3': { text: 'critical', color: 'red', index: 3 },
+});
 
 /** Colors of the verdicts as stored in PostgreSQL. */
-export const verdictColors: readonly ValueMapping[] = [
-  {
-    type: MappingType.ValueToText,
-    options: {
-      ok: { color: 'green', index: 0 },
-      no_change: { color: 'green', index: 1 },
-      improvement: { color: 'blue', index: 2 },
-      inconclusive: { color: 'yellow', index: 3 },
-      warning: { color: 'yellow', index: 4 },
-      no_data: { color: 'orange', index: 5 },
-      critical: { color: 'red', index: 6 },
-      regression: { color: 'red', index: 7 },
-    },
-  },
-];
+export const verdictColors = valueTexts({
+  ok: { color: 'green', index: 0 },
+  no_change: { color: 'green', index: 1 },
+  improvement: { color: 'blue', index: 2 },
+  inconclusive: { color: 'yellow', index: 3 },
+  warning: { color: 'yellow', index: 4 },
+  no_data: { color: 'orange', index: 5 },
+  critical: { color: 'red', index: 6 },
+  regression: { color: 'red', index: 7 },
+});
 
 /** Colors of the severities of alerts. */
-export const severityColors: readonly ValueMapping[] = [
-  {
-    type: MappingType.ValueToText,
-    options: {
-      critical: { color: 'red', index: 0 },
-      warning: { color: 'yellow', index: 1 },
-      none: { color: 'transparent', index: 2 },
-    },
-  },
-];
+export const severityColors = valueTexts({
+  critical: { color: 'red', index: 0 },
+  warning: { color: 'yellow', index: 1 },
+  none: { color: 'transparent', index: 2 },
+});
+
+function valueTexts(options: Readonly<Record<string, ValueMappingResult>>): readonly ValueMapping[] {
+  return [{ type: MappingType.ValueToText, options }];
+}
 
 interface Common {
   readonly title: string;
@@ -99,6 +81,31 @@ interface Measured extends Common {
   /** Grafana unit id. */
   readonly unit: string;
   readonly queries: readonly PromQuery[];
+}
+
+interface AnyBuilder {
+  title(title: string): this;
+  description(description: string): this;
+  datasource(source: DataSourceRef): this;
+  targets(targets: Builder<Dataquery>[]): this;
+  unit(unit: string): this;
+  span(width: number): this;
+  height(height: number): this;
+}
+
+/** Sets the properties that all kinds of panels have. */
+function begin<Kind extends AnyBuilder>(
+  panel: Kind,
+  spec: Common & { readonly unit: string; readonly targets: Builder<Dataquery>[] },
+): Kind {
+  return panel
+    .title(spec.title)
+    .description(spec.description)
+    .datasource(prometheusSource)
+    .targets(spec.targets)
+    .unit(spec.unit)
+    .span(spec.width)
+    .height(spec.height ?? 8);
 }
 
 export interface Step {
@@ -137,19 +144,12 @@ export function graph(
     readonly repeat?: string;
   },
 ): Builder<Panel> {
-  const panel = new TimeSeriesBuilder()
-    .title(spec.title)
-    .description(spec.description)
-    .datasource(prometheusSource)
-    .targets(ranges(spec.queries))
-    .unit(spec.unit)
-    .span(spec.width)
-    .height(spec.height ?? 8)
+  const panel = begin(new TimeSeriesBuilder(), { ...spec, targets: ranges(spec.queries) })
     // A stacked area has no line, because the line of a series without values would cover the line below it.
     .lineWidth(spec.isStacked === true ? 0 : 2)
     .fillOpacity(spec.isStacked === true ? 60 : 0)
     .showPoints(VisibilityMode.Auto)
-    .legend(spec.hasSideLegend === true ? sideLegend() : legendBelow())
+    .legend(legendOf(spec.hasSideLegend === true))
     .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi));
   for (const { name, properties } of bandStyle) panel.overrideByName(name, properties);
   for (const { pattern, properties } of [...lineStyles, ...(spec.hasOutcomes === true ? outcomeStyles : [])])
@@ -165,16 +165,10 @@ export function graph(
   return panel;
 }
 
-function legendBelow(): VizLegendOptionsBuilder {
-  return new VizLegendOptionsBuilder()
-    .showLegend(true)
-    .displayMode(LegendDisplayMode.List)
-    .placement(LegendPlacement.Bottom);
-}
-
-function sideLegend(): VizLegendOptionsBuilder {
-  return new VizLegendOptionsBuilder()
-    .showLegend(true)
+function legendOf(isBeside: boolean): VizLegendOptionsBuilder {
+  const legend = new VizLegendOptionsBuilder().showLegend(true);
+  if (!isBeside) return legend.displayMode(LegendDisplayMode.List).placement(LegendPlacement.Bottom);
+  return legend
     .displayMode(LegendDisplayMode.Table)
     .placement(LegendPlacement.Right)
     .calcs(['lastNotNull'])
@@ -192,14 +186,7 @@ export function stat(
     readonly mappings?: readonly ValueMapping[];
   },
 ): Builder<Panel> {
-  const panel = new StatBuilder()
-    .title(spec.title)
-    .description(spec.description)
-    .datasource(prometheusSource)
-    .targets(latest(spec.queries))
-    .unit(spec.unit)
-    .span(spec.width)
-    .height(spec.height ?? 4)
+  const panel = begin(new StatBuilder(), { height: 4, ...spec, targets: latest(spec.queries) })
     .thresholds(steps(spec.steps ?? [{ from: null, color: 'text' }]))
     .colorMode(spec.steps === undefined ? BigValueColorMode.None : BigValueColorMode.Background)
     .graphMode(BigValueGraphMode.None)
@@ -212,28 +199,15 @@ export function stat(
 
 /** Returns a panel with states over time: one bar per series. */
 export function stateTimeline(spec: Measured & { readonly mappings: readonly ValueMapping[] }): Builder<Panel> {
-  return new StateTimelineBuilder()
-    .title(spec.title)
-    .description(spec.description)
-    .datasource(prometheusSource)
-    .targets(ranges(spec.queries))
-    .unit(spec.unit)
-    .span(spec.width)
-    .height(spec.height ?? 8)
+  return begin(new StateTimelineBuilder(), { ...spec, targets: ranges(spec.queries) })
     .mappings([...spec.mappings])
     .mergeValues(true)
     .showValue(VisibilityMode.Auto);
 }
 
 export function heatmap(spec: Common & { readonly unit: string; readonly expr: string }): Builder<Panel> {
-  return new HeatmapBuilder()
-    .title(spec.title)
-    .description(spec.description)
-    .datasource(prometheusSource)
-    .withTarget(heatmapOf(spec.expr))
-    .unit(spec.unit)
-    .span(spec.width)
-    .height(spec.height ?? 8);
+  const buckets = ranges([{ expr: spec.expr, legend: '{{le}}' }]).map((query) => query.format(PromQueryFormat.Heatmap));
+  return begin(new HeatmapBuilder(), { ...spec, targets: buckets });
 }
 
 export interface Column {
@@ -264,7 +238,7 @@ export function metricTable(
 ): Builder<Panel> {
   const panel = table(spec)
     .datasource(prometheusSource)
-    .targets(latestRows(spec.queries))
+    .targets(latest(spec.queries).map((query) => query.format(PromQueryFormat.Table)))
     .transformations([...(spec.queries.length > 1 ? [merge] : []), organize(spec.show)]);
   return spec.noData === undefined ? panel : panel.noValue(spec.noData);
 }

@@ -1,11 +1,12 @@
 /**
- * PromQL for panels, and dashboard links. Every expression filters by the chosen job, instances, pipelines and golden
- * sets. The compiler checks metric and label names against the metric catalog.
+ * PromQL for panels. Every expression filters by the chosen job, instances, pipelines and golden sets. The compiler
+ * checks metric and label names against the metric catalog.
  */
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
-import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
+import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
+import type { RuleSettings } from '../metrics/alert-rules.ts';
 import {
-  type LabelsOf,
+  type LabelOf,
   type MetricName,
   type MetricsOfType,
   metricCatalogue,
@@ -23,30 +24,22 @@ export interface PromQuery {
 }
 
 /** Builds range queries with letters as ids. */
-export function ranges(queries: readonly PromQuery[]): Builder<Dataquery>[] {
-  return queries.map((query, index) => prometheusQuery(query, index).range());
+export function ranges(queries: readonly PromQuery[]): DataqueryBuilder[] {
+  return prometheusQueries(queries).map((query) => query.range());
 }
 
-export function latest(queries: readonly PromQuery[]): Builder<Dataquery>[] {
-  return queries.map((query, index) => prometheusQuery(query, index).instant());
+export function latest(queries: readonly PromQuery[]): DataqueryBuilder[] {
+  return prometheusQueries(queries).map((query) => query.instant());
 }
 
-/** Builds instant queries that return tables with one column per label. */
-export function latestRows(queries: readonly PromQuery[]): Builder<Dataquery>[] {
-  return queries.map((query, index) => prometheusQuery(query, index).instant().format(PromQueryFormat.Table));
-}
-
-/** Builds a range query for histogram buckets. */
-export function heatmapOf(expr: string): Builder<Dataquery> {
-  return prometheusQuery({ expr, legend: '{{le}}' }, 0).range().format(PromQueryFormat.Heatmap);
-}
-
-function prometheusQuery({ expr, legend = '__auto' }: PromQuery, index: number): DataqueryBuilder {
-  return new DataqueryBuilder()
-    .refId(String.fromCodePoint(65 + index))
-    .datasource(prometheusSource)
-    .expr(expr)
-    .legendFormat(legend);
+function prometheusQueries(queries: readonly PromQuery[]): DataqueryBuilder[] {
+  return queries.map(({ expr, legend = '__auto' }, index) =>
+    new DataqueryBuilder()
+      .refId(String.fromCodePoint(65 + index))
+      .datasource(prometheusSource)
+      .expr(expr)
+      .legendFormat(legend),
+  );
 }
 
 interface SqlQuery extends Dataquery {
@@ -69,7 +62,8 @@ export function sql(text: string): Builder<SqlQuery> {
   };
 }
 
-type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
+/** A dashboard shows one deployment at a time: the deployment with the chosen group labels. */
+export type DashboardSettings = Pick<RuleSettings, 'runbookBaseUrl' | 'consoleBaseUrl' | 'groupLabels'>;
 
 /** A label value, or a pattern that it must match. */
 type Wanted = string | { readonly like: string };
@@ -96,30 +90,19 @@ export function maxOf(by: readonly string[], name: MetricName, where: Conditions
   return `max ${grouped(by)}(${selector(name, '', where)})`;
 }
 
+const overReplicas =
+  <Metric extends MetricsOfType<'counter'>>(aggregate: 'sum' | 'max', change: 'rate' | 'increase') =>
+  <Name extends Metric>(by: readonly LabelOf<Name>[], name: Name, where: Where<Name> = {}): string =>
+    `${aggregate} ${grouped(by)}(${change}(${selector(name, '', where)}[$__rate_interval]))`;
+
 /** Returns an expression for the rate per second, summed over all replicas. */
-export function rateBy<Name extends MetricsOfType<'counter'>>(
-  by: readonly LabelOf<Name>[],
-  name: Name,
-  where: Where<Name> = {},
-): string {
-  return `sum ${grouped(by)}(rate(${selector(name, '', where)}[$__rate_interval]))`;
-}
+export const rateBy = overReplicas<MetricsOfType<'counter'>>('sum', 'rate');
 
 /** Returns an expression for the increase since the previous point of the graph, summed over all replicas. */
-export function increaseBy<Name extends MetricsOfType<'counter'>>(by: readonly LabelOf<Name>[], name: Name): string {
-  return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
-}
+export const increaseBy = overReplicas<MetricsOfType<'counter'>>('sum', 'increase');
 
-/**
- * Returns an expression for the increase since the previous point of the graph, for a counter that is stored in the
- * database. Every replica exports the same value.
- */
-export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredMetric>(
-  by: readonly LabelOf<Name>[],
-  name: Name,
-): string {
-  return `max ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
-}
+/** Like `increaseBy`, for a counter that is stored in the database. Every replica exports the same value. */
+export const storedIncreaseBy = overReplicas<MetricsOfType<'counter'> & StoredMetric>('max', 'increase');
 
 /** Returns an expression for a quantile of a histogram over all replicas. */
 export function quantileBy<Name extends MetricsOfType<'histogram'>>(
@@ -166,34 +149,4 @@ export function selector(name: MetricName, suffix: string, where: Conditions): s
 
 function grouped(by: readonly string[]): string {
   return by.length === 0 ? '' : `by (${by.join(', ')}) `;
-}
-
-/** Dashboard links, and the labels that separate deployments. */
-export interface DashboardSettings {
-  /**
-   * Base URL for docs/runbooks. If `runbookBaseUrl` is null and `consoleUrl` is set, runbook links point to the
-   * console.
-   */
-  readonly runbookBaseUrl: string | null;
-  /** Console URL; if null, dashboards have no link to it. */
-  readonly consoleUrl: string | null;
-  /** Target labels that distinguish deployments; a dashboard shows one deployment at a time. */
-  readonly groupLabels: readonly string[];
-}
-
-/** Settings for dashboards that are not generated for a config. */
-export const defaultDashboardSettings: DashboardSettings = {
-  runbookBaseUrl: null,
-  consoleUrl: null,
-  groupLabels: ['job'],
-};
-
-/** Returns the URL of a runbook; null if no runbooks are served. */
-export function runbookUrl({ runbookBaseUrl, consoleUrl }: DashboardSettings, alert: string): string | null {
-  if (runbookBaseUrl !== null) return `${withoutSlash(runbookBaseUrl)}/${alert}.md`;
-  return consoleUrl === null ? null : `${withoutSlash(consoleUrl)}/runbooks/${alert}`;
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '');
 }

@@ -1,5 +1,5 @@
 /** Types for alert and recording rules, and builders for their PromQL and template expressions. */
-import type { LabelsOf, labelValues, MetricName, MetricsOfType } from './catalogue.ts';
+import type { LabelOf, labelValues, MetricName, MetricsOfType } from './catalogue.ts';
 
 export type AlertSeverity = 'critical' | 'warning' | 'info' | 'none';
 
@@ -64,7 +64,7 @@ export interface RuleSettings {
   readonly runbookBaseUrl: string | null;
   /** If null, alerts do not link to a dashboard. */
   readonly dashboardBaseUrl: string | null;
-  /** recalld's URL for browsers. If null, alerts do not link to the console. */
+  /** recalld's URL for browsers. If null, alerts and dashboards do not link to the console. */
   readonly consoleBaseUrl: string | null;
   /** Target labels that distinguish deployments monitored by the same Prometheus. */
   readonly groupLabels: readonly string[];
@@ -75,6 +75,18 @@ export interface RuleSettings {
   readonly pipelines: readonly RulePipeline[];
   /** Upper bounds of the histogram buckets for the latency of live queries, in seconds. */
   readonly latencyBuckets: readonly number[];
+}
+
+type LinkSettings = Pick<RuleSettings, 'runbookBaseUrl' | 'consoleBaseUrl'>;
+
+/** Returns the URL of a runbook, which the console serves too; null if neither URL is known. */
+export function runbookUrl({ runbookBaseUrl, consoleBaseUrl }: LinkSettings, alert: string): string | null {
+  if (runbookBaseUrl !== null) return `${withoutSlash(runbookBaseUrl)}/${alert}.md`;
+  return consoleBaseUrl === null ? null : `${withoutSlash(consoleBaseUrl)}/runbooks/${alert}`;
+}
+
+export function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }
 
 export interface RulePipeline {
@@ -143,8 +155,6 @@ export const utcTime = String.raw`{{ . | first | value | humanizeTimestamp | reR
  * text would report an ended fault as if it were current.
  */
 export const asOf = `{{ with query "time()" }}As of ${utcTime}.{{ end }}`;
-
-type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 
 type ValueOf<Name extends MetricName, Label> = Name extends keyof typeof labelValues
   ? Label extends keyof (typeof labelValues)[Name]

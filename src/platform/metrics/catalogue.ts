@@ -24,7 +24,7 @@ import { sentiments } from '../../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../../live/rules/feedback/user-cap.ts';
 import { uncheckedReasons } from '../../live/rules/isolation.ts';
 import { measureMetrics } from '../../measures/metrics.ts';
-import { boundedGauges, counter, type MetricDefinition, storedGauge } from './definition.ts';
+import { boundedGauges, counter, histogram, type MetricDefinition, processGauge, storedGauge } from './definition.ts';
 
 /**
  * For each metric, the labels that allow only certain values, with the allowed values. A rule that matches any other
@@ -155,31 +155,25 @@ export const metricCatalogue = {
   recalld_query_zero_results_total: counter('Live queries for which the retriever returned no documents.', [
     'pipeline',
   ]),
-  recalld_query_latency_seconds: {
-    type: 'histogram',
-    help: 'Retrieval latency of live queries, as reported by the RAG service; `metrics.latency_buckets` sets other buckets.',
-    labels: ['pipeline'],
-    source: 'process',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-  },
-  recalld_query_top1_similarity: {
-    type: 'histogram',
-    help: 'Score of the top document of live queries, if the score is between -1 and 1.',
-    labels: ['pipeline'],
-    source: 'process',
-    buckets: [-0.2, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
-  },
+  recalld_query_latency_seconds: histogram(
+    'Retrieval latency of live queries, as reported by the RAG service; `metrics.latency_buckets` sets other buckets.',
+    ['pipeline'],
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  ),
+  recalld_query_top1_similarity: histogram(
+    'Score of the top document of live queries, if the score is between -1 and 1.',
+    ['pipeline'],
+    [-0.2, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
+  ),
   recalld_ingest_rejected_total: counter('Rejected items of ingest requests, by rejection code.', ['code']),
   recalld_ingest_shed_total: counter(
     'Ingest requests that recalld answered with 429 or 503, by reason: database, disk_full, overload or rate_limit.',
     ['reason'],
   ),
-  recalld_requests_under_way_bytes: {
-    type: 'gauge',
-    help: 'Estimated peak memory used by in-flight requests in the last second: bodies, parsed values, and rows waiting to be stored. recalld refuses requests that would raise this estimate above `server.max_under_way_mb`.',
-    labels: [],
-    source: 'process',
-  },
+  recalld_requests_under_way_bytes: processGauge(
+    'Estimated peak memory used by in-flight requests in the last second: bodies, parsed values, and rows waiting to be stored. recalld refuses requests that would raise this estimate above `server.max_under_way_mb`.',
+    [],
+  ),
   recalld_redaction_service_total: counter(
     'Texts sent to the redaction service, by outcome: ok, failed, timeout or malformed. Unless the outcome is ok, recalld stores only a hash.',
     ['pipeline', 'outcome'],
@@ -211,24 +205,21 @@ export const metricCatalogue = {
   ...isolationMetrics,
   ...densityMetrics,
   recalld_build_info: {
-    type: 'gauge',
-    help: 'Always 1. The labels are the versions of recalld and Node.js.',
-    labels: ['version', 'nodejs'],
-    source: 'process',
+    ...processGauge('Always 1. The labels are the versions of recalld and Node.js.', ['version', 'nodejs']),
     isShared: true,
   },
   recalld_snapshot_age_seconds: {
-    type: 'gauge',
-    help: 'Age of the database rows from which this process exports stored values, such as golden scores. The age grows while the database does not respond. Until the first rows are read, the value is the age of the process.',
-    labels: [],
-    source: 'process',
+    ...processGauge(
+      'Age of the database rows from which this process exports stored values, such as golden scores. The age grows while the database does not respond. Until the first rows are read, the value is the age of the process.',
+      [],
+    ),
     isShared: true,
   },
   recalld_snapshot_errors_total: {
-    type: 'counter',
-    help: 'Failed attempts to read the database rows from which this process exports stored values, such as golden scores.',
-    labels: [],
-    source: 'process',
+    ...counter(
+      'Failed attempts to read the database rows from which this process exports stored values, such as golden scores.',
+      [],
+    ),
     isShared: true,
   },
   recalld_dropped_samples_total: counter(
@@ -243,27 +234,23 @@ export const metricCatalogue = {
     'Scheduled runs that recalld could not enqueue before the next scheduled time, by job.',
     ['task'],
   ),
-  recalld_job_duration_seconds: {
-    type: 'histogram',
-    help: 'Duration of jobs.',
-    labels: ['task'],
-    source: 'process',
-    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],
-  },
+  recalld_job_duration_seconds: histogram(
+    'Duration of jobs.',
+    ['task'],
+    [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],
+  ),
   recalld_clock_skew_seconds: {
-    type: 'gauge',
-    help: 'Seconds by which the clock of this process is ahead of the clock of the database; negative if the clock is behind.',
-    labels: [],
-    source: 'process',
+    ...processGauge(
+      'Seconds by which the clock of this process is ahead of the clock of the database; negative if the clock is behind.',
+      [],
+    ),
     isShared: true,
   },
-  recalld_event_loop_lag_seconds: {
-    type: 'histogram',
-    help: 'Timer delay, measured ten times a second: how long a request had to wait for the event loop.',
-    labels: [],
-    source: 'process',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-  },
+  recalld_event_loop_lag_seconds: histogram(
+    'Timer delay, measured ten times a second: how long a request had to wait for the event loop.',
+    [],
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+  ),
   recalld_queue_jobs: storedGauge('Jobs in the queue by state: waiting, active, delayed or failed.', [
     'queue',
     'state',
@@ -275,6 +262,8 @@ export type MetricName = keyof typeof metricCatalogue;
 export type LabelsOf<Name extends MetricName> = Readonly<
   Record<(typeof metricCatalogue)[Name]['labels'][number], string>
 >;
+
+export type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 
 /** Names of the metrics that are made from stored rows; all replicas export the same values. */
 export type StoredMetric = {

@@ -26,6 +26,20 @@ export function counter<const Labels extends readonly string[]>(help: string, la
   return { type: 'counter', help, labels, source: 'process' } as const;
 }
 
+/** Defines a gauge that this process sets. */
+export function processGauge<const Labels extends readonly string[]>(help: string, labels: Labels) {
+  return { type: 'gauge', help, labels, source: 'process' } as const;
+}
+
+/** @param buckets upper bounds */
+export function histogram<const Labels extends readonly string[], const Buckets extends readonly number[]>(
+  help: string,
+  labels: Labels,
+  buckets: Buckets,
+) {
+  return { type: 'histogram', help, labels, source: 'process', buckets } as const;
+}
+
 type Bounded<Name extends string> = `${Name}${'' | '_ci_low' | '_ci_high'}`;
 
 /**

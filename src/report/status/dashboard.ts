@@ -21,8 +21,8 @@ import {
   verdictNumbers,
   verdictTexts,
 } from '../../platform/dashboards/panels.ts';
-import { type DashboardSettings, maxBy, rateBy, runbookUrl } from '../../platform/dashboards/promql.ts';
-import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
+import { type DashboardSettings, maxBy, rateBy } from '../../platform/dashboards/promql.ts';
+import { dashboardUids, runbookUrl } from '../../platform/metrics/alert-rules.ts';
 
 const set = ['pipeline', 'golden_set'] as const;
 const check = ['pipeline', 'check'] as const;

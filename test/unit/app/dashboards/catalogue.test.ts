@@ -149,7 +149,9 @@ describe.each(dashboards)('$name', (dashboard) => {
 
   it('links to the other dashboards, and to the console and its runbooks if their address is configured', () => {
     expect(dashboard.links.map(({ title }) => title)).toEqual(['recalld dashboards']);
-    const linked = readDashboards({ consoleUrl: 'https://recalld.internal' }).find(({ uid }) => uid === dashboard.uid);
+    const linked = readDashboards({ consoleBaseUrl: 'https://recalld.internal' }).find(
+      ({ uid }) => uid === dashboard.uid,
+    );
     expect(linked?.links.map(({ title }) => title)).toEqual(['recalld dashboards', 'Console', 'Runbooks']);
   });
 
