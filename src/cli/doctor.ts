@@ -1,7 +1,7 @@
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';
-import type { Finding } from '../app/doctor/foundations.ts';
+import type { Result } from '../app/doctor/foundations.ts';
 import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from './output.ts';
 
@@ -10,13 +10,19 @@ export function doctorCommand(command: Command, signal: AbortSignal): CommandUnk
     .addHelpText('after', '\nExit codes: 0 all ok, 1 a problem needs a fix, 3 a service does not respond.')
     .action(async (options: ConfiguredOptions) => {
       const findings: Finding[] = [];
-      await examine(commandSettings(options.config, signal), (finding) => {
+      await examine(commandSettings(options.config, signal), (service, status, message, ms = null) => {
+        const finding = { service, status, message, ms };
         findings.push(finding);
         if (options.json !== true) printLine(formatFinding(finding));
       });
       if (options.json === true) printJson({ findings: findings.map(findingJson), verdict: verdictOf(findings) });
       process.exitCode = exitCodes[verdictOf(findings)];
     });
+}
+
+interface Finding extends Result {
+  readonly service: string;
+  readonly ms: number | null;
 }
 
 type Verdict = 'ok' | 'wrong' | 'unreachable';

@@ -16,7 +16,7 @@ import type { CommandSettings, CommandStore } from '../commands/command-store.ts
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 import { orphanedDataDir } from '../serve.ts';
-import { examineQueue, type Finding, type Report, type Result, withDatabase } from './foundations.ts';
+import { examineQueue, type Report, type Result, withDatabase } from './foundations.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
 import { examineSignIn } from './sign-in.ts';
 
@@ -32,11 +32,11 @@ export async function examine(settings: CommandSettings, report: Report): Promis
     await examineQueue(config, report);
     await examineSignIn(config, report);
     const unused = orphanedDataDir(config);
-    if (unused !== null) report({ service: 'data folder', status: 'warning', ms: null, message: unused });
+    if (unused !== null) report('data folder', 'warning', unused);
     await withDatabase(settings, report, async (store) => {
       if (pipelines.length === 0) {
         const message = 'The config has no pipelines; add a pipeline under `pipelines`.';
-        report({ service: 'pipelines', status: 'warning', ms: null, message });
+        report('pipelines', 'warning', message);
       }
       if (store !== null) await examineUnwatchedSets(pipelines, store, report);
       for (const pipeline of pipelines) {
@@ -83,13 +83,13 @@ async function examineGoldenSets(
     if (empty > 0) {
       const status = empty === asked ? 'wrong' : 'warning';
       const message = `${empty} of ${plural(asked, 'query', 'queries')} of ${set} ${empty === 1 ? 'returns' : 'return'} no documents; check that the index is not empty, that retriever.results.list is the path of the result list in the response, and that the tags and filters do not exclude all documents.`;
-      report({ service, status, ms: null, message });
+      report(service, status, message);
     }
-    if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
-    if (depth !== null) report({ service, status: 'warning', ms: null, message: depth });
+    if (ids !== null) report(service, 'wrong', ids);
+    if (depth !== null) report(service, 'warning', depth);
     if (ids !== null || depth !== null || empty > 0) continue;
     const message = `The retriever returns as many documents as requested, and their ids match the document ids in ${set}.`;
-    report({ service, status: 'ok', ms: null, message });
+    report(service, 'ok', message);
   }
 }
 
@@ -108,7 +108,7 @@ async function examineSpans({ pipelines }: Config, { db }: CommandStore, now: Da
     }
     const ago = duration(Math.max(0, now.getTime() - kind.lastSeenAt.getTime()) / 1000);
     const message = unreadableText(kind, `, the last ${ago} ago`);
-    report({ service: isGrpc ? 'OTLP' : `${kind.pipeline} spans`, status: 'warning', ms: null, message });
+    report(isGrpc ? 'OTLP' : `${kind.pipeline} spans`, 'warning', message);
   }
 }
 
@@ -122,7 +122,7 @@ async function examineUnwatchedSets(
   const imported = new Set((await db.golden.sets.list()).map(({ name }) => name));
   for (const name of imported) {
     if (named.has(name)) continue;
-    report({ service: 'golden sets', status: 'warning', ms: null, message: unwatchedSet(name) });
+    report('golden sets', 'warning', unwatchedSet(name));
   }
 }
 
@@ -139,7 +139,7 @@ async function findProbe(
     const set = await store.db.golden.sets.latest(name);
     if (set === null) {
       const message = `The golden set "${name}" was never imported; run \`recalld golden import PATH --set ${name}\`.`;
-      report({ service: `${pipeline} golden set`, status: 'wrong', ms: null, message });
+      report(`${pipeline} golden set`, 'wrong', message);
       continue;
     }
     const [first] = await store.db.golden.sets.queries(name, set.version);
@@ -166,7 +166,9 @@ async function examineJudges(
     const judged = config.pipelines.find(({ name }) => name === plan.pipeline)?.judged;
     if (judged === undefined || plan.judge === null) continue;
     try {
-      report({ service: `${plan.pipeline} judge`, ...(await findingOf(plan, whereTo(judged.judge, config), signal)) });
+      const startedAt = performance.now();
+      const { status, message } = await findingOf(plan, whereTo(judged.judge, config), signal);
+      report(`${plan.pipeline} judge`, status, message, performance.now() - startedAt);
     } finally {
       plan.judge.close?.();
     }
@@ -177,24 +179,21 @@ async function findingOf(
   { judge, queriesPerDay, depth, maxCostPerDay }: JudgingPlan,
   address: string,
   signal: AbortSignal,
-): Promise<Omit<Finding, 'service'>> {
-  const startedAt = performance.now();
+): Promise<Result> {
   const answer = await judge?.grade(pair, signal);
-  const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
-    return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
+    return { status: 'unreachable', message: answer?.message ?? 'There is no judge.' };
   const sent = `Judging sends the stored texts of up to ${plural(queriesPerDay, 'live query', 'live queries')} a day and of ${plural(depth, 'document')} per query to ${address}, and costs at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
     return {
       status: 'wrong',
-      ms,
       message: `The judge returned no grade (${answer.problem}); use another model. ${sent}`,
     };
   if (answer.grade < MIN_GRADE) {
     const message = `The judge gave grade ${answer.grade} of 3 to a document that answers the query; use another model, or change its grade limits. ${sent}`;
-    return { status: 'warning', ms, message };
+    return { status: 'warning', message };
   }
-  return { status: 'ok', ms, message: `The judge works. ${sent}` };
+  return { status: 'ok', message: `The judge works. ${sent}` };
 }
 
 /** Returns the address without path and query, which could contain a secret. */
@@ -224,7 +223,7 @@ export async function examineManifests(
     );
     const ms = performance.now() - startedAt;
     const last = statuses === null ? '' : ` ${lastRead(statuses.find((one) => one.pipeline === name) ?? null, now)}`;
-    report({ service: `${name} manifest`, ms, ...finding, message: `${finding.message}${last}` });
+    report(`${name} manifest`, finding.status, `${finding.message}${last}`, ms);
   }
 }
 

@@ -55,7 +55,7 @@ function minutes(seconds: number): string {
 
 const TIMEOUT_MS = 5000;
 /** Oldest supported Redis version; older versions lack commands that BullMQ needs. */
-const OLDEST_REDIS = [6, 2] as const;
+const OLDEST_REDIS = '6.2';
 
 /** Opens the database for `work`. If the database cannot be opened, reports the problem and passes null to `work`. */
 export async function withDatabase(
@@ -71,40 +71,33 @@ export async function withDatabase(
       const { rows } = await store.storage.pool.query<{ version: string }>(
         `select current_setting('server_version') as version`,
       );
-      const through = (await isPooled(settings, store)) ? ' through a pooler in session mode' : '';
+      const isEmbedded = settings.config.storage.url === 'embedded';
+      const isPooled = !isEmbedded && (await assertSessions(store.storage.connection)) === 'pooled';
+      const through = isPooled ? ' through a pooler in session mode' : '';
       const { newer } = await compareSchema(store.storage.pool);
-      const where = settings.config.storage.url === 'embedded' ? 'embedded PostgreSQL' : 'PostgreSQL';
-      report({
-        service: 'database',
-        status: 'ok',
-        ms: performance.now() - startedMs,
-        message: `${where} ${rows[0]?.version ?? ''} responds${through}, and its schema ${newer.length === 0 ? 'matches this version of recalld' : 'is newer than this version of recalld'}.`,
-      });
+      const where = isEmbedded ? 'embedded PostgreSQL' : 'PostgreSQL';
+      report(
+        'database',
+        'ok',
+        `${where} ${rows[0]?.version ?? ''} responds${through}, and its schema ${newer.length === 0 ? 'matches this version of recalld' : 'is newer than this version of recalld'}.`,
+        performance.now() - startedMs,
+      );
       if (newer.length > 0) {
         const message = `A newer recalld migrated the database (${newer.join(', ')}); this version is compatible with the new schema.`;
-        report({ service: 'database', status: 'warning', ms: null, message });
+        report('database', 'warning', message);
       }
       await examineWrites(store.storage.pool, report);
-      for (const result of examineVacuum(await readVacuumState(store.storage.pool), new Date()))
-        report({ service: 'database', ms: null, ...result });
+      for (const { status, message } of examineVacuum(await readVacuumState(store.storage.pool), new Date()))
+        report('database', status, message);
       await examineReplica(settings, store.storage.pool, report);
       await examineFailedJobs(settings, store.storage, report);
       await work(store);
     });
   } catch (error) {
     if (isOpen || !(error instanceof RecalldError) || error.kind === 'interrupted') throw error;
-    report({
-      service: 'database',
-      status: error.retryable ? 'unreachable' : 'wrong',
-      ms: performance.now() - startedMs,
-      message: error.message,
-    });
+    report('database', error.retryable ? 'unreachable' : 'wrong', error.message, performance.now() - startedMs);
     await work(null);
   }
-}
-
-async function isPooled({ config }: CommandSettings, { storage }: CommandStore): Promise<boolean> {
-  return config.storage.url !== 'embedded' && (await assertSessions(storage.connection)) === 'pooled';
 }
 
 async function examineWrites(pool: Pool, report: Report): Promise<void> {
@@ -112,7 +105,7 @@ async function examineWrites(pool: Pool, report: Report): Promise<void> {
     await assertWritable(pool);
   } catch (error) {
     if (!(error instanceof RecalldError)) throw error;
-    report({ service: 'database', status: 'wrong', ms: null, message: error.message });
+    report('database', 'wrong', error.message);
   }
 }
 
@@ -136,20 +129,19 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
     if (!hasSchema) {
       const message =
         "The database in storage.read_url does not have recalld's tables; set storage.read_url to a replica of storage.url.";
-      report({ service, status: 'wrong', ms, message });
+      report(service, 'wrong', message, ms);
     } else if (behindSeconds !== null) {
       const message = `PostgreSQL ${version} responds but lags by ${Math.round(behindSeconds)} s, so pages that read from it show old data; check its replication.`;
-      report({ service, status: 'warning', ms, message });
+      report(service, 'warning', message, ms);
     } else {
       const message = `PostgreSQL ${version} responds and is up to date with the primary.`;
-      report({ service, status: 'ok', ms, message });
+      report(service, 'ok', message, ms);
     }
   } catch (error) {
     const known = error instanceof RecalldError ? error : unreachable(pool.options, error, 'storage.read_url');
     const ms = performance.now() - startedMs;
-    if (!known.retryable) report({ service, status: 'wrong', ms, message: known.message });
-    else
-      report({ service, status: 'unreachable', ms, message: `${known.message} Meanwhile, reads go to storage.url.` });
+    if (!known.retryable) report(service, 'wrong', known.message, ms);
+    else report(service, 'unreachable', `${known.message} Meanwhile, reads go to storage.url.`, ms);
   } finally {
     await pool.end();
   }
@@ -158,27 +150,30 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
 export async function examineQueue({ queue }: Config, report: Report): Promise<void> {
   const service = 'queue';
   if (queue.backend === 'postgres') {
-    report({ service, status: 'ok', ms: null, message: 'Jobs are stored in the PostgreSQL database of `storage`.' });
+    report(service, 'ok', 'Jobs are stored in the PostgreSQL database of `storage`.');
     return;
   }
   const startedMs = performance.now();
   try {
     const servers = await inspectRedis(queue, TIMEOUT_MS);
     const ms = performance.now() - startedMs;
-    for (const server of servers) report({ service, ms, ...examineRedis(server, servers.length > 1) });
+    for (const server of servers) {
+      const { status, message } = examineRedis(server, servers.length > 1);
+      report(service, status, message, ms);
+    }
   } catch (error) {
     if (!(error instanceof RecalldError)) throw error;
-    report({ service, status: 'unreachable', ms: performance.now() - startedMs, message: error.message });
+    report(service, 'unreachable', error.message, performance.now() - startedMs);
   }
 }
 
 function examineRedis(server: RedisState, isOneOfMany: boolean): Result {
   const { host, version, maxmemoryPolicy } = server;
   const redis = isOneOfMany ? `Redis at ${host}` : 'Redis';
-  if (isOlder(version)) {
+  if (version.localeCompare(OLDEST_REDIS, 'en', { numeric: true }) < 0) {
     return {
       status: 'wrong',
-      message: `${redis} has version ${version}; recalld needs ${OLDEST_REDIS.join('.')} or newer.`,
+      message: `${redis} has version ${version}; recalld needs ${OLDEST_REDIS} or newer.`,
     };
   }
   if (maxmemoryPolicy === null) {
@@ -188,11 +183,6 @@ function examineRedis(server: RedisState, isOneOfMany: boolean): Result {
   const problem = problemOf(server);
   if (problem !== null) return { status: 'wrong', message: problem };
   return { status: 'ok', message: `${redis} ${version} responds and does not evict keys.` };
-}
-
-function isOlder(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
 
 /** Reports failed jobs. Ignores an unreachable Redis, which has already been reported. */
@@ -209,15 +199,15 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
         const which = count === 1 ? `A job of ${latest.queue}` : `${count} jobs of ${latest.queue}`;
         const reason = latest.reason.replace(/\.$/, '');
         const message = `${which} failed permanently. The latest (${latest.id}) failed with "${reason}". See the worker's log; scheduled jobs run again at their next scheduled time.`;
-        report({ service, status: 'warning', ms: null, message });
+        report(service, 'warning', message);
       }
     } finally {
       await queue.close();
     }
   } catch (error) {
     if (!(error instanceof RecalldError)) throw error;
-    if (error.code === 'queue_taken') report({ service: 'queue', status: 'wrong', ms: null, message: error.message });
-    else if (backend.kind === 'postgres') report({ service, status: 'unreachable', ms: null, message: error.message });
+    if (error.code === 'queue_taken') report('queue', 'wrong', error.message);
+    else if (backend.kind === 'postgres') report(service, 'unreachable', error.message);
   }
 }
 
@@ -231,11 +221,8 @@ export interface Result {
   readonly message: string;
 }
 
-export interface Finding extends Result {
-  /** `database`, `queue`, or a service of a pipeline such as `support-docs retriever`. */
-  readonly service: string;
-  /** Response time in milliseconds; null if the service was not called. */
-  readonly ms: number | null;
-}
-
-export type Report = (finding: Finding) => void;
+/**
+ * @param service `database`, `queue`, or a service of a pipeline such as `support-docs retriever`
+ * @param ms response time in milliseconds; null if the service was not called
+ */
+export type Report = (service: string, status: Result['status'], message: string, ms?: number | null) => void;

@@ -10,7 +10,7 @@ import type { GoldenQuery } from '../../core/model.ts';
 import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { dotProduct, rowOf } from '../../math/vector/matrix.ts';
-import type { Finding, Report } from './foundations.ts';
+import type { Report, Result } from './foundations.ts';
 
 const SAMPLED_VECTORS = 3;
 const K = 5;
@@ -28,24 +28,21 @@ export async function examinePipeline(
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
-  const send = (part: string, finding: Omit<Finding, 'service'>): void =>
-    report({ service: `${pipeline.name} ${part}`, ...finding });
-  const retrieved = await examineRetriever(pipeline, probe, (finding) => send('retriever', finding), signal);
-  for (const { name, asked } of pipeline.shadows)
-    await examineRetriever(asked, probe, (finding) => send(`shadow ${name}`, finding), signal);
-  const vector = await examineEmbedder(pipeline, probe, (finding) => send('embedder', finding), signal);
+  const sayOf =
+    (part: string): Say =>
+    (...finding) =>
+      report(`${pipeline.name} ${part}`, ...finding);
+  const retrieved = await examineRetriever(pipeline, probe, sayOf('retriever'), signal);
+  for (const { name, asked } of pipeline.shadows) await examineRetriever(asked, probe, sayOf(`shadow ${name}`), signal);
+  const vector = await examineEmbedder(pipeline, probe, sayOf('embedder'), signal);
   if (pipeline.store === null) {
-    send('vector store', {
-      status: 'skipped',
-      ms: null,
-      message: 'Not configured: stale judgments, index recall and query density cannot be monitored.',
-    });
-    return;
+    const message = 'Not configured: stale judgments, index recall and query density cannot be monitored.';
+    return sayOf('vector store')('skipped', message);
   }
-  await examineStore(pipeline.store, { vector, retrieved }, (finding) => send('vector store', finding), signal);
+  await examineStore(pipeline.store, { vector, retrieved }, sayOf('vector store'), signal);
 }
 
-type Say = (finding: Omit<Finding, 'service'>) => void;
+type Say = (status: Result['status'], message: string, ms?: number | null) => void;
 
 /** @returns the returned ids, or null if there are no documents */
 async function examineRetriever(
@@ -58,24 +55,20 @@ async function examineRetriever(
   const ms = answer.latencyMs;
   switch (answer.kind) {
     case 'timeout':
-      say({
-        status: 'unreachable',
-        ms,
-        message: `${answer.message} Raise retriever.timeout_ms or check the load on the retriever.`,
-      });
+      say('unreachable', `${answer.message} Raise retriever.timeout_ms or check the load on the retriever.`, ms);
       return null;
     case 'error': {
       const option = misreadingOption(answer.code);
-      if (option === null) say({ status: 'unreachable', ms, message: answer.message });
-      else say({ status: 'wrong', ms, message: `${answer.message} Correct ${option}.` });
+      if (option === null) say('unreachable', answer.message, ms);
+      else say('wrong', `${answer.message} Correct ${option}.`, ms);
       return null;
     }
     case 'documents':
       if (answer.documents.length === 0) {
-        say({ status: isMadeUp ? 'warning' : 'wrong', ms, message: emptyAnswer(isMadeUp ? text : null) });
+        say(isMadeUp ? 'warning' : 'wrong', emptyAnswer(isMadeUp ? text : null), ms);
         return null;
       }
-      say({ status: 'ok', ms, message: `The retriever returned ${plural(answer.documents.length, 'document')}.` });
+      say('ok', `The retriever returned ${plural(answer.documents.length, 'document')}.`, ms);
       return answer.documents.map(({ id }) => id);
   }
 }
@@ -98,17 +91,17 @@ async function examineEmbedder(
 ): Promise<Float32Array | null> {
   if (embedder === null) {
     const message = 'Not configured: query density cannot be measured for live queries that arrive without a vector.';
-    say({ status: 'skipped', ms: null, message });
+    say('skipped', message);
     return null;
   }
   const answer = await embedder.embed([text], signal);
   if (answer.kind === 'failed') {
-    say({ status: 'unreachable', ms: answer.latencyMs, message: answer.message });
+    say('unreachable', answer.message, answer.latencyMs);
     return null;
   }
   const [vector = null] = answer.vectors;
   const message = `${embedder.identity} returns vectors with ${vector?.length ?? 0} dimensions.`;
-  say({ status: 'ok', ms: answer.latencyMs, message });
+  say('ok', message, answer.latencyMs);
   return vector;
 }
 
@@ -119,21 +112,13 @@ async function examineStore(
   signal: AbortSignal,
 ): Promise<void> {
   const described = await store.describe(signal);
-  if (described.kind !== 'ok') return say(notOk(described));
+  if (described.kind !== 'ok') return notOk(described, say);
   const { count, dimensions, metric } = described.value;
   if (count === 0) {
-    say({
-      status: 'wrong',
-      ms: described.latencyMs,
-      message: 'The store has no vectors; check the collection in the config.',
-    });
-    return;
+    return say('wrong', 'The store has no vectors; check the collection in the config.', described.latencyMs);
   }
-  say({
-    status: 'ok',
-    ms: described.latencyMs,
-    message: `${store.kind} has ${described.value.isExactCount ? '' : 'about '}${count} vectors with ${dimensions ?? 'unknown'} dimensions and the metric ${metric}.`,
-  });
+  const message = `${store.kind} has ${described.value.isExactCount ? '' : 'about '}${count} vectors with ${dimensions ?? 'unknown'} dimensions and the metric ${metric}.`;
+  say('ok', message, described.latencyMs);
   await examineSample(store, say, signal);
   await examineSearch(store, described.value, vector, say, signal);
   await examineIds(store, retrieved, say, signal);
@@ -141,7 +126,7 @@ async function examineStore(
 
 async function examineSample(store: VectorStore, say: Say, signal: AbortSignal): Promise<void> {
   const sampled = await store.sample({ n: SAMPLED_VECTORS, seed: 1, withContent: false }, signal);
-  if (sampled.kind !== 'ok') return say(notOk(sampled));
+  if (sampled.kind !== 'ok') return notOk(sampled, say);
   const { vectors } = sampled.value;
   const lengths = Array.from({ length: vectors.rows }, (_, row) => {
     const vector = rowOf(vectors, row);
@@ -149,21 +134,15 @@ async function examineSample(store: VectorStore, say: Say, signal: AbortSignal):
   });
   const ms = sampled.latencyMs;
   if (lengths.some((length) => !Number.isFinite(length))) {
-    say({
-      status: 'wrong',
-      ms,
-      message:
-        'Some vectors in the store contain numbers that are not finite; re-index the documents of these vectors.',
-    });
+    const message =
+      'Some vectors in the store contain numbers that are not finite; re-index the documents of these vectors.';
+    say('wrong', message, ms);
   } else if (lengths.includes(0)) {
-    say({
-      status: 'warning',
-      ms,
-      message: 'Some vectors in the store are zero vectors, which no search can find; re-index their documents.',
-    });
+    const message = 'Some vectors in the store are zero vectors, which no search can find; re-index their documents.';
+    say('warning', message, ms);
   } else {
     const shown = lengths.map((length) => decimal(length)).join(', ');
-    say({ status: 'ok', ms, message: `L2 norms of ${vectors.rows} sampled vectors: ${shown}.` });
+    say('ok', `L2 norms of ${vectors.rows} sampled vectors: ${shown}.`, ms);
   }
 }
 
@@ -176,19 +155,15 @@ async function examineSearch(
 ): Promise<void> {
   if (vector === null) return;
   if (dimensions !== null && dimensions !== vector.length) {
-    say({
-      status: 'wrong',
-      ms: null,
-      message: `The embedder returns vectors with ${vector.length} dimensions, but the store has ${dimensions}; set embedder.model to the model that filled the store.`,
-    });
-    return;
+    const message = `The embedder returns vectors with ${vector.length} dimensions, but the store has ${dimensions}; set embedder.model to the model that filled the store.`;
+    return say('wrong', message);
   }
   const found = await store.nearest({ vector, k: K, filter: {}, exact: false, withContent: false }, signal);
-  if (found.kind !== 'ok') return say(notOk(found));
+  if (found.kind !== 'ok') return notOk(found, say);
   const best = found.value.neighbours[0];
   const short = found.value.isShort ? `, fewer than the ${K} requested` : '';
   const message = `A search returned ${found.value.neighbours.length} neighbors${short}${best === undefined ? '' : `, the nearest with cosine ${decimal(best.similarity)}`}.`;
-  say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
+  say(best === undefined ? 'warning' : 'ok', message, found.latencyMs);
 }
 
 /** If the retriever's document ids differed from the store's ids, recalld would report every judgment as stale. */
@@ -200,23 +175,24 @@ async function examineIds(
 ): Promise<void> {
   if (retrieved === null) return;
   const existing = await store.existing(retrieved, signal);
-  if (existing.kind !== 'ok') return say(notOk(existing));
+  if (existing.kind !== 'ok') return notOk(existing, say);
   const known = retrieved.filter((id) => existing.value.has(id)).length;
   const ms = existing.latencyMs;
   if (known === 0) {
     const message = `None of the ${retrieved.length} documents that the retriever returned is in the store under its id; set vector_store.id to the field with these ids.`;
-    say({ status: 'wrong', ms, message });
+    say('wrong', message, ms);
   } else if (known < retrieved.length) {
     const message = `Only ${known} of the ${retrieved.length} documents that the retriever returned ${known === 1 ? 'is' : 'are'} in the store; check whether the retriever also uses another index.`;
-    say({ status: 'warning', ms, message });
+    say('warning', message, ms);
   } else {
-    say({ status: 'ok', ms, message: 'All documents that the retriever returned are in the store.' });
+    say('ok', 'All documents that the retriever returned are in the store.', ms);
   }
 }
 
 function notOk(
   outcome: Extract<Awaited<ReturnType<VectorStore['describe']>>, { kind: 'failed' | 'unsupported' }>,
-): Omit<Finding, 'service'> {
-  if (outcome.kind === 'unsupported') return { status: 'warning', ms: null, message: outcome.reason };
-  return { status: isAway(outcome.code) ? 'unreachable' : 'wrong', ms: outcome.latencyMs, message: outcome.message };
+  say: Say,
+): void {
+  if (outcome.kind === 'unsupported') say('warning', outcome.reason);
+  else say(isAway(outcome.code) ? 'unreachable' : 'wrong', outcome.message, outcome.latencyMs);
 }

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { examineManifests } from '../../../src/app/doctor/examine.ts';
-import type { Finding } from '../../../src/app/doctor/foundations.ts';
+import type { Report, Result } from '../../../src/app/doctor/foundations.ts';
 
 async function examined(
   manifest: string | null,
   statuses: Parameters<typeof examineManifests>[1] = null,
-): Promise<readonly Finding[]> {
+): Promise<readonly (Result & { service: string })[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-manifest-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = path.join(folder, 'manifest.jsonl');
@@ -26,8 +26,8 @@ pipelines:
     {},
     () => '',
   );
-  const findings: Finding[] = [];
-  const report = (finding: Finding) => void findings.push(finding);
+  const findings: (Result & { service: string })[] = [];
+  const report: Report = (service, status, message) => void findings.push({ service, status, message });
   await examineManifests(config, statuses, new Date('2026-03-02T12:00:00Z'), report, new AbortController().signal);
   return findings;
 }

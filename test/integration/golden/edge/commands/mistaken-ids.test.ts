@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type CommandSettings, withCommandStore, withPipeline } from '../../../../../src/app/commands/command-store.ts';
 import { configSchema } from '../../../../../src/app/config/schema.ts';
 import { examine } from '../../../../../src/app/doctor/examine.ts';
-import type { Finding } from '../../../../../src/app/doctor/foundations.ts';
+import type { Result } from '../../../../../src/app/doctor/foundations.ts';
 import { systemClock } from '../../../../../src/core/system-clock.ts';
 import { runGoldenSetNow } from '../../../../../src/golden/edge/commands/run.ts';
 import { importNamedSet } from '../../../../../src/golden/edge/commands/sets.ts';
@@ -70,10 +70,10 @@ function checkIt(settings: CommandSettings) {
   );
 }
 
-async function examined(settings: CommandSettings): Promise<Pick<Finding, 'service' | 'status' | 'message'>[]> {
-  const findings: Finding[] = [];
-  await examine(settings, (finding) => findings.push(finding));
-  return findings.map(({ service, status, message }) => ({ service, status, message }));
+async function examined(settings: CommandSettings): Promise<(Result & { service: string })[]> {
+  const findings: (Result & { service: string })[] = [];
+  await examine(settings, (service, status, message) => void findings.push({ service, status, message }));
+  return findings;
 }
 
 const others = documents([
