@@ -23,19 +23,18 @@ export function styled(format: Format, text: string): string {
 
 /** Removes the color codes that `styled` added. */
 export function plain(text: string): string {
-  return text
-    .split(sealed)
-    .filter((_, at) => at % 3 === 0)
-    .join('');
+  return mapTexts(text, String, () => '');
 }
 
 /** Keeps this process's colors, and escapes all other control codes. */
 function forTerminal(text: string): string {
+  return mapTexts(text, visibleText);
+}
+
+function mapTexts(text: string, map: (part: string) => string, mapCode = (code: string): string => code): string {
   // Splitting by a pattern with two groups returns the texts at every third index, with the color codes in between.
-  return text
-    .split(sealed)
-    .map((part, at) => (at % 3 === 0 ? visibleText(part) : part))
-    .join('');
+  const parts = text.split(sealed).map((part, at) => (at % 3 === 0 ? map(part) : mapCode(part)));
+  return parts.join('');
 }
 
 const formatOf: Readonly<Record<string, Format>> = {
@@ -98,35 +97,22 @@ export function formatTable(
   );
 }
 
+const edges = ['top', 'bottom', 'left', 'right', 'mid'];
+const noBorder = Object.fromEntries(
+  edges.flatMap((edge) => [edge, ...edges.map((side) => `${edge}-${side}`)].map((name) => [name, ''])),
+);
+
 /** Formats a table without borders, for copying and `cut`. Each row is one line, and numbers are right-aligned. */
 export function formatAligned(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   areNumbers: readonly boolean[],
 ): string {
-  const gap = '  ';
-  const none = '';
   const table = new Table({
     head: [...head],
     colAligns: areNumbers.map((isNumber) => (isNumber ? 'right' : 'left')),
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    chars: {
-      top: none,
-      'top-mid': none,
-      'top-left': none,
-      'top-right': none,
-      bottom: none,
-      'bottom-mid': none,
-      'bottom-left': none,
-      'bottom-right': none,
-      left: none,
-      'left-mid': none,
-      mid: none,
-      'mid-mid': none,
-      right: none,
-      'right-mid': none,
-      middle: gap,
-    },
+    chars: { ...noBorder, middle: '  ' },
   });
   // A cell is one line, even if an id contains a line feed.
   table.push(...rows.map((row) => row.map((cell) => cellText(cell))));
@@ -134,13 +120,8 @@ export function formatAligned(
 }
 
 function cellText(cell: string): string {
-  return cell
-    .split(sealed)
-    .map((part, at) => {
-      if (at % 3 === 0) return visibleText(part).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
-      return at % 3 === 1 ? `${part}${seal};` : part;
-    })
-    .join('');
+  const inOneLine = (part: string): string => visibleText(part).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+  return mapTexts(cell, inOneLine, (code) => (code === '\x1b[' ? `${code}${seal};` : code));
 }
 
 export interface ConfiguredOptions {

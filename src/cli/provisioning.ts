@@ -4,7 +4,7 @@ import { type Command, type CommandUnknownOpts, Option } from '@commander-js/ext
 import { stringify } from 'yaml';
 import { createAlertRules } from '../app/commands/alert-rules.ts';
 import { loadConfig } from '../app/config/load.ts';
-import { RecalldError } from '../core/errors.ts';
+import { messageOf, RecalldError } from '../core/errors.ts';
 import { note, printJson, printLine, withConfig } from './output.ts';
 
 export function rulesCommand(command: Command): CommandUnknownOpts {
@@ -29,10 +29,13 @@ function write(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new RecalldError('usage', `The rules could not be written to ${file} (${reason}); check the path.`, {
-      cause,
-    });
+    throw new RecalldError(
+      'usage',
+      `The rules could not be written to ${file} (${messageOf(cause)}); check the path.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

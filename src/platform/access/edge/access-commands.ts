@@ -3,7 +3,6 @@
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import {
-  type ConfiguredOptions,
   configuredCommand,
   formatTable,
   note,
@@ -29,7 +28,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
       .requiredOption('--name <name>', 'what the key is for')
       .requiredOption('--scope <list>', `comma-separated scopes: ${apiScopes.join(', ')}`, parseScopes)
       .option('--pipelines <list>', 'comma-separated pipelines; the key cannot see or change anything else', parseNames)
-      .action(async ({ name, scope, pipelines = null, ...options }: NewKeyOptions) => {
+      .action(async ({ name, scope, pipelines = null, ...options }) => {
         const settings = commandSettings(options.config, signal);
         // A key for a misspelled pipeline name would have no access to any pipeline.
         for (const pipeline of pipelines ?? []) findPipeline(settings.config.pipelines, pipeline);
@@ -47,7 +46,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
   );
   command.addCommand(
     configuredCommand('list', 'List the API keys and count their console sessions.', 'recalld keys list').action(
-      async (options: ConfiguredOptions) => {
+      async (options) => {
         const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
           store.db.platform.keys.list(),
         );
@@ -76,7 +75,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
       'recalld keys revoke 3f9a1c2b',
     )
       .argument('<id>', 'id of the API key')
-      .action(async (id: string, options: ConfiguredOptions) => {
+      .action(async (id, options) => {
         const revoked = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
           db.platform.keys.revoke(id, commandUser(), new Date()),
         );
@@ -87,12 +86,6 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
       }),
   );
   return command;
-}
-
-interface NewKeyOptions extends ConfiguredOptions {
-  readonly name: string;
-  readonly scope: readonly ApiScope[];
-  readonly pipelines?: readonly string[] | null;
 }
 
 function limitOf({ pipelines }: ApiKey): string {
@@ -113,18 +106,12 @@ function parseScopes(text: string): readonly ApiScope[] {
   return scopes as ApiScope[];
 }
 
-interface AuditOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly since?: Date;
-  readonly limit: number;
-}
-
 export function auditCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld audit --since 2026-11-01T00:00:00Z')
     .option('--pipeline <name>', 'only changes to this pipeline')
     .option('--since <time>', 'only changes since this time', parseTime)
     .option('--limit <n>', 'maximum number of entries', parseCount, 50)
-    .action(async ({ config, json, ...filter }: AuditOptions) => {
+    .action(async ({ config, json, ...filter }) => {
       const found = await withCommandStore(commandSettings(config, signal), ({ db }) =>
         db.platform.auditLog.list(filter),
       );
