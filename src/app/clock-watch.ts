@@ -6,6 +6,7 @@
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';
 import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../math/schedule/clock-skew.ts';
+import { sharedRun } from '../platform/threads/wait.ts';
 
 export type ClockWatch = Awaited<ReturnType<typeof watchClock>>;
 
@@ -28,7 +29,6 @@ export async function watchClock({ clock, logger, meter }: Context, read: () => 
   const drift = (): number => clock.now().getTime() - clock.monotonicMs();
   let problem: string | null = null;
   let lastDrift = Number.NaN;
-  let running: Promise<void> | null = null;
 
   const evaluate = (skew: ClockSkew): void => {
     meter.set('recalld_clock_skew_seconds', {}, skew.seconds);
@@ -40,7 +40,7 @@ export async function watchClock({ clock, logger, meter }: Context, read: () => 
     logger.info('the clock of this machine is correct again', { skew_seconds: skew.seconds });
     for (const then of listeners) then();
   };
-  const compare = async (): Promise<void> => {
+  const compareNow = sharedRun(async (): Promise<void> => {
     const driftNow = drift();
     try {
       evaluate(clockSkew(await read()));
@@ -48,13 +48,7 @@ export async function watchClock({ clock, logger, meter }: Context, read: () => 
     } catch (error) {
       logger.debug('could not read the database clock', { reason: messageOf(error) });
     }
-  };
-  const compareNow = (): Promise<void> => {
-    running ??= compare().finally(() => {
-      running = null;
-    });
-    return running;
-  };
+  });
   const compareRegularly = async (): Promise<void> => {
     const { signal } = stopping;
     while (!signal.aborted) {

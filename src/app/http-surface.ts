@@ -15,15 +15,15 @@ import {
 import { signInProviderOf, watchSignInProvider } from '../platform/access/sign-in-provider.ts';
 import type { Readiness, Unready } from '../platform/http/operations.ts';
 import { createMemoryBudget } from '../platform/http/request-bodies.ts';
-import { labelValues } from '../platform/metrics/catalogue.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
+import { startAtZero } from '../platform/metrics/prometheus.ts';
 import { outageOf } from '../platform/postgres/outage.ts';
 import { assertWritable } from '../platform/postgres/sessions.ts';
+import { sharedRun, within } from '../platform/threads/wait.ts';
 import type { Config } from './config/schema.ts';
 import { createDb, openDatabase } from './database.ts';
 import type { Daemon } from './dependencies.ts';
 import { type HttpParts, type HttpServer, startHttpServer } from './http/server.ts';
-import { version } from './version.ts';
 
 const READY_TIMEOUT_MS = 2000;
 
@@ -37,7 +37,7 @@ export async function startHttp(
   const provider = withApi ? signInProviderOf(config) : null;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
   // Unauthenticated callers may send any number of requests, so only one check runs at a time.
-  const checkServices = sharedReading(() => dependenciesReady(daemon, clockProblem, provider?.problem ?? (() => null)));
+  const checkServices = sharedRun(() => dependenciesReady(daemon, clockProblem, provider?.problem ?? (() => null)));
   const readiness = async (): Promise<Readiness> =>
     phase === 'ready' ? checkServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
   const onShed: HttpParts['onShed'] = (reason) => exporter.meter.increment('recalld_ingest_shed_total', { reason });
@@ -57,7 +57,6 @@ export async function startHttp(
   const api = withApi ? await createApi(daemon, authentication, cleanups) : null;
   const servers = await listen(daemon.config, cleanups, {
     logger,
-    version,
     trustedProxies: daemon.config.server.trusted_proxies,
     operations: {
       metrics: exporter,
@@ -155,7 +154,7 @@ function keysAreOptional({ server, storage }: Config): boolean {
 
 /** An unreachable replica or a wrong clock makes the daemon degraded, not unready, because its work continues. */
 async function dependenciesReady(
-  { storage, queue, clock }: Daemon,
+  { storage, queue }: Daemon,
   clockProblem: () => string | null,
   signInProblem: () => string | null,
 ): Promise<Readiness> {
@@ -178,13 +177,7 @@ async function dependenciesReady(
     { name: 'queue', result: checkQueue() },
     { name: 'replica', result: checkReplica() },
   ];
-  const timer = new AbortController();
-  const late = clock.sleep(READY_TIMEOUT_MS, timer.signal).then(() => {
-    throw new Error(`no response within ${READY_TIMEOUT_MS / 1000} s`);
-  });
-  const results = await Promise.allSettled(checks.map(({ result }) => Promise.race([result, late])));
-  timer.abort();
-  late.catch(() => undefined);
+  const results = await Promise.allSettled(checks.map(({ result }) => within(READY_TIMEOUT_MS, result)));
   const failed = results.flatMap((result, index): Unready[] =>
     result.status === 'fulfilled' ? [] : [{ name: checks[index]?.name ?? '', reason: messageOf(result.reason) }],
   );
@@ -200,42 +193,19 @@ async function dependenciesReady(
   };
 }
 
-/**
- * Returns a function whose concurrent callers share one read. A caller may get a state that predates its call, so use
- * this only for snapshots such as readiness, not for reads after a write.
- */
-export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
-  let reading: Promise<T> | null = null;
-  return () => {
-    reading ??= read().finally(() => {
-      reading = null;
-    });
-    return reading;
-  };
-}
-
 /** Exports the live traffic counters as 0 when the process starts, as showJobCounters does with a worker's counters. */
 export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
-  for (const reason of labelValues.recalld_ingest_shed_total.reason)
-    meter.increment('recalld_ingest_shed_total', { reason }, 0);
-  for (const code of Object.keys(rejectionTable)) meter.increment('recalld_ingest_rejected_total', { code }, 0);
-  for (const outcome of labelValues.recalld_trace_spans_total.outcome)
-    meter.increment('recalld_trace_spans_total', { outcome }, 0);
+  startAtZero(meter, 'recalld_ingest_shed_total');
+  for (const code of Object.keys(rejectionTable)) startAtZero(meter, 'recalld_ingest_rejected_total', { code });
+  startAtZero(meter, 'recalld_trace_spans_total');
   for (const { name: pipeline, privacy, isolation } of pipelines) {
-    for (const outcome of labelValues.recalld_queries_total.outcome)
-      meter.increment('recalld_queries_total', { pipeline, outcome }, 0);
-    meter.increment('recalld_query_zero_results_total', { pipeline }, 0);
-    for (const kind of feedbackKinds) {
-      for (const sentiment of labelValues.recalld_feedback_total.sentiment)
-        meter.increment('recalld_feedback_total', { pipeline, kind, sentiment }, 0);
-    }
+    startAtZero(meter, 'recalld_queries_total', { pipeline });
+    startAtZero(meter, 'recalld_query_zero_results_total', { pipeline });
+    for (const kind of feedbackKinds) startAtZero(meter, 'recalld_feedback_total', { pipeline, kind });
     for (const { name: rule } of isolation) {
-      meter.increment('recalld_live_isolation_violations_total', { pipeline, rule }, 0);
-      for (const reason of labelValues.recalld_live_isolation_unchecked_total.reason)
-        meter.increment('recalld_live_isolation_unchecked_total', { pipeline, rule, reason }, 0);
+      startAtZero(meter, 'recalld_live_isolation_violations_total', { pipeline, rule });
+      startAtZero(meter, 'recalld_live_isolation_unchecked_total', { pipeline, rule });
     }
-    if (privacy.presidio === undefined) continue;
-    for (const outcome of labelValues.recalld_redaction_service_total.outcome)
-      meter.increment('recalld_redaction_service_total', { pipeline, outcome }, 0);
+    if (privacy.presidio !== undefined) startAtZero(meter, 'recalld_redaction_service_total', { pipeline });
   }
 }

@@ -11,6 +11,7 @@ import { type OtlpEndpoint, toOtlpMetrics } from '../platform/metrics/otlp.ts';
 import { type Exporter, watchEventLoop } from '../platform/metrics/prometheus.ts';
 import { clusterOf } from '../platform/postgres/embedded/data-dir.ts';
 import { compareClocks } from '../platform/postgres/pool.ts';
+import { endsWithin, orAborted } from '../platform/threads/wait.ts';
 import { watchClock } from './clock-watch.ts';
 import type { CommandSettings } from './commands/command-store.ts';
 import { loadConfigOfDatabase } from './config/load.ts';
@@ -90,11 +91,8 @@ const FIRST_READING_MS = 2000;
  * Waits until the stored gauges have been read, so that firing alerts keep firing after a restart. If the database is
  * slow, the wait ends after `FIRST_READING_MS`.
  */
-async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
-  const done = new AbortController();
-  const waited = clock.sleep(FIRST_READING_MS, AbortSignal.any([signal, done.signal])).catch(() => undefined);
-  await Promise.race([exporter.refresh(), waited]);
-  done.abort();
+async function readStoredGaugesFirst({ exporter }: Daemon, signal: AbortSignal): Promise<void> {
+  await endsWithin(orAborted(exporter.refresh(), signal), FIRST_READING_MS).catch(() => undefined);
 }
 
 function describePending(requests: number, jobs: readonly string[], closing: string | null): string {
@@ -194,18 +192,9 @@ export function aborted(signal: AbortSignal): Promise<void> {
  * @throws RecalldError stop_overdue
  */
 async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const message = `The daemon did not stop within ${seconds} s and is exiting, although it is still waiting for ${monitor.pending()}. Accepted data is not lost, and jobs continue on another replica or after the next start. Raise server.shutdown_seconds to allow more time.`;
-      reject(new RecalldError('stop_overdue', message));
-    }, seconds * 1000);
-  });
-  try {
-    await Promise.race([monitor.stop(), overdue]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (await endsWithin(monitor.stop(), seconds * 1000)) return;
+  const message = `The daemon did not stop within ${seconds} s and is exiting, although it is still waiting for ${monitor.pending()}. Accepted data is not lost, and jobs continue on another replica or after the next start. Raise server.shutdown_seconds to allow more time.`;
+  throw new RecalldError('stop_overdue', message);
 }
 
 /** If an embedded database is unused, returns a warning with the steps to move its data; otherwise null. */

@@ -2,7 +2,6 @@
  * How each route of the server handles API keys that are restricted to specific pipelines. The server does not start if
  * a route has no declaration. docs/reference/access.md is generated from this table.
  */
-import { RecalldError } from '../../core/errors.ts';
 import type { ApiScope } from '../../platform/access/credentials.ts';
 import type { PipelineAccess } from '../../platform/access/pipeline-access.ts';
 import { consoleRoutes } from '../console/page-access.ts';
@@ -39,13 +38,5 @@ export function accessOf(method: string, path: string): RouteAccess {
   if (found !== undefined) return found;
   throw new Error(
     `${method} ${path} does not declare how it handles API keys that are restricted to specific pipelines: add it to the endpoints of its subject, or to app/console/page-access.ts`,
-  );
-}
-
-/** @throws RecalldError key_limited */
-export function refuseLimitedKey(route: string): never {
-  throw new RecalldError(
-    'key_limited',
-    `${route} affects all pipelines, and the API key is limited to some of them; use a key without \`--pipelines\`.`,
   );
 }

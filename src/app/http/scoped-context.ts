@@ -1,10 +1,11 @@
 /** If an API key is restricted to specific pipelines, the context of routes excludes the data of other pipelines. */
 import type { FastifyRequest } from 'fastify';
 import type { Context, Scope } from '../../core/context.ts';
+import { RecalldError } from '../../core/errors.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { type ContextOf, pipelinesOf } from '../../platform/access/pipeline-access.ts';
 import { routeOf } from '../../platform/http/operations.ts';
-import { accessOf, refuseLimitedKey } from './route-access.ts';
+import { accessOf } from './route-access.ts';
 
 export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'>;
 
@@ -36,7 +37,10 @@ export function createContextOf(context: Context, openTables: OpenTables): Conte
 function guard(request: FastifyRequest, { pipelines }: Context): void {
   const { method } = request;
   const { pipelines: access } = accessOf(method, routeOf(request));
-  if (access === 'refused') refuseLimitedKey(`${method} ${routeOf(request)}`);
+  if (access === 'refused') {
+    const message = `${method} ${routeOf(request)} affects all pipelines, and the API key is limited to some of them; use a key without \`--pipelines\`.`;
+    throw new RecalldError('key_limited', message);
+  }
   if (access === 'items') return;
   const shown = pipelines.flatMap(({ name, shadows }) => [{ name }, ...shadows.map(({ asked }) => asked)]);
   for (const fields of [request.params, request.query, request.body]) {

@@ -1,12 +1,10 @@
 /** The daemon's HTTP server, with problem documents for all errors. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Pool } from 'pg';
 import { addChecks } from '../../checks/edge/routes.ts';
 import type { Context } from '../../core/context.ts';
-import { RecalldError } from '../../core/errors.ts';
+import { codeOf, RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { addComplaints, addDensityRoutes } from '../../density/edge/routes.ts';
 import { addExperiments } from '../../experiments/edge/routes.ts';
@@ -33,18 +31,19 @@ import { addAudit } from '../../platform/access/edge/audit-routes.ts';
 import { addRetirement, type Draining, limitConnections } from '../../platform/http/connections.ts';
 import { addOperations, type Operations } from '../../platform/http/operations.ts';
 import { acceptJson, addRequestBodies, type MemoryBudget } from '../../platform/http/request-bodies.ts';
+import { tryPort } from '../../platform/http/try-port.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sendProblem, setRetryAfter } from '../../platform/http/wire.ts';
 import { asksForPage, sendProblemPage } from '../../report/console/http/error-pages.ts';
 import { addPipelines } from '../../report/status/status-api.ts';
 import { addConsole } from '../console/pages.ts';
 import { addErasure } from '../erasure/erase.ts';
+import { version } from '../version.ts';
 import { addOpenApi } from './openapi.ts';
 import { accessOf } from './route-access.ts';
 import { createContextOf, type OpenTables } from './scoped-context.ts';
 
 export interface HttpParts {
   readonly logger: Logger;
-  readonly version: string;
   /** Addresses and networks whose forwarded headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Health and metrics; null if another server provides them. */
@@ -118,7 +117,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress): Pr
     const contextOf = createContextOf(context, openTables);
     if (authentication.optional) refuseForeignPages(app);
     await identifyCallers(app, authentication, context.config.server.max_requests_per_minute);
-    addOpenApi(app, deps.version);
+    addOpenApi(app, version);
     addOtlp(app, otlpReceiver, authentication, deps.onShed, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
@@ -146,7 +145,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress): Pr
       addFeedbackSummary(scope, contextOf, authentication);
       addIsolation(scope, contextOf, authentication);
       addAudit(scope, contextOf, authentication);
-      addMcp(scope, contextOf, authentication, deps.version);
+      addMcp(scope, contextOf, authentication, version);
     });
     void app.register(async (scope) => {
       scope.addHook('preParsing', (request, _reply, payload, done) => {
@@ -167,15 +166,11 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress): Pr
 }
 
 /** Returns true if the machine has IPv6. Without IPv6, `::` means all IPv4 addresses. */
-async function hasIpv6(): Promise<boolean> {
-  const server = createServer();
-  try {
-    await once(server.listen(0, '::'), 'listening');
-  } catch (error) {
-    return !['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
-  }
-  await new Promise((closed) => server.close(closed));
-  return true;
+function hasIpv6(): Promise<boolean> {
+  return tryPort(0, '::').then(
+    () => true,
+    (error: unknown) => !['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes(codeOf(error)),
+  );
 }
 
 /** PostgreSQL cannot store NUL characters: an SQL statement fails if a parameter contains a NUL character. */
@@ -203,7 +198,7 @@ function addProblems(app: FastifyInstance, deps: HttpParts): void {
   app.setNotFoundHandler((request, reply) => {
     if (deps.api !== null && asksForPage(request)) {
       const problem = plainProblem(404, `There is no page ${pathOf(request.url)}.`);
-      return sendProblemPage({ clock: deps.api.context.clock, version: deps.version }, request, reply, problem);
+      return sendProblemPage({ clock: deps.api.context.clock, version }, request, reply, problem);
     }
     const path = pathOf(request.url);
     const fix = addressHint(request.method, path);
@@ -250,17 +245,13 @@ function pathOf(url: string): string {
 
 /** If the address is in use, fails before the slower start-up steps begin. @throws RecalldError port_in_use */
 export async function assertCanListen(address: HttpAddress): Promise<void> {
-  const server = createServer();
-  try {
-    await once(server.listen(address.port, address.host), 'listening');
-  } catch (cause) {
+  await tryPort(address.port, address.host).catch((cause: unknown) => {
     throw listenFailure(cause, address);
-  }
-  await new Promise((closed) => server.close(closed));
+  });
 }
 
 function listenFailure(cause: unknown, { host, port, setting }: HttpAddress): Error {
-  const code = (cause as NodeJS.ErrnoException).code;
+  const code = codeOf(cause);
   if (code === 'EADDRINUSE') {
     return new RecalldError(
       'port_in_use',

@@ -1,9 +1,9 @@
 /** A retriever that is a program: it reads one JSON line per query and writes one JSON line per response. */
 import { setMaxListeners } from 'node:events';
 import { codeOf } from '../../core/errors.ts';
+import { systemClock } from '../../core/system-clock.ts';
 import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
 import { type Fields, fieldsOf } from '../../platform/outbound/json-api.ts';
-import { wait } from '../../platform/threads/wait.ts';
 import { type Program, startProgram } from './command-program.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { readId } from './results.ts';
@@ -259,7 +259,7 @@ export function createCommandRetriever(
         const message = `${lastFailure.message} recalld will restart the command in ${Math.ceil(waitMs / 1000)} s.`;
         return { kind: 'error', code: lastFailure.code, message, latencyMs: 0, attempts: 0 };
       }
-      if (waitMs > 0) await wait(waitMs, signal);
+      if (waitMs > 0) await systemClock.sleep(waitMs, signal);
       if (isClosed) return { kind: 'error', ...closed, latencyMs: 0, attempts: 0 };
       try {
         session ??= start();

@@ -7,7 +7,7 @@ import { type AuthenticationSettings, requireScope } from '../../platform/access
 import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { parseRequest, sliceAt, toPage } from '../../platform/http/fields.ts';
 import { listedItems } from '../../platform/http/listed-items.ts';
-import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
+import { acceptJson, LargeBody, type RequestBodies, SMALL_BYTES } from '../../platform/http/request-bodies.ts';
 import { toWire } from '../../platform/http/wire.ts';
 import {
   baselineParams,
@@ -209,7 +209,7 @@ export function addGoldenSets(
   });
 
   void app.register(async (scope) => {
-    acceptLargeJson(scope, bodies);
+    acceptJson(scope, bodies, SMALL_BYTES);
     const options = { preParsing: requireScope('admin', authentication) };
     scope.post('/v1/golden-sets/:name/versions', options, async (request, reply) => {
       const { name } = parseRequest(request.params, goldenSetParams, 'path');

@@ -8,7 +8,7 @@ import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
 import { type ContextOf, pipelinesOf } from '../../platform/access/pipeline-access.ts';
 import { parseRequest } from '../../platform/http/fields.ts';
-import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
+import { acceptJson, LargeBody, type RequestBodies, SMALL_BYTES } from '../../platform/http/request-bodies.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { feedbackSummaryQuery, feedbackSummarySchema } from '../../report/status/schema.ts';
 import type { LivePlan } from '../context.ts';
@@ -26,7 +26,7 @@ import { type FeedbackBasis, kindsOf } from '../rules/feedback/user-cap.ts';
 export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: RequestBodies): void {
   const options = { preParsing: requireScope('ingest', deps.authentication) };
   void app.register(async (scope) => {
-    acceptLargeJson(scope, bodies);
+    acceptJson(scope, bodies, SMALL_BYTES);
 
     scope.post('/v1/queries', options, async (request, reply) => {
       const parsed = batchesOf(request, readLiveQueries, deps.largeBodies.queries);

@@ -8,6 +8,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time.ts';
 import { createExchange, type ExchangeTarget, proxyFor } from '../outbound/exchange.ts';
 import { at, fieldAt, listOf, readTls, textOf } from '../outbound/json-api.ts';
+import { sharedRun } from '../threads/wait.ts';
 import type { OidcConfig, SignInConfig } from './config.ts';
 import { assertHasRole, grantingGroups, type User } from './roles.ts';
 
@@ -87,14 +88,8 @@ export function signInProviderOf({ server: { oidc: config }, alerts }: SignInCon
     return misconfigured(`it returned no valid discovery document; check ${FIELD}.issuer`);
   };
 
-  let discovering: Promise<oidc.Configuration> | null = null;
   /** Shares one discovery among all browsers that wait for it. */
-  const discoverOnce = (): Promise<oidc.Configuration> => {
-    discovering ??= discover().finally(() => {
-      discovering = null;
-    });
-    return discovering;
-  };
+  const discoverOnce = sharedRun(discover);
 
   return {
     /** Name of the provider on the sign-in page. */

@@ -54,10 +54,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface Unready {
-  readonly name: string;
-  readonly reason: string;
-}
+export type Unready = z.infer<typeof named>[number];
 
 export interface Readiness {
   /** Problems that make the daemon not ready. */

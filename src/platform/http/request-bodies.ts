@@ -232,7 +232,7 @@ function tooLarge(limit: number, when: string): RecalldError {
 const LIMIT_BYTES = 32 * 1024 * 1024;
 
 /** Size above which a body is parsed in a worker thread; parsing 1 MB of numbers takes about 10 ms. */
-const SMALL_BYTES = 1024 * 1024;
+export const SMALL_BYTES = 1024 * 1024;
 
 /**
  * Bytes of memory that parsing adds per byte of JSON: text, values, and the rows made from them. Only the first
@@ -251,18 +251,12 @@ export class LargeBody {
   }
 }
 
-/** Makes the routes in `app` receive parsed JSON bodies, and undefined for an empty body. */
-export function acceptJson(app: FastifyInstance, bodies: RequestBodies): void {
-  accept(app, bodies, LIMIT_BYTES);
-}
-
-/** Like acceptJson, but a body above SMALL_BYTES becomes a `LargeBody`. */
-export function acceptLargeJson(app: FastifyInstance, bodies: RequestBodies): void {
-  accept(app, bodies, SMALL_BYTES);
-}
-
-/** @param maxParsed maximum size in bytes of a body that is parsed; a larger body stays in pieces */
-function accept(app: FastifyInstance, bodies: RequestBodies, maxParsed: number): void {
+/**
+ * Makes the routes in `app` receive parsed JSON bodies, and undefined for an empty body.
+ *
+ * @param maxParsed maximum size in bytes of a body that is parsed; a larger body becomes a `LargeBody`
+ */
+export function acceptJson(app: FastifyInstance, bodies: RequestBodies, maxParsed = LIMIT_BYTES): void {
   app.removeAllContentTypeParsers();
   // Uses callbacks, because a promise adds cost to every request.
   app.addContentTypeParser('application/json', (request: FastifyRequest, _payload, done) => {

@@ -4,7 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time.ts';
-import { type MetricName, type MetricsOfType, metricCatalogue } from './catalogue.ts';
+import { sharedRun } from '../threads/wait.ts';
+import { type LabelsOf, labelValues, type MetricName, type MetricsOfType, metricCatalogue } from './catalogue.ts';
 import type { MetricDefinition } from './definition.ts';
 import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter.ts';
 
@@ -105,13 +106,9 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
       if (!closed) onFailure(messageOf(error));
     }
   };
-  let reading: Promise<void> | null = null;
-  const refresh = (): Promise<void> => {
-    if (closed) return Promise.resolve();
-    reading ??= readOnce().finally(() => {
-      reading = null;
-    });
-    return reading;
+  const readShared = sharedRun(readOnce);
+  const refresh = async (): Promise<void> => {
+    if (!closed) await readShared();
   };
   const ageMs = (): number => clock.monotonicMs() - (latest?.askedAtMs ?? startedAtMs);
   const timer = setInterval(() => void refresh(), REFRESH_MS);
@@ -201,7 +198,6 @@ export function createExporter(settings: ExporterSettings) {
     observe: (name, labels, value) => (metrics.get(name) as Histogram).observe(labels, value),
   };
 
-  let running: Promise<readonly Buffer[]> | null = null;
   return {
     meter,
     contentType: registry.contentType,
@@ -210,12 +206,7 @@ export function createExporter(settings: ExporterSettings) {
      * exports cached rows together with their age, and omits values that are too old to trust. Overlapping scrapes
      * share one response, because building a response takes milliseconds of CPU time.
      */
-    scrape(): Promise<readonly Buffer[]> {
-      running ??= answer().finally(() => {
-        running = null;
-      });
-      return running;
-    },
+    scrape: sharedRun(answer),
     /** Returns the same values as `scrape`, for receivers of pushed metrics. */
     async read(): Promise<readonly MetricReading[]> {
       const gauges = storedGauges();
@@ -257,26 +248,33 @@ function registerCatalogue(
     Object.entries<MetricDefinition>(metricCatalogue)
       .filter(([, { source }]) => source === 'process')
       .map(([name, definition]): [string, Gauge | Counter | Histogram] => {
-        const options = {
-          name,
-          help: definition.help,
-          labelNames: [...definition.labels],
-          registers: [registry],
-        };
-        switch (definition.type) {
-          case 'gauge': {
-            const metric = new Gauge(options);
-            // Removes the initial value, because a gauge without labels would otherwise export 0 before it is set.
-            if (definition.labels.length === 0) metric.reset();
-            return [name, metric];
-          }
-          case 'counter':
-            return [name, new Counter(options)];
-          case 'histogram':
-            return [name, new Histogram({ ...options, buckets: [...(buckets[name] ?? definition.buckets ?? [])] })];
-        }
+        const options = { name, help: definition.help, labelNames: [...definition.labels], registers: [registry] };
+        const metric =
+          definition.type === 'histogram'
+            ? new Histogram({ ...options, buckets: [...(buckets[name] ?? definition.buckets ?? [])] })
+            : new { gauge: Gauge, counter: Counter }[definition.type](options);
+        // Removes the initial value, because a gauge without labels would otherwise export 0 before it is set.
+        if (definition.type === 'gauge' && definition.labels.length === 0) metric.reset();
+        return [name, metric];
       }),
   );
+}
+
+/**
+ * Exports a counter as 0, with each value of the label that allows only certain values. In PromQL, `increase` is 0 for a
+ * counter that appears with its first event, so an alert would miss that event.
+ *
+ * @param labels all other labels
+ */
+export function startAtZero<Name extends MetricsOfType<'counter'>>(
+  meter: Meter,
+  name: Name,
+  labels: Partial<LabelsOf<Name>> = {},
+): void {
+  const known: Partial<Record<string, Readonly<Record<string, readonly string[]>>>> = labelValues;
+  const [limited] = Object.entries(known[name] ?? {}).filter(([label]) => !Object.hasOwn(labels, label));
+  const each = limited === undefined ? [{}] : limited[1].map((value) => ({ [limited[0]]: value }));
+  for (const one of each) meter.increment(name, { ...labels, ...one } as LabelsOf<Name>, 0);
 }
 
 export const LAG_INTERVAL_MS = 100;

@@ -201,14 +201,18 @@ export async function chooseConnection(text: string, field: string): Promise<Poo
   return second === null || messageOf(error).includes('does not support SSL') ? fallback : connection;
 }
 
-async function attempt(connection: PoolConfig): Promise<unknown> {
+function attempt(connection: PoolConfig): Promise<unknown> {
+  return withClient(connection, async () => null).catch((error: unknown) => error);
+}
+
+/** Opens one connection for `work`. @throws `pg` errors, including a timeout after five seconds; the errors of `work` */
+export async function withClient<T>(connection: PoolConfig, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ ...connection, connectionTimeoutMillis: TIMEOUT_MS });
+  // Without a listener, a connection error would end this process. The pending call rejects with the same error.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return null;
-  } catch (error) {
-    return error;
+    return await work(client);
   } finally {
     await client.end().catch(() => undefined);
   }

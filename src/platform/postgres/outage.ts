@@ -47,7 +47,7 @@ export function unreachable(options: PoolConfig, cause: unknown, field: UrlField
       cause,
     });
   }
-  const { problem, advice } = causeOf(code, reason, field) ?? withoutCause(cause, field);
+  const [problem, advice] = causeOf(cause, field);
   return new RecalldError('database_unreachable', `${server} ${problem} (${reason}); ${advice}.`, { cause });
 }
 
@@ -63,16 +63,12 @@ export function nameOfServer(options: PoolConfig): string {
   return `PostgreSQL at ${host || 'localhost'}:${port || 5432}`;
 }
 
-interface Cause {
-  /** Message text that follows the server name. */
-  readonly problem: string;
-  readonly advice: string;
-}
-
 /** Node.js TLS error codes for an untrusted server certificate. */
 const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_(UNTRUSTED|SIGNATURE|REJECTED)|INVALID_CA/;
 
-function causeOf(code: string, reason: string, field: UrlField): Cause | null {
+/** Returns the problem, worded to follow the server name, and the advice. */
+function causeOf(error: unknown, field: UrlField): readonly [problem: string, advice: string] {
+  const [code, reason] = [codeOf(error), messageOf(error)];
   const inUrl = (what: string): string => `correct ${what} in ${field}`;
   const causes: readonly (readonly [boolean, problem: string, advice: string])[] = [
     [
@@ -134,20 +130,19 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
       'could not be resolved',
       `${inUrl('the host')}, or check DNS on this machine`,
     ],
+    [
+      // Only errors that the server sent have a severity.
+      error instanceof Error && 'severity' in error,
+      'returned an error',
+      'check its log, and run `recalld doctor`',
+    ],
   ];
-  const cause = causes.find(([isIt]) => isIt);
-  return cause === undefined ? null : { problem: cause[1], advice: cause[2] };
-}
-
-function withoutCause(error: unknown, field: UrlField): Cause {
-  // Only errors that the server sent have a severity.
-  if (error instanceof Error && 'severity' in error) {
-    return { problem: 'returned an error', advice: 'check its log, and run `recalld doctor`' };
-  }
-  return {
-    problem: 'does not respond',
-    advice: `check whether the server is down behind a proxy, overloaded, or blocked by a firewall, and check that the host and port in ${field} are correct`,
-  };
+  const [, problem, advice] = causes.find(([isIt]) => isIt) ?? [
+    true,
+    'does not respond',
+    `check whether the server is down behind a proxy, overloaded, or blocked by a firewall, and check that the host and port in ${field} are correct`,
+  ];
+  return [problem, advice];
 }
 
 /**

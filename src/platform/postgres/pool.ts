@@ -8,6 +8,7 @@ import { codeOf, messageOf, type RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time.ts';
 import type { ClockLook } from '../../math/schedule/clock-skew.ts';
+import { sharedRun } from '../threads/wait.ts';
 import { isOutage, unreachable } from './outage.ts';
 
 const CLOCK_TIMEOUT_MS = 5000;
@@ -17,9 +18,7 @@ const CLOCK_TIMEOUT_MS = 5000;
  */
 export async function compareClocks(pool: Pool, clock: Clock): Promise<ClockLook> {
   // Connects first, so that the measured round trip excludes connecting.
-  const client = await pool.connect();
-  let broken = true;
-  try {
+  return withConnection(pool, async (client) => {
     const sentAtMs = clock.now().getTime();
     const startedMs = clock.monotonicMs();
     const query: QueryConfig & { readonly query_timeout: number } = {
@@ -27,10 +26,20 @@ export async function compareClocks(pool: Pool, clock: Clock): Promise<ClockLook
       query_timeout: CLOCK_TIMEOUT_MS,
     };
     const { rows } = await client.query<{ ms: number }>(query);
-    broken = false;
     return { sentAtMs, tookMs: clock.monotonicMs() - startedMs, otherMs: rows[0]?.ms ?? Number.NaN };
+  });
+}
+
+/** Runs `work` on one connection of the pool, and closes the connection if `work` throws. */
+export async function withConnection<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    const result = await work(client);
+    isBroken = false;
+    return result;
   } finally {
-    client.release(broken);
+    client.release(isBroken);
   }
 }
 
@@ -152,7 +161,6 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
   const askPrimary = primary.query.bind(primary) as Query;
   let known: RecalldError | null = null;
   let knownAt = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | undefined;
 
   const learn = (problem: RecalldError | null): void => {
     if (problem !== null && known === null)
@@ -161,19 +169,17 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
     known = problem;
     knownAt = performance.now();
   };
-  const readState = async (): Promise<void> => {
+  const readState = sharedRun(async (): Promise<void> => {
     try {
       await askReplica({ text: 'select 1', query_timeout: STATE_TIMEOUT_MS });
       learn(null);
     } catch (error) {
       learn(unreachable(replica.options, error, 'storage.read_url'));
     }
-  };
+  });
   const problem = async (): Promise<RecalldError | null> => {
     if (performance.now() - knownAt < STATE_CACHE_MS) return known;
-    reading ??= readState().finally(() => {
-      reading = undefined;
-    });
+    const reading = readState();
     // While the replica is unreachable, reads do not wait for the next state query.
     if (known === null) await reading;
     return known;
@@ -191,9 +197,7 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
   };
   return {
     /** Sends queries to the replica, or to the primary if the replica is unreachable or fails. */
-    pool: Object.assign(replica, {
-      query,
-    }),
+    pool: Object.assign(replica, { query }),
     /** Returns the reason why the replica does not respond; null if it does. Caches the result for a few seconds. */
     problem,
   };

@@ -2,9 +2,11 @@
  * Checks of database sessions: each session keeps one server process, the search path contains the schema, and writes
  * are accepted.
  */
-import { Client, type Pool, type PoolConfig } from 'pg';
+import type { Client, Pool, PoolConfig } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
+import { withClient } from './database-url.ts';
 import { nameOfServer, readOnly, unreachable } from './outage.ts';
+import { withConnection } from './pool.ts';
 
 /** Kind of connection: directly to PostgreSQL, or through a pooler. */
 export type SessionKind = 'direct' | 'pooled';
@@ -26,27 +28,20 @@ export async function assertSessions(
   connection: PoolConfig,
   field: 'storage.url' | 'storage.read_url' = 'storage.url',
 ): Promise<SessionKind> {
-  const sessions: Client[] = [];
-  const open = async (): Promise<Client> => {
-    const client = new Client({ ...connection, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS });
-    sessions.push(client);
-    client.on('error', () => undefined);
-    await client.connect();
-    return client;
-  };
+  const settings = { ...connection, query_timeout: TIMEOUT_MS };
   try {
-    const first = await open();
-    // A pooler reports an invented process id at the start of a session.
-    if ((await processOf(first)) === (first as { processID?: unknown }).processID) return 'direct';
-    const second = await open();
-    for (let round = 0; round < ROUNDS; round += 1)
-      if (await shareProcess(first, second)) throw unsuitable(connection, field);
-    return 'pooled';
+    return await withClient<SessionKind>(settings, async (first) => {
+      // A pooler reports an invented process id at the start of a session.
+      if ((await processOf(first)) === (first as { processID?: unknown }).processID) return 'direct';
+      return withClient<SessionKind>(settings, async (second) => {
+        for (let round = 0; round < ROUNDS; round += 1)
+          if (await shareProcess(first, second)) throw unsuitable(connection, field);
+        return 'pooled';
+      });
+    });
   } catch (error) {
     if (String(error).includes('not allowed in statement pooling mode')) throw unsuitable(connection, field);
     throw error instanceof RecalldError ? error : unreachable(connection, error, field);
-  } finally {
-    await Promise.allSettled(sessions.map((session) => session.end()));
   }
 }
 
@@ -115,16 +110,11 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
  * @throws RecalldError database_read_only, and `pg` errors if the database does not respond
  */
 export async function assertWritable(pool: Pool): Promise<void> {
-  const client = await pool.connect();
-  let isBroken = true;
-  try {
+  await withConnection(pool, async (client) => {
     const { rows } = await client.query<{ isStandby: boolean; isReadOnly: boolean }>(
       `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
     );
     if (rows[0]?.isStandby === true) throw readOnly(pool.options, 'it is a standby');
     if (rows[0]?.isReadOnly === true) throw readOnly(pool.options, 'default_transaction_read_only is on');
-    isBroken = false;
-  } finally {
-    client.release(isBroken);
-  }
+  });
 }

@@ -16,9 +16,9 @@ import {
 } from 'bullmq';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { z } from 'zod';
-import { RecalldError } from '../../core/errors.ts';
-import { setForSession } from '../postgres/pool.ts';
-import { endsWithin } from '../threads/wait.ts';
+import { messageOf, RecalldError } from '../../core/errors.ts';
+import { setForSession, withConnection } from '../postgres/pool.ts';
+import { within } from '../threads/wait.ts';
 import {
   createRedisConnection,
   inspectServers,
@@ -60,8 +60,8 @@ export interface WorkerOfOneName {
 export interface Backend {
   queue(name: string): JobsOfOneName;
   worker(name: string, processor: Processor, concurrency: number): WorkerOfOneName;
-  /** Claims the store for `owner` if the store has no owner. Returns the store's owner. */
-  claim(owner: QueueOwner): Promise<QueueOwner>;
+  /** Claims a store that has no owner. Returns a message if the store belongs to another deployment; otherwise null. */
+  claim(owner: QueueOwner): Promise<string | null>;
   /** Problems that make the store unsafe, as sentences. */
   problems(): Promise<readonly string[]>;
   /** Abandons results that workers have not reported to the store yet. */
@@ -162,10 +162,9 @@ export async function openPostgresBackend(
     await migrateSchema(pool);
   } catch (cause) {
     await pool.end();
-    const reason = cause instanceof Error ? cause.message : String(cause);
     throw new RecalldError(
       'queue_unreachable',
-      `The job queue in PostgreSQL could not be set up (${reason}); check storage.url.`,
+      `The job queue in PostgreSQL could not be set up (${messageOf(cause)}); check storage.url.`,
       { cause },
     );
   }
@@ -184,7 +183,7 @@ export async function openPostgresBackend(
     worker: (name, processor, concurrency) =>
       new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions('postgres', lostAfterMs) }),
     // Always succeeds, because the queue is in the database of its deployment.
-    claim: async (owner) => owner,
+    claim: async () => null,
     problems: async () => [],
     // Does nothing, because no query takes longer than `answerLimitMs`.
     abandon: () => undefined,
@@ -197,12 +196,9 @@ export async function openPostgresBackend(
 
 /** Migrates only if needed, so that a role without schema privileges can use an up-to-date schema. */
 async function migrateSchema(pool: Pool): Promise<void> {
-  const client = await pool.connect();
-  try {
+  await withConnection(pool, async (client) => {
     if ((await schemaVersion(client)) < LATEST_SCHEMA_VERSION) await runMigrations(client, SCHEMA);
-  } finally {
-    client.release();
-  }
+  });
 }
 
 /** Returns the version of the queue's schema; 0 if there is no schema. */
@@ -249,11 +245,9 @@ export async function openRedisBackend(
     await producer.ping();
   } catch (cause) {
     await close();
-    const error = trouble ?? cause;
-    const reason = error instanceof Error ? error.message || error.name : String(error);
     throw new RecalldError(
       'queue_unreachable',
-      `${nameOfRedis(settings)} does not respond (${reason}); start it or correct queue.url.`,
+      `${nameOfRedis(settings)} does not respond (${messageOf(trouble ?? cause)}); start it or correct queue.url.`,
       { cause },
     );
   }
@@ -278,7 +272,7 @@ export async function openRedisBackend(
         },
       };
     },
-    claim: (owner) => claimRedis(producer, ownerKey(settings), owner),
+    claim: (owner) => claimRedis(producer, settings, owner),
     problems: async () => (await inspectServers(producer)).flatMap((server) => problemOf(server) ?? []),
     abandon() {
       isClosing = true;
@@ -291,18 +285,31 @@ export async function openRedisBackend(
   };
 }
 
-async function claimRedis(redis: RedisConnection, key: string, owner: QueueOwner): Promise<QueueOwner> {
+async function claimRedis(redis: RedisConnection, settings: RedisSettings, owner: QueueOwner): Promise<string | null> {
+  const key = ownerKey(settings);
   const text = JSON.stringify(owner);
-  let stored = await redis.get(key);
-  if (stored === null) {
-    await redis.set(key, text, 'NX');
-    stored = (await redis.get(key)) ?? text;
+  try {
+    let stored = await redis.get(key);
+    if (stored === null) {
+      await redis.set(key, text, 'NX');
+      stored = (await redis.get(key)) ?? text;
+    }
+    const found = ownerSchema.parse(JSON.parse(stored));
+    if (found.id !== owner.id) {
+      const { prefix = 'recalld' } = settings;
+      return `The queue "${prefix}" in ${nameOfRedis(settings)} belongs to the deployment with ${found.name}, not to this one (${owner.name}). Each deployment would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${key} in that Redis (docs/how-to/scaling.md).`;
+    }
+    // The deployment's database has a new address, so the stored address is updated.
+    if (found.name !== owner.name) await redis.set(key, text);
+  } catch (error) {
+    if (!isFull(error)) throw error;
   }
-  const found = ownerSchema.parse(JSON.parse(stored));
-  // The deployment's database has a new address, so the stored address is updated.
-  if (found.id === owner.id && found.name !== owner.name) await redis.set(key, text);
-  return found;
+  return null;
 }
+
+/** True if Redis refused a command because it reached its memory limit. */
+export const isFull = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes('OOM command not allowed');
 
 const ownerSchema = z.object({ id: z.string(), name: z.string() });
 
@@ -347,10 +354,4 @@ interface ReconnectingConnection {
 
 function isConnecting({ status }: { readonly status: string }): boolean {
   return ['connecting', 'connect', 'close', 'reconnecting'].includes(status);
-}
-
-/** Rejects if `work` takes longer than `ms`. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  work.catch(() => undefined);
-  if (!(await endsWithin(work, ms))) throw new Error(`no response within ${ms / 1000} s`);
 }

@@ -1,12 +1,13 @@
 /** The job queue on BullMQ 6, which behaves identically on PostgreSQL and Redis. Each job name has one BullMQ queue. */
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
-import { RecalldError } from '../../core/errors.ts';
+import { messageOf, RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { endsWithin } from '../threads/wait.ts';
 import {
   type Backend,
   type BackendOptions,
   type BackendSettings,
+  isFull,
   type JobsOfOneName,
   openPostgresBackend,
   openRedisBackend,
@@ -14,7 +15,6 @@ import {
   type WorkerOfOneName,
 } from './backends.ts';
 import type { FailedJob, JobQueue, JobSpec, QueueCount, RunJob } from './job-queue.ts';
-import { nameOfRedis, ownerKey } from './redis-connection.ts';
 
 const states = ['waiting', 'active', 'delayed', 'failed'] as const;
 
@@ -51,7 +51,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     settings.backend.kind === 'postgres'
       ? await openPostgresBackend(settings.backend, options)
       : await openRedisBackend(settings.backend, options);
-  const readOwner = () => claimStore(backend, settings.backend, owner);
+  const readOwner = async () => (owner === undefined ? null : backend.claim(owner));
   const taken = await readOwner().catch(async (cause: unknown) => {
     await backend.close();
     throw unreachable(cause);
@@ -122,25 +122,6 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     },
   };
 }
-
-/** Claims a store that has no owner. Returns a message if the store belongs to another deployment; otherwise null. */
-async function claimStore(
-  backend: Backend,
-  store: BackendSettings,
-  owner: QueueOwner | undefined,
-): Promise<string | null> {
-  if (owner === undefined || store.kind !== 'redis') return null;
-  const stored = await backend.claim(owner).catch((error: Error) => {
-    if (isFull(error)) return owner;
-    throw error;
-  });
-  if (stored.id === owner.id) return null;
-  const { prefix = 'recalld' } = store;
-  return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}). Each deployment would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} in that Redis (docs/how-to/scaling.md).`;
-}
-
-/** True if Redis refused a command because it reached its memory limit. */
-const isFull = (error: Error): boolean => error.message.includes('OOM command not allowed');
 
 /** Reads the store's problems. Logs each new problem, and logs once when no problem remains. */
 function createProblemLog(read: () => Promise<readonly string[]>, logger: Logger): JobQueue['problems'] {
@@ -246,13 +227,12 @@ async function runOnce(run: RunJob, name: string, job: Job, token: string | unde
 const GIVE_UP_AFTER = 4;
 
 function unreachable(cause: unknown): RecalldError {
-  if (cause instanceof Error && isFull(cause)) {
+  if (isFull(cause)) {
     return new RecalldError('queue_unreachable', 'The Redis of the job queue is full; raise its maxmemory.', { cause });
   }
-  const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
   return new RecalldError(
     'queue_unreachable',
-    `The job queue does not respond (${reason}); check the queue section of the config.`,
+    `The job queue does not respond (${messageOf(cause)}); check the queue section of the config.`,
     { cause },
   );
 }

@@ -23,22 +23,7 @@ export function createSchedule(logger: Logger) {
   }, CHECK_INTERVAL_MS).unref();
   return {
     /** @param tick receives the scheduled time (equal on every replica), not the time of the wake-up */
-    every(cron: Cron, tick: (plannedAt: Date) => void): void {
-      let last = latestOccurrence(cron, new Date());
-      const waker = createWaker(cron.expression, logger, (date) => {
-        const due = latestOccurrence(cron, date);
-        if (due <= last) return;
-        last = due;
-        tick(due);
-      });
-      wakers.push({
-        ...waker,
-        restart() {
-          last = latestOccurrence(cron, new Date());
-          waker.restart();
-        },
-      });
-    },
+    every: (cron: Cron, tick: (plannedAt: Date) => void): void => void wakers.push(createWaker(cron, logger, tick)),
 
     /** Stops the schedule: no tick starts afterwards. */
     async stop(): Promise<void> {
@@ -54,11 +39,19 @@ type Waker = ReturnType<typeof createWaker>;
  * Wakes up every minute, at the seconds that the expression specifies (default: 0). These seconds never shift, because
  * daylight saving time shifts clocks by whole minutes.
  */
-function createWaker(expression: string, logger: Logger, wake: (date: Date) => void) {
-  const fields = expression.trim().split(/ +/);
+function createWaker(cron: Cron, logger: Logger, tick: (plannedAt: Date) => void) {
+  const fields = cron.expression.trim().split(/ +/);
   const seconds = fields.length === 6 ? fields[0] : '0';
-  const start = (): ScheduledTask =>
-    schedule(`${seconds} * * * * *`, ({ date }) => wake(date), {
+  let last: Date;
+  const wake = (date: Date): void => {
+    const due = latestOccurrence(cron, date);
+    if (due <= last) return;
+    last = due;
+    tick(due);
+  };
+  const start = (): ScheduledTask => {
+    last = latestOccurrence(cron, new Date());
+    return schedule(`${seconds} * * * * *`, ({ date }) => wake(date), {
       timezone: 'UTC',
       // If a busy process misses ticks, only the last missed tick runs, and it runs late.
       missedExecutionTolerance: Number.POSITIVE_INFINITY,
@@ -70,6 +63,7 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
         error: (message) => logger.error(String(message)),
       },
     });
+  };
   let task = start();
   return {
     restart(): void {

@@ -73,28 +73,6 @@ export function createRedisConnection(
 }
 
 /**
- * Creates a direct connection to the first sentinel, because a connection through a sentinel loses the sentinel's
- * errors. The connection is not opened yet. Returns null if there are no sentinels.
- */
-export function createSentinelConnection(settings: RedisSettings, manner: RetryPolicy): Redis | null {
-  const { topology } = settings;
-  if (topology?.kind !== 'sentinel') return null;
-  const { address, isSecure } = readUrl(settings.url);
-  const { username, password } = topology;
-  return guarded(
-    new Redis({
-      ...manner,
-      ...address,
-      ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password }),
-      ...(isSecure ? { tls: tlsOf(settings) } : {}),
-      lazyConnect: true,
-      retryStrategy: () => null,
-    }),
-  );
-}
-
-/**
  * Prevents late TLS errors from ending the process. A handshake that fails because of the server certificate can fail
  * again when the server responds to the refusal. ioredis listens only for the first error, and an error without a
  * listener ends the process. Duplicates of the connection are guarded too, because BullMQ duplicates connections.
@@ -222,10 +200,26 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
   }
 }
 
-/** Returns the connection error of the first sentinel; null if the sentinel responds, or if there are no sentinels. */
+/**
+ * Returns the connection error of the first sentinel; null if the sentinel responds, or if there are no sentinels.
+ * Connects to the sentinel directly, because a connection through a sentinel loses the sentinel's errors.
+ */
 async function troubleAtSentinel(settings: RedisSettings, manner: RetryPolicy): Promise<Error | null> {
-  const sentinel = createSentinelConnection(settings, manner);
-  if (sentinel === null) return null;
+  const { topology, url } = settings;
+  if (topology?.kind !== 'sentinel') return null;
+  const { address, isSecure } = readUrl(url);
+  const { username, password } = topology;
+  const sentinel = guarded(
+    new Redis({
+      ...manner,
+      ...address,
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      ...(isSecure ? { tls: tlsOf(settings) } : {}),
+      lazyConnect: true,
+      retryStrategy: () => null,
+    }),
+  );
   let trouble: Error | null = null;
   sentinel.on('error', (error: Error) => {
     trouble ??= error;

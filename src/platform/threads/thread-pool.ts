@@ -51,9 +51,7 @@ export interface TaskReport {
 
 export type ThreadPool<Table extends Tasks> = ReturnType<typeof createThreadPool<Table>>;
 
-interface Waiting {
-  readonly task: string;
-  readonly input: unknown;
+interface Waiting extends TaskMessage {
   readonly moved: readonly ArrayBuffer[];
   readonly signal: AbortSignal;
   readonly queuedAt: number;

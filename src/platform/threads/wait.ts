@@ -1,19 +1,8 @@
 /**
  * Functions that stop waiting when a signal aborts or a time limit is reached, and that leave no timer and no listener
- * behind.
+ * behind; and shared waits.
  */
 import { setMaxListeners } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
-
-/** Resolves after `ms` milliseconds. Rejects with `signal.reason` as soon as the signal aborts. */
-export async function wait(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
-}
 
 /**
  * Resolves or rejects with the outcome of `work`. If the signal aborts first, rejects immediately with `signal.reason`;
@@ -27,6 +16,26 @@ export function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Pro
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
     if (signal.aborted) abort();
   });
+}
+
+/** Rejects if `work` takes longer than `ms`; otherwise, resolves or rejects like `work`. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  work.catch(() => undefined);
+  if (!(await endsWithin(work, ms))) throw new Error(`no response within ${ms / 1000} s`);
+}
+
+/**
+ * Returns a function whose concurrent callers share one run of `work`. A caller may get a state that predates its call,
+ * so use this only for snapshots such as readiness, not for reads after a write.
+ */
+export function sharedRun<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  return () => {
+    running ??= work().finally(() => {
+      running = null;
+    });
+    return running;
+  };
 }
 
 /** Returns false if `work` neither resolved nor rejected within the time limit. Rejects like `work`. */

@@ -1,22 +1,10 @@
 import { execFile } from 'node:child_process';
-import {
-  chmod,
-  copyFile,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises';
+import { chmod, cp, lstat, mkdtemp, readdir, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { z } from 'zod';
 import { codeOf, messageOf, RecalldError } from '../../../core/errors.ts';
 import type { Account } from './account.ts';
 
@@ -95,34 +83,18 @@ async function makeExecutable(program: string): Promise<void> {
 /** npm packages cannot contain symbolic links, so the package lists them for a postinstall script. */
 async function makeLibraryLinks(root: string): Promise<void> {
   const text = await readFile(join(root, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
-  for (const { source, target } of parseLinks(JSON.parse(text))) {
-    const link = join(root, 'lib', basename(target));
-    const exists = await lstat(link).then(
-      () => true,
-      () => false,
-    );
-    if (!exists) await symlink(basename(source), link).catch(ignoreExisting);
+  for (const { source, target } of linksSchema.parse(JSON.parse(text))) {
+    await symlink(basename(source), join(root, 'lib', basename(target))).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    });
   }
 }
 
-function parseLinks(value: unknown): { source: string; target: string }[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((link: { source?: unknown; target?: unknown }) =>
-    typeof link.source === 'string' && typeof link.target === 'string'
-      ? [{ source: link.source, target: link.target }]
-      : [],
-  );
-}
-
-/** Ignores an existing link, which another process may have created in the meantime. */
-function ignoreExisting(error: unknown): void {
-  if (codeOf(error) !== 'EEXIST') throw error;
-}
+const linksSchema = z.array(z.object({ source: z.string(), target: z.string() }));
 
 async function versionOf(packageFolder: string): Promise<string> {
-  const manifest: unknown = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8'));
-  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest) return String(manifest.version);
-  throw new Error('package.json has no version');
+  const text = await readFile(join(packageFolder, 'package.json'), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }
 
 // If recalld runs as root, its programs may be in a folder that the database user cannot reach, such as one below
@@ -148,7 +120,8 @@ export async function reachableBinaries(
       initdb: join(root, 'bin', basename(binaries.initdb)),
       postgres: join(root, 'bin', basename(binaries.postgres)),
     };
-    if (!(await canEnter(place, account)) || !(await provideCopy(binaries.root, root))) continue;
+    const canEnter = await succeeds('/bin/sh', ['-c', 'cd "$0"', place], account);
+    if (!canEnter || !(await provideCopy(binaries.root, root))) continue;
     if (await canRun(copy, account)) return copy;
     // The file system may forbid running programs, or another process may be removing the copy.
     await rm(root, { recursive: true, force: true }).catch(() => undefined);
@@ -164,10 +137,6 @@ export async function reachableBinaries(
 /** Runs the programs, because no other test of permissions, mount options and libraries is reliable. */
 async function canRun({ postgres, initdb }: PostgresBinaries, account: Account): Promise<boolean> {
   return (await succeeds(postgres, ['--version'], account)) && succeeds(initdb, ['--version'], account);
-}
-
-async function canEnter(place: string, account: Account): Promise<boolean> {
-  return succeeds('/bin/sh', ['-c', 'cd "$0"', place], account);
 }
 
 async function succeeds(command: string, args: readonly string[], { uid, gid }: Account): Promise<boolean> {
@@ -232,18 +201,10 @@ async function putInPlace(fresh: string, source: string, target: string): Promis
 }
 
 async function copyTree(source: string, target: string): Promise<void> {
-  await mkdir(target, { recursive: true });
+  await cp(source, target, { recursive: true, verbatimSymlinks: true });
   await chmod(target, 0o755);
-  for (const entry of await readdir(source, { withFileTypes: true })) {
-    const from = join(source, entry.name);
-    const to = join(target, entry.name);
-    if (entry.isDirectory()) {
-      await copyTree(from, to);
-    } else if (entry.isSymbolicLink()) {
-      await symlink(await readlink(from), to);
-    } else {
-      await copyFile(from, to);
-      await chmod(to, ((await lstat(from)).mode & 0o100) === 0 ? 0o644 : 0o755);
-    }
+  for (const entry of await readdir(target, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isSymbolicLink()) await chmod(path, ((await lstat(path)).mode & 0o100) === 0 ? 0o644 : 0o755);
   }
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { access, constants, link, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import { codeOf, RecalldError } from '../../../core/errors.ts';
 import { makeFolder } from '../../files/folder.ts';
 import { isRoot } from './account.ts';
@@ -11,18 +12,20 @@ import { isRunning, processState } from './guardian.ts';
 // removed by name, because that could remove the claim of another process that took over faster. Instead, a claimant
 // first links its own claim as the only successor of the dead claim, and then renames it to owner.json.
 
-/** Purpose for which a process opens the folder: to run as a daemon, or to run a single command. */
-export type Purpose = 'daemon' | 'command';
-
-export interface Owner {
-  readonly pid: number;
-  readonly startTime: string | null;
-  readonly purpose: Purpose;
+const ownerSchema = z.object({
+  pid: z.number(),
+  startTime: z.string().nullable().catch(null),
+  purpose: z.enum(['daemon', 'command']).catch('command'),
   /** Port of the owner's PostgreSQL; null until PostgreSQL accepts connections. */
-  readonly port: number | null;
-}
+  port: z.number().nullable().catch(null),
+});
+
+export type Owner = z.infer<typeof ownerSchema>;
 
 export type Ownership = ReturnType<typeof ownershipOf>;
+
+/** Purpose for which a process opens the folder: to run as a daemon, or to run a single command. */
+export type Purpose = Owner['purpose'];
 
 type Claim =
   | { readonly kind: 'owned'; readonly ownership: Ownership }
@@ -54,7 +57,8 @@ export async function claimOwnership(dataDir: string, purpose: Purpose): Promise
       path = `${file}.after-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
     }
     if (!(await linkInto(path, JSON.stringify(claim)))) continue;
-    if (await isUnchanged(dead)) {
+    const isUnchanged = await Promise.all(dead.map(async ({ path, text }) => (await read(path)) === text));
+    if (isUnchanged.every(Boolean)) {
       if (path !== file) await rename(path, file);
       await removeStaleFiles(dataDir);
       return { kind: 'owned', ownership: ownershipOf(file, claim) };
@@ -96,13 +100,6 @@ async function linkInto(file: string, content: string): Promise<boolean> {
   }
 }
 
-async function isUnchanged(files: readonly { path: string; text: string }[]): Promise<boolean> {
-  for (const { path, text } of files) {
-    if ((await read(path)) !== text) return false;
-  }
-  return true;
-}
-
 /** Removes the files of claimants that lost or were killed. These files can no longer become claims. */
 async function removeStaleFiles(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
@@ -128,19 +125,11 @@ async function read(file: string): Promise<string | null> {
  * running.
  */
 function parse(text: string): Owner | null {
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return ownerSchema.parse(JSON.parse(text));
   } catch {
     return null;
   }
-  if (typeof value !== 'object' || value === null || !('pid' in value) || typeof value.pid !== 'number') return null;
-  return {
-    pid: value.pid,
-    startTime: 'startTime' in value && typeof value.startTime === 'string' ? value.startTime : null,
-    purpose: 'purpose' in value && value.purpose === 'daemon' ? 'daemon' : 'command',
-    port: 'port' in value && typeof value.port === 'number' ? value.port : null,
-  };
 }
 
 // The data folder: owner.json (the owner), postgres/ (the cluster), postgres.log (the log since the last start).

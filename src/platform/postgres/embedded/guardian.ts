@@ -148,7 +148,7 @@ type ProcessState = { readonly running: false } | { readonly running: true; read
 
 export async function processState(pid: number): Promise<ProcessState> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || !hasProcess(pid)) return { running: false };
-  if (process.platform !== 'linux') return { running: true, startTime: await startTimeByPs(pid) };
+  if (process.platform !== 'linux') return { running: true, startTime: (await ps(pid, 'lstart=')) || null };
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
     // The second field, the program name in parentheses, may contain any characters; other fields contain no spaces.
@@ -179,16 +179,8 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Returns the command line of a process; empty if the process has ended. */
-export async function commandLine(pid: number): Promise<string> {
-  return ps(pid, 'command=');
-}
-
-async function startTimeByPs(pid: number): Promise<string | null> {
-  return (await ps(pid, 'lstart=')) || null;
-}
-
-async function ps(pid: number, column: string): Promise<string> {
+/** Returns a property of a process; empty if the process has ended. */
+export async function ps(pid: number, column: 'command=' | 'lstart='): Promise<string> {
   try {
     const env = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' };
     const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', column, '-p', String(pid)], { env });

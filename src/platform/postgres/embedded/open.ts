@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import { codeOf, messageOf, RecalldError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { withClient } from '../database-url.ts';
 import { databaseAccount } from './account.ts';
 import { locateBinaries, reachableBinaries } from './binaries.ts';
 import { ensureCluster, readPassword, role } from './cluster.ts';
@@ -33,19 +33,7 @@ async function ensureDatabase(connection: Connection, signal?: AbortSignal): Pro
 }
 
 async function query(connection: Connection, sql: string): Promise<void> {
-  const client = new Client({
-    ...connection,
-    connectionTimeoutMillis: 5_000,
-    application_name: 'recalld start',
-  });
-  // Without a listener, a connection error would end this process. The pending call rejects with the same error.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.query(sql);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  await withClient({ ...connection, application_name: 'recalld start' }, (client) => client.query(sql));
 }
 
 export interface EmbeddedPostgresOptions {

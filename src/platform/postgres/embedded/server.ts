@@ -1,20 +1,12 @@
-import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RecalldError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { tryPort } from '../../http/try-port.ts';
 import type { ClusterSetup } from './cluster.ts';
 import { clusterOf, openServerLog, type ServerLog, unusable } from './data-dir.ts';
-import {
-  commandLine,
-  type GuardedProcess,
-  pathFromInside,
-  processState,
-  sendSignal,
-  startGuarded,
-} from './guardian.ts';
+import { type GuardedProcess, pathFromInside, processState, ps, sendSignal, startGuarded } from './guardian.ts';
 
 /** The only address on which the embedded PostgreSQL listens. */
 export const host = '127.0.0.1';
@@ -24,19 +16,10 @@ export const host = '127.0.0.1';
  * @throws RecalldError `embedded_database_failed` if no port is free.
  */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  try {
-    await once(server.listen(0, host), 'listening');
-  } catch (cause) {
-    throw new RecalldError(
-      'embedded_database_failed',
-      `The embedded PostgreSQL needs a port on ${host}, but none is free.`,
-      { cause },
-    );
-  }
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
+  return tryPort(0, host).catch((cause: unknown) => {
+    const message = `The embedded PostgreSQL needs a port on ${host}, but none is free.`;
+    throw new RecalldError('embedded_database_failed', message, { cause });
+  });
 }
 
 // Starts and stops the PostgreSQL server of a cluster.
@@ -285,6 +268,6 @@ async function servesCluster(pid: number, cluster: string): Promise<boolean> {
     const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
     return name.trim() === 'postgres';
   }
-  const command = await commandLine(pid);
+  const command = await ps(pid, 'command=');
   return command.includes('postgres') && command.includes(cluster);
 }

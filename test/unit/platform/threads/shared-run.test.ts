@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
-import { sharedReading } from '../../../src/app/http-surface.ts';
+import { sharedRun } from '../../../../src/platform/threads/wait.ts';
 
 it('reads once for all concurrent callers, and again for later callers', async () => {
   let reads = 0;
-  const read = sharedReading(async () => (reads += 1));
+  const read = sharedRun(async () => (reads += 1));
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
   expect(await read()).toBe(2);
 });
 
 it('fails for all callers that share it, and the next call reads again', async () => {
   let reads = 0;
-  const read = sharedReading(async () => {
+  const read = sharedRun(async () => {
     reads += 1;
     if (reads === 1) throw new Error('down');
     return reads;

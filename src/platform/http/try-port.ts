@@ -1,0 +1,11 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+
+/** Listens briefly. Returns the port, which is free afterwards. @throws the error of the system */
+export async function tryPort(port: number, host: string): Promise<number> {
+  const server = createServer().listen(port, host);
+  await once(server, 'listening');
+  const { port: found } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return found;
+}
