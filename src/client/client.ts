@@ -13,107 +13,12 @@
  * Deno.
  */
 import { randomUUID } from 'node:crypto';
-import { type Connection, openConnection } from './connection.ts';
-import { Delivery } from './delivery.ts';
+import { openConnection } from './connection.ts';
+import { Channel } from './delivery.ts';
 import { waitAtMost, watchExit } from './exit.ts';
-import {
-  InvalidField,
-  readFlushTimeout,
-  readIdentifier,
-  readObject,
-  readOptions,
-  required,
-  type Settings,
-} from './options.ts';
-import { guardedListener, Outbox, Tally } from './outbox.ts';
-import { type ClientRecord, createFeedbackRecord, createQueryRecord } from './records.ts';
-import type { Client, ClientOptions, DeliveryStats, Drop, DropReason, FlushResult } from './types.ts';
-
-const MAX_RECORD_BYTES = 1024 * 1024;
-
-/** Reason why the client drops every new item. */
-type Refusal = Extract<DropReason, 'closed' | 'disabled'>;
-
-/** Queues and delivers one kind of record: queries or feedback. */
-class Channel {
-  readonly #tally: Tally;
-  readonly #outbox: Outbox<ClientRecord>;
-  readonly #delivery: Delivery | null;
-  readonly #maxRecordBytes: number;
-  #refusal: Refusal | null;
-
-  /** Drops all records if `connection` is null. */
-  constructor(what: Drop['what'], connection: Connection | null, settings: Settings) {
-    this.#tally = new Tally(what, guardedListener(settings.onDrop));
-    this.#outbox = new Outbox({ maxItems: settings.maxQueue, maxBytes: settings.maxQueueBytes });
-    this.#delivery =
-      connection && new Delivery(this.#outbox, this.#tally, connection, { ...settings, path: `/v1/${what}` });
-    this.#maxRecordBytes = Math.min(MAX_RECORD_BYTES, settings.maxQueueBytes);
-    this.#refusal = connection === null ? 'disabled' : null;
-    this.#delivery?.start();
-  }
-
-  get sent(): number {
-    return this.#tally.sent;
-  }
-
-  get pending(): number {
-    return this.#outbox.pending;
-  }
-
-  /**
-   * Counts one call by the host and queues the record that `make` returns. If `make` returns null, sampling has
-   * excluded the record.
-   */
-  offer(make: () => ClientRecord | null): void {
-    this.#tally.offered += 1;
-    if (this.#refusal !== null) {
-      this.#tally.drop(this.#refusal, 1, `the client is ${this.#refusal}`);
-      return;
-    }
-    let record: ClientRecord | null;
-    try {
-      record = make();
-    } catch (error) {
-      // Only the message of an InvalidField is used; any other message comes from the host and may quote personal data.
-      this.#tally.drop('invalid', 1, error instanceof InvalidField ? error.message : 'the item is malformed');
-      return;
-    }
-    if (record === null) {
-      this.#tally.sampledOut += 1;
-    } else if (record.bytes > this.#maxRecordBytes) {
-      this.#tally.drop('oversized', 1, `it is larger than ${this.#maxRecordBytes} bytes`);
-    } else {
-      this.#tally.drop('overflow', this.#outbox.push(record), 'the queue was full');
-      this.#delivery?.wake();
-    }
-  }
-
-  /**
-   * Sends all queued records. Calls `done` once every record has been delivered or dropped. Returns a function that
-   * cancels the wait.
-   */
-  flush(done: () => void): () => void {
-    if (this.#delivery !== null) return this.#delivery.flush(done);
-    done();
-    return () => undefined;
-  }
-
-  /** Stops accepting items, and immediately tries once more to send the queued items. */
-  startClosing(): void {
-    this.#refusal ??= 'closed';
-    this.#delivery?.sendNow();
-  }
-
-  /** Stops permanently and drops queued records. */
-  stop(): void {
-    this.#delivery?.stop();
-  }
-
-  stats(): DeliveryStats {
-    return this.#tally.stats(this.#outbox.pending, this.#outbox.pendingBytes);
-  }
-}
+import { readFlushTimeout, readIdentifier, readObject, readOptions, required } from './options.ts';
+import { createFeedbackRecord, createQueryRecord } from './records.ts';
+import type { Client, ClientOptions, FlushResult } from './types.ts';
 
 /**
  * Number of hash values. Sampling by session or episode uses a hash, so all processes of the host sample the same
@@ -165,7 +70,8 @@ export type {
 export function createClient(options: ClientOptions): Client {
   const settings = readOptions(options);
   const { url, headers, timeoutMs, pipeline, sampleRate } = settings;
-  const connection = url === null ? null : openConnection(url, headers, timeoutMs);
+  // Without a valid URL, the channels drop all items, so this address is never used.
+  const connection = openConnection(url ?? new URL('http://disabled.invalid'), headers, timeoutMs);
   const queries = new Channel('queries', connection, settings);
   const feedback = new Channel('feedback', connection, settings);
   let closing: Promise<FlushResult> | undefined;
@@ -196,7 +102,7 @@ export function createClient(options: ClientOptions): Client {
   function stop(): void {
     queries.stop();
     feedback.stop();
-    connection?.close();
+    connection.close();
   }
 
   async function close(limitMs: number): Promise<FlushResult> {

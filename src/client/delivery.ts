@@ -1,35 +1,22 @@
 /**
- * Sends the records in an outbox to one path of the daemon. Each request contains one batch, and only one request is
+ * Queues records and sends them to one path of the daemon. Each request contains one batch, and only one request is
  * pending at a time. A batch is retried until the daemon has accepted or rejected it.
  */
+import { Buffer } from 'node:buffer';
+// `setImmediate` keeps the process alive for the turn, because an unreferenced timer would not wake the event loop.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Body, Connection, Reply } from './connection.ts';
-import { nextTurn, Pause } from './exit.ts';
-import type { Outbox, Tally } from './outbox.ts';
+import { Pause } from './exit.ts';
+import { InvalidField, type Settings } from './options.ts';
+import { guardedListener, Outbox, Tally } from './outbox.ts';
 import { type ClientRecord, recordToJson } from './records.ts';
+import type { DeliveryStats, Drop, DropReason } from './types.ts';
 
-/** The daemon processed the batch and accepted all items except those in `rejected`, which counts items by code. */
-interface Processed {
-  readonly kind: 'processed';
-  readonly rejected: ReadonlyMap<string, number>;
-  readonly duplicates: number;
-  readonly error: string | null;
-}
+type Verdict = ReturnType<typeof classifyReply>;
 
-/** The batch was too large: its items must be sent again in smaller batches. */
-interface TooLarge {
-  readonly kind: 'too_large';
-  readonly error: string;
-}
-
-type Verdict =
-  | Processed
-  | TooLarge
-  /** The same batch must be sent again later. */
-  | { readonly kind: 'retry'; readonly error: string; readonly retryAfter: string | null }
-  /** The same batch must be sent again immediately, without gzip. */
-  | { readonly kind: 'encoding_refused'; readonly error: string };
+type Processed = Extract<Verdict, { kind: 'processed' }>;
 
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
@@ -39,18 +26,25 @@ const RETRYABLE = new Set([429, 502, 503, 504]);
  */
 const MAX_CODES = 32;
 
-/** Classifies the reply to a batch of `items` items. */
-export function classifyReply(reply: Reply, items: number): Verdict {
-  if (reply.kind === 'failure') return { kind: 'retry', error: reply.reason, retryAfter: null };
+/**
+ * Classifies the reply to a batch of `items` items:
+ *
+ * - `processed`: the daemon accepted all items except those in `rejected`, which counts items by code.
+ * - `too_large`: the items must be sent again in smaller batches.
+ * - `retry`: the same batch must be sent again later.
+ * - `encoding_refused`: the same batch must be sent again immediately, without gzip.
+ */
+export function classifyReply(reply: Reply, items: number) {
+  if (reply.kind === 'failure') return { kind: 'retry' as const, error: reply.reason, retryAfter: null };
   const { status, retryAfter } = reply;
   const error = `HTTP ${status}`;
-  if (RETRYABLE.has(status)) return { kind: 'retry', error, retryAfter };
-  if (status === 413) return { kind: 'too_large', error };
-  if (status === 415) return { kind: 'encoding_refused', error };
+  if (RETRYABLE.has(status)) return { kind: 'retry' as const, error, retryAfter };
+  if (status === 413) return { kind: 'too_large' as const, error };
+  if (status === 415) return { kind: 'encoding_refused' as const, error };
   const body = parse(reply.body);
   if (status >= 200 && status < 300) {
     return {
-      kind: 'processed',
+      kind: 'processed' as const,
       rejected: countCodes(body['rejected'], items),
       duplicates: countOf(body['duplicates'], items),
       error: null,
@@ -63,11 +57,11 @@ export function classifyReply(reply: Reply, items: number): Verdict {
  * Returns the result for a batch that is rejected as a whole. Counts items by the code that the response gives for
  * them, and all other items by the status.
  */
-function refused(items: number, status: number, named: ReadonlyMap<string, number> = new Map()): Processed {
+function refused(items: number, status: number, named: ReadonlyMap<string, number> = new Map()) {
   const unnamed = items - [...named.values()].reduce((sum, count) => sum + count, 0);
   const rejected = new Map(named);
   if (unnamed > 0) rejected.set(`http_${status}`, unnamed);
-  return { kind: 'processed', rejected, duplicates: 0, error: `HTTP ${status}` };
+  return { kind: 'processed' as const, rejected, duplicates: 0, error: `HTTP ${status}` };
 }
 
 function parse(body: string): Readonly<Record<string, unknown>> {
@@ -92,8 +86,7 @@ function countCodes(rejected: unknown, items: number): Map<string, number> {
 }
 
 function codeOf(rejection: unknown): string {
-  if (typeof rejection !== 'object' || rejection === null || !('code' in rejection)) return 'other';
-  const { code } = rejection;
+  const code = (rejection as { readonly code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(code) ? code : 'other';
 }
 
@@ -129,7 +122,7 @@ export function retryAfterMs(retryAfter: string | null, now: number): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
-/** Maximum time to work without yielding to the host. */
+/** Maximum time to work without yielding to the host, which then handles input, output and expired timers. */
 const SLICE_MS = 1;
 
 /** Minimum size for compression. Smaller bodies fit into one packet even uncompressed. */
@@ -139,33 +132,17 @@ const gzipInThreadPool = promisify(gzip);
 
 /** Encodes the records as a JSON array. */
 async function encodeBatch(records: readonly ClientRecord[]): Promise<Uint8Array> {
-  const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];
   let sliceEnd = performance.now() + SLICE_MS;
-  for (const record of records) {
+  for (const [index, record] of records.entries()) {
     if (performance.now() >= sliceEnd) {
       await nextTurn();
       sliceEnd = performance.now() + SLICE_MS;
     }
-    parts.push(encoder.encode(`${parts.length === 0 ? '[' : ','}${recordToJson(record)}`));
+    const end = index === records.length - 1 ? ']' : ',';
+    parts.push(Buffer.from(`${index === 0 ? '[' : ''}${recordToJson(record)}${end}`));
   }
-  parts.push(encoder.encode(']'));
-  return joined(parts);
-}
-
-/** Compresses the body with gzip outside the event loop; null if the body is too small to benefit. */
-async function compressBody(body: Uint8Array): Promise<Uint8Array | null> {
-  return body.length < GZIP_FROM_BYTES ? null : gzipInThreadPool(body);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
+  return Buffer.concat(parts);
 }
 
 /** Maximum estimated size of a batch, far below the usual limits of servers and proxies. */
@@ -173,22 +150,23 @@ const BATCH_BYTES = 512 * 1024;
 
 const FAULT_PAUSE_MS = 1000;
 
-export interface DeliverySettings {
-  readonly path: string;
-  readonly batchSize: number;
-  readonly flushIntervalMs: number;
-}
+const MAX_RECORD_BYTES = 1024 * 1024;
 
 interface Waiter {
   readonly target: number;
   readonly done: () => void;
 }
 
-export class Delivery {
+/** Queues and delivers one kind of record: queries or feedback. */
+export class Channel {
+  readonly #path: string;
   readonly #outbox: Outbox<ClientRecord>;
   readonly #tally: Tally;
   readonly #connection: Connection;
-  readonly #settings: DeliverySettings;
+  readonly #settings: Settings;
+  readonly #maxRecordBytes: number;
+  /** Reason why the channel drops every new record. */
+  #refusal: Extract<DropReason, 'closed' | 'disabled'> | null;
   /** Maximum batch size in bytes; reduced when the daemon rejects a batch as too large. */
   #batchBytes = BATCH_BYTES;
   #isGzipTaken = true;
@@ -202,30 +180,65 @@ export class Delivery {
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 
-  constructor(outbox: Outbox<ClientRecord>, tally: Tally, connection: Connection, settings: DeliverySettings) {
-    this.#outbox = outbox;
-    this.#tally = tally;
+  /**
+   * Starts the loop. The loop's timers and requests belong to the creator of the channel, not to the caller that offers
+   * a record. Otherwise, the traces and other async context of one host request would leak into every batch.
+   */
+  constructor(what: Drop['what'], connection: Connection, settings: Settings) {
+    this.#path = `/v1/${what}`;
+    this.#tally = new Tally(what, guardedListener(settings.onDrop));
+    this.#outbox = new Outbox({ maxItems: settings.maxQueue, maxBytes: settings.maxQueueBytes });
     this.#connection = connection;
     this.#settings = settings;
-  }
-
-  /**
-   * Starts the loop. The loop's timers and requests belong to the caller of `start`, not to the caller that pushes a
-   * record. Otherwise, the traces and other async context of one host request would leak into every batch.
-   */
-  start(): void {
+    this.#maxRecordBytes = Math.min(MAX_RECORD_BYTES, settings.maxQueueBytes);
+    this.#refusal = settings.url === null ? 'disabled' : null;
     this.#run().catch(() => undefined);
   }
 
-  /** Wakes the loop. Must be called after an item is added to the outbox. */
-  wake(): void {
-    if (this.#outbox.waiting === 1 || this.#isDue()) this.#idle.end();
-    this.#notifyWaiters();
+  get sent(): number {
+    return this.#tally.sent;
+  }
+
+  get pending(): number {
+    return this.#outbox.pending;
+  }
+
+  stats(): DeliveryStats {
+    return this.#tally.stats(this.#outbox.pending, this.#outbox.pendingBytes);
   }
 
   /**
-   * Sends everything in the outbox now. Calls `done` when the outbox is empty, whether records were delivered or
-   * dropped. Returns a function that cancels the wait.
+   * Counts one call by the host and queues the record that `make` returns. If `make` returns null, sampling has
+   * excluded the record.
+   */
+  offer(make: () => ClientRecord | null): void {
+    this.#tally.offered += 1;
+    if (this.#refusal !== null) {
+      this.#tally.drop(this.#refusal, 1, `the client is ${this.#refusal}`);
+      return;
+    }
+    let record: ClientRecord | null;
+    try {
+      record = make();
+    } catch (error) {
+      // Only the message of an InvalidField is used; any other message comes from the host and may quote personal data.
+      this.#tally.drop('invalid', 1, error instanceof InvalidField ? error.message : 'the item is malformed');
+      return;
+    }
+    if (record === null) {
+      this.#tally.sampledOut += 1;
+    } else if (record.bytes > this.#maxRecordBytes) {
+      this.#tally.drop('oversized', 1, `it is larger than ${this.#maxRecordBytes} bytes`);
+    } else {
+      this.#tally.drop('overflow', this.#outbox.push(record), 'the queue was full');
+      if (this.#outbox.waiting === 1 || this.#isDue()) this.#idle.end();
+      this.#notifyWaiters();
+    }
+  }
+
+  /**
+   * Sends all queued records now. Calls `done` once every record has been delivered or dropped. Returns a function that
+   * cancels the wait.
    */
   flush(done: () => void): () => void {
     const waiter = { target: this.#outbox.pushed, done };
@@ -238,8 +251,12 @@ export class Delivery {
     };
   }
 
-  /** Ends a back-off that the client chose, but not a wait that the daemon requested. */
-  sendNow(): void {
+  /**
+   * Stops accepting records. Ends a back-off that the client chose, but not a wait that the daemon requested, so that
+   * the queued records are immediately sent once more.
+   */
+  startClosing(): void {
+    this.#refusal ??= 'closed';
     if (!this.#isRetryAfter) this.#backOff.end();
   }
 
@@ -305,12 +322,16 @@ export class Delivery {
    * Sends a body, repeatedly if necessary, until the daemon accepts or rejects it. Returns null if the client is
    * stopped first.
    */
-  async #deliver(plain: Uint8Array, items: number): Promise<Processed | TooLarge | null> {
+  async #deliver(
+    plain: Uint8Array,
+    items: number,
+  ): Promise<Exclude<Verdict, { kind: 'retry' | 'encoding_refused' }> | null> {
     const tally = this.#tally;
-    const compressed = this.#isGzipTaken ? await compressBody(plain).catch(() => null) : null;
+    const isLarge = plain.length >= GZIP_FROM_BYTES;
+    const compressed = this.#isGzipTaken && isLarge ? await gzipInThreadPool(plain).catch(() => null) : null;
     let body: Body = { bytes: compressed ?? plain, isCompressed: compressed !== null };
     for (let attempt = 1; !this.#isStopped; attempt += 1) {
-      const reply = await this.#connection.post(this.#settings.path, body);
+      const reply = await this.#connection.post(this.#path, body);
       if (this.#isStopped) break;
       tally.requests += 1;
       const verdict = classifyReply(reply, items);

@@ -3,7 +3,7 @@
  * ends, the functions in this file do not keep it alive, except where a comment says so.
  */
 import process from 'node:process';
-import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
+import { clearTimeout, setTimeout } from 'node:timers';
 
 /** A client, as seen by the exit handler. */
 interface ExitingClient {
@@ -78,16 +78,6 @@ export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<
       resolve();
     };
     promise.then(end, end);
-  });
-}
-
-/**
- * Resolves after one turn of the event loop, in which the host handles input, output and expired timers. Keeps the
- * process alive for that turn, because an unreferenced timer would not wake the event loop.
- */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
   });
 }
 

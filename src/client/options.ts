@@ -40,11 +40,11 @@ export function readNumber(value: unknown, field: string, min: number, max: numb
   throw new InvalidField(`${field} must be a number from ${min} to ${max}`);
 }
 
-/** Returns a whole number in [1, 10,000], for ranks and result counts. */
-export function readCount(value: unknown, field: string): number | undefined {
-  const count = readNumber(value, field, 1, 10_000);
-  if (count !== undefined && !Number.isInteger(count)) throw new InvalidField(`${field} must be a whole number`);
-  return count;
+/** Returns a whole number in [min, max]. */
+export function readWholeNumber(value: unknown, field: string, min: number, max: number): number | undefined {
+  const number = readNumber(value, field, min, max);
+  if (number !== undefined && !Number.isInteger(number)) throw new InvalidField(`${field} must be a whole number`);
+  return number;
 }
 
 // Latest time that RFC 3339 can express, because its years have four digits.
@@ -91,34 +91,40 @@ export interface Settings {
 /** Reads options of any type. Never throws. */
 export function readOptions(given: unknown): Settings {
   const problems: string[] = [];
-  const read = (name: string): unknown => {
+  /** Returns `invalid` and reports the option if `parse` throws an error. A missing option is undefined. */
+  const read = <T>(name: string, parse: (value: unknown) => T, invalid: T, problem: string): T => {
+    let value: unknown;
     try {
-      return (given as Readonly<Record<string, unknown>> | null | undefined)?.[name] ?? undefined;
+      value = (given as Readonly<Record<string, unknown>> | null | undefined)?.[name] ?? undefined;
     } catch {
       problems.push(`${name} cannot be read and is ignored.`);
-      return undefined;
+    }
+    try {
+      return parse(value);
+    } catch {
+      problems.push(`${name} must be ${problem}.`);
+      return invalid;
     }
   };
-  const readNumber = (name: string, fallback: number, min: number, max: number, isWhole = true): number => {
-    const value = read(name);
-    if (value === undefined) return fallback;
-    if (typeof value === 'number' && value >= min && value <= max) return isWhole ? Math.floor(value) : value;
-    problems.push(`${name} must be a number from ${min} to ${max}; ${fallback} is used.`);
-    return fallback;
+  const readLimit = (name: string, usual: number, min: number, max: number): number => {
+    const problem = `a number from ${min} to ${max}; ${usual} is used`;
+    return read(name, (value) => readNumber(value, name, min, max) ?? usual, usual, problem);
   };
-  const url = readUrl(read('url'), problems);
-  const authorization = readApiKey(read('apiKey'), problems);
+  const urlProblem = 'an http or https address without a user name or password; nothing is sent';
+  const url = read<URL | null>('url', parseUrl, null, urlProblem);
+  const keyProblem = 'a string of visible ASCII characters; nothing is sent';
+  const authorization = read('apiKey', parseApiKey, null, keyProblem);
   return {
     url: authorization === null ? null : url,
     headers: { 'user-agent': `recalld-client/${version}`, accept: 'application/json', ...authorization },
-    pipeline: readPipeline(read('pipeline'), problems),
-    maxQueue: readNumber('maxQueue', 10_000, 1, 1_000_000),
-    maxQueueBytes: readNumber('maxQueueBytes', 16 * 1024 * 1024, 1024, 1024 ** 3),
-    batchSize: readNumber('batchSize', 100, 1, 1000),
-    flushIntervalMs: readNumber('flushIntervalMs', 1000, 1, 3_600_000),
-    timeoutMs: readNumber('timeoutMs', 5000, 1, 60_000),
-    sampleRate: readNumber('sampleRate', 1, 0, 1, false),
-    onDrop: readListener(read('onDrop'), problems),
+    pipeline: read('pipeline', parsePipeline, undefined, 'the name of a pipeline; the given value is ignored'),
+    maxQueue: Math.floor(readLimit('maxQueue', 10_000, 1, 1_000_000)),
+    maxQueueBytes: Math.floor(readLimit('maxQueueBytes', 16 * 1024 * 1024, 1024, 1024 ** 3)),
+    batchSize: Math.floor(readLimit('batchSize', 100, 1, 1000)),
+    flushIntervalMs: Math.floor(readLimit('flushIntervalMs', 1000, 1, 3_600_000)),
+    timeoutMs: Math.floor(readLimit('timeoutMs', 5000, 1, 60_000)),
+    sampleRate: readLimit('sampleRate', 1, 0, 1),
+    onDrop: read('onDrop', parseListener, undefined, 'a function; the given value is ignored'),
     problems,
   };
 }
@@ -134,40 +140,24 @@ export function readFlushTimeout(options: unknown): number {
   return 5000;
 }
 
-function readUrl(value: unknown, problems: string[]): URL | null {
-  try {
-    const url = new URL(String(value));
-    if (/^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
-  } catch {
-    // The statement after this block reports the invalid value.
-  }
-  problems.push('url must be an http or https address without a user name or password; nothing is sent.');
-  return null;
+function parseUrl(value: unknown): URL {
+  const url = new URL(String(value));
+  if (/^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
+  throw new InvalidField('url is not usable');
 }
 
-/** Returns the header with the key; an empty object if there is no key, and null if no header can contain the key. */
-function readApiKey(value: unknown, problems: string[]): { readonly authorization?: string } | null {
-  if (value === undefined) return {};
+/** Returns the header with the key; an empty object if there is no key. Throws if no header can contain the key. */
+function parseApiKey(value: unknown = ''): { readonly authorization?: string } | null {
   // A key that was read from a file often ends with a line feed.
-  const key = typeof value === 'string' ? value.trim() : '';
-  if (key === '' && typeof value === 'string') return {};
-  if (/^[\x21-\x7e]+$/.test(key)) return { authorization: `Bearer ${key}` };
-  problems.push('apiKey must be a string of visible ASCII characters; nothing is sent.');
-  return null;
+  const key = typeof value === 'string' ? value.trim() : null;
+  if (key === '') return {};
+  if (key !== null && /^[\x21-\x7e]+$/.test(key)) return { authorization: `Bearer ${key}` };
+  throw new InvalidField('apiKey is not usable');
 }
 
-function readPipeline(value: unknown, problems: string[]): string | undefined {
-  try {
-    return readIdentifier(value, 'pipeline');
-  } catch {
-    problems.push('pipeline must be the name of a pipeline; the given value is ignored.');
-    return undefined;
-  }
-}
+const parsePipeline = (value: unknown) => readIdentifier(value, 'pipeline');
 
-function readListener(value: unknown, problems: string[]): ((drop: Drop) => unknown) | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === 'function') return value as (drop: Drop) => unknown;
-  problems.push('onDrop must be a function; the given value is ignored.');
-  return undefined;
+function parseListener(value: unknown): ((drop: Drop) => unknown) | undefined {
+  if (value === undefined || typeof value === 'function') return value as Settings['onDrop'];
+  throw new InvalidField('onDrop is not a function');
 }

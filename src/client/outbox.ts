@@ -4,56 +4,6 @@
  */
 import type { DeliveryStats, Drop, DropReason } from './types.ts';
 
-/** A queue of fixed capacity with constant-time operations. It never drops elements. */
-export class RingBuffer<T> {
-  readonly #slots: (T | undefined)[];
-  #first = 0;
-  #length = 0;
-
-  constructor(capacity: number) {
-    this.#slots = Array.from({ length: capacity });
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  /** The oldest element; undefined if the buffer is empty. */
-  get first(): T | undefined {
-    return this.#slots[this.#first];
-  }
-
-  /** Adds an element at the end. Throws RangeError if the buffer is full. */
-  push(element: T): void {
-    this.#assertRoom();
-    this.#slots[(this.#first + this.#length) % this.#slots.length] = element;
-    this.#length += 1;
-  }
-
-  /** Adds an element at the front. Throws RangeError if the buffer is full. */
-  unshift(element: T): void {
-    this.#assertRoom();
-    this.#first = (this.#first + this.#slots.length - 1) % this.#slots.length;
-    this.#slots[this.#first] = element;
-    this.#length += 1;
-  }
-
-  /** Removes and returns the oldest element; undefined if the buffer is empty. */
-  shift(): T | undefined {
-    if (this.#length === 0) return undefined;
-    const element = this.#slots[this.#first];
-    // Clears the slot, so that the removed element can be garbage-collected.
-    this.#slots[this.#first] = undefined;
-    this.#first = (this.#first + 1) % this.#slots.length;
-    this.#length -= 1;
-    return element;
-  }
-
-  #assertRoom(): void {
-    if (this.#length === this.#slots.length) throw new RangeError('The ring buffer is full.');
-  }
-}
-
 interface Sized {
   readonly bytes: number;
 }
@@ -65,37 +15,31 @@ interface OutboxLimits {
 
 export class Outbox<R extends Sized> {
   readonly #limits: OutboxLimits;
-  readonly #waiting: RingBuffer<R>;
-  #waitingBytes = 0;
+  /** The oldest waiting records, newest first, so that records are added and removed at the end in constant time. */
+  #oldest: R[] = [];
+  /** All other waiting records, oldest first. */
+  #newest: R[] = [];
+  waitingBytes = 0;
   #underWay = 0;
   #underWayBytes = 0;
-  #pushed = 0;
+  /** Number of records that have been pushed in total. */
+  pushed = 0;
 
   constructor(limits: OutboxLimits) {
     this.#limits = limits;
-    this.#waiting = new RingBuffer(limits.maxItems);
   }
 
   get waiting(): number {
-    return this.#waiting.length;
-  }
-
-  get waitingBytes(): number {
-    return this.#waitingBytes;
+    return this.#oldest.length + this.#newest.length;
   }
 
   /** Number of records that are waiting or being sent. */
   get pending(): number {
-    return this.#waiting.length + this.#underWay;
+    return this.waiting + this.#underWay;
   }
 
   get pendingBytes(): number {
-    return this.#waitingBytes + this.#underWayBytes;
-  }
-
-  /** Number of records that have been pushed in total. */
-  get pushed(): number {
-    return this.#pushed;
+    return this.waitingBytes + this.#underWayBytes;
   }
 
   /**
@@ -103,7 +47,7 @@ export class Outbox<R extends Sized> {
    * were pushed.
    */
   get done(): number {
-    return this.#pushed - this.pending;
+    return this.pushed - this.pending;
   }
 
   /**
@@ -111,17 +55,22 @@ export class Outbox<R extends Sized> {
    * no room for the new record, drops only the new record. Returns the number of records that it dropped.
    */
   push(record: R): number {
-    this.#pushed += 1;
+    this.pushed += 1;
     const { maxItems, maxBytes } = this.#limits;
     if (this.#underWay >= maxItems || this.#underWayBytes + record.bytes > maxBytes) return 1;
     let dropped = 0;
     while (this.pending >= maxItems || this.pendingBytes + record.bytes > maxBytes) {
-      this.#waitingBytes -= this.#waiting.shift()?.bytes ?? 0;
+      this.waitingBytes -= this.#shift()?.bytes ?? 0;
       dropped += 1;
     }
-    this.#waiting.push(record);
-    this.#waitingBytes += record.bytes;
+    this.#newest.push(record);
+    this.waitingBytes += record.bytes;
     return dropped;
+  }
+
+  #shift(): R | undefined {
+    if (this.#oldest.length === 0) [this.#oldest, this.#newest] = [reversed(this.#newest), []];
+    return this.#oldest.pop();
   }
 
   /**
@@ -132,13 +81,16 @@ export class Outbox<R extends Sized> {
     const taken: R[] = [];
     let bytes = 0;
     while (taken.length < maxItems) {
-      const next = this.#waiting.first;
-      if (next === undefined || (taken.length > 0 && bytes + next.bytes > maxBytes)) break;
-      this.#waiting.shift();
+      const next = this.#shift();
+      if (next === undefined) break;
+      if (taken.length > 0 && bytes + next.bytes > maxBytes) {
+        this.#oldest.push(next);
+        break;
+      }
       taken.push(next);
       bytes += next.bytes;
     }
-    this.#waitingBytes -= bytes;
+    this.waitingBytes -= bytes;
     this.#underWay += taken.length;
     this.#underWayBytes += bytes;
     return taken;
@@ -153,23 +105,25 @@ export class Outbox<R extends Sized> {
   /** Puts the most recently removed records back at the head of the queue. */
   putBack(records: readonly R[]): void {
     this.release(records);
-    for (let i = records.length - 1; i >= 0; i--) {
-      const record = records[i];
-      if (record === undefined) continue;
-      this.#waiting.unshift(record);
-      this.#waitingBytes += record.bytes;
-    }
+    this.#oldest.push(...reversed(records));
+    for (const record of records) this.waitingBytes += record.bytes;
   }
 
   /** Removes everything, including records that are being sent. Returns the number of removed records. */
   clear(): number {
     const count = this.pending;
-    while (this.#waiting.shift() !== undefined);
-    this.#waitingBytes = 0;
+    this.#oldest = [];
+    this.#newest = [];
+    this.waitingBytes = 0;
     this.#underWay = 0;
     this.#underWayBytes = 0;
     return count;
   }
+}
+
+/** Node.js 18 has no `toReversed`. */
+function reversed<R>(records: readonly R[]): R[] {
+  return records.map((_, index) => records[records.length - 1 - index] as R);
 }
 
 /**
@@ -219,19 +173,8 @@ export class Tally {
   }
 
   stats(pending: number, pendingBytes: number): DeliveryStats {
-    return {
-      offered: this.offered,
-      sampledOut: this.sampledOut,
-      sent: this.sent,
-      duplicates: this.duplicates,
-      pending,
-      pendingBytes,
-      dropped: { ...this.#dropped },
-      rejectedByCode: Object.fromEntries(this.#rejectedByCode),
-      requests: this.requests,
-      retries: this.retries,
-      lastError: this.lastError,
-    };
+    const rejectedByCode = Object.fromEntries(this.#rejectedByCode);
+    return { ...this, pending, pendingBytes, dropped: { ...this.#dropped }, rejectedByCode };
   }
 }
 

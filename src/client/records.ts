@@ -8,28 +8,15 @@ import {
   InvalidField,
   MAX_SHORT_TEXT,
   MAX_TEXT,
-  readCount,
   readIdentifier,
   readNumber,
   readObject,
   readText,
   readTime,
+  readWholeNumber,
   required,
 } from './options.ts';
-import type { TrackedFeedback } from './types.ts';
-
-/** Kinds of feedback that the daemon accepts. */
-export const feedbackKinds: ReadonlySet<unknown> = new Set<TrackedFeedback['kind']>([
-  'thumb',
-  'rating',
-  'click',
-  'copy',
-  'reformulation',
-  'abandonment',
-  'no_answer',
-  'relevance',
-  'citation',
-]);
+import { feedbackKinds, type RankedDocument, type TrackedFeedback } from './types.ts';
 
 /** Fields that the client adds to the host's fields. */
 interface FeedbackContext {
@@ -44,7 +31,8 @@ export function createFeedbackRecord(
   context: FeedbackContext,
 ): ClientRecord {
   const kind = feedback['kind'];
-  if (!feedbackKinds.has(kind)) throw new InvalidField(`kind must be one of ${[...feedbackKinds].join(', ')}`);
+  if (!feedbackKinds.includes(kind as TrackedFeedback['kind']))
+    throw new InvalidField(`kind must be one of ${feedbackKinds.join(', ')}`);
   return createRecord({
     id: readIdentifier(feedback['id'], 'id') ?? context.id,
     query_id: required(readIdentifier(feedback['queryId'], 'queryId'), 'queryId'),
@@ -53,7 +41,7 @@ export function createFeedbackRecord(
     kind,
     value: readValue(feedback['value']),
     document_id: readIdentifier(feedback['documentId'], 'documentId'),
-    rank: readCount(feedback['rank'], 'rank'),
+    rank: readWholeNumber(feedback['rank'], 'rank', 1, MAX_COUNT),
     user_id: readIdentifier(feedback['userId'], 'userId'),
     comment: readText(feedback['comment'], 'comment', MAX_TEXT),
   });
@@ -65,6 +53,8 @@ function readValue(value: unknown): number | boolean | string | undefined {
   return readText(value, 'value', MAX_SHORT_TEXT);
 }
 
+/** Maximum rank and result count. */
+const MAX_COUNT = 10_000;
 const MAX_RESULTS = 1000;
 const MAX_SEGMENTS = 16;
 const MAX_SEGMENT_VALUE = 256;
@@ -93,7 +83,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
     pipeline: required(readIdentifier(query['pipeline'], 'pipeline') ?? context.pipeline, 'pipeline'),
     occurred_at: readTime(query['occurredAt'] ?? context.now, 'occurredAt'),
     text: readText(query['text'], 'text', MAX_TEXT),
-    top_k: readCount(query['topK'], 'topK'),
+    top_k: readWholeNumber(query['topK'], 'topK', 1, MAX_COUNT),
     session_id: readIdentifier(query['sessionId'], 'sessionId'),
     trace_id: readIdentifier(query['traceId'], 'traceId'),
     episode: readEpisode(query['episode']),
@@ -101,7 +91,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
     latency_ms: readNumber(query['latencyMs'], 'latencyMs', 0, DAY_MS),
     stages: readStages(query['stages']),
     error,
-    segments: readSegments(query['segments']),
+    segments: readLabels(query['segments'], 'segments', MAX_SEGMENTS, MAX_SEGMENT_VALUE),
     user_id: readIdentifier(query['userId'], 'userId'),
     versions: readVersions(query['versions']),
     sampling: readSampling(query['sampling'], context.sampleRate),
@@ -113,49 +103,32 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
 function readEpisode(value: unknown) {
   const episode = readObject(value, 'episode');
   if (episode === undefined) return undefined;
-  const step = readNumber(episode['step'], 'episode.step', 0, MAX_STEP);
-  if (step !== undefined && !Number.isInteger(step)) throw new InvalidField('episode.step must be a whole number');
   return {
     id: required(readIdentifier(episode['id'], 'episode.id'), 'episode.id'),
-    step,
+    step: readWholeNumber(episode['step'], 'episode.step', 0, MAX_STEP),
     original_text: readText(episode['originalText'], 'episode.originalText', MAX_TEXT),
   };
 }
 
-interface WireResult {
-  readonly id: string;
-  readonly score: number | undefined;
-  readonly text: string | undefined;
-  readonly fields: Record<string, string> | undefined;
-}
-
-function readResults(value: unknown, field: string): WireResult[] | undefined {
+function readResults(value: unknown, field: string): ReturnType<typeof readResult>[] | undefined {
   if (value === null || value === undefined) return undefined;
   if (!Array.isArray(value)) throw new InvalidField(`${field} must be an array`);
   const { length } = value;
   if (length > MAX_RESULTS) throw new InvalidField(`${field} has more than ${MAX_RESULTS} documents`);
-  const results: WireResult[] = [];
-  for (let i = 0; i < length; i++) results.push(readResult(value[i], field));
-  return results;
+  return Array.from({ length }, (_, i) => readResult(value[i], field));
 }
 
-function readResult(value: unknown, field: string): WireResult {
+function readResult(value: unknown, field: string) {
   const name = `${field}[].id`;
-  if (typeof value !== 'object' || value === null) {
-    return { id: required(readIdentifier(value, name), name), score: undefined, text: undefined, fields: undefined };
-  }
-  const { id, score, text, fields } = value as Readonly<Partial<Record<keyof WireResult, unknown>>>;
+  const given = typeof value === 'object' && value !== null ? value : { id: value };
+  const { id, score, text, fields } = given as Readonly<Partial<Record<keyof RankedDocument, unknown>>>;
   const own = typeof text === 'string' ? text : undefined;
   return {
-    id: required(readIdentifier(id, name) ?? idOfText(own), name),
+    id: required(readIdentifier(id, name) ?? contentId(own ?? '') ?? undefined, name),
     score: readScore(score, field),
     text: own,
     fields: readLabels(fields, `${field}[].fields`, MAX_FIELDS, MAX_FIELD_VALUE),
   };
-}
-
-function idOfText(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : (contentId(text) ?? undefined);
 }
 
 /** Omits a score that JSON cannot represent, because the ranking is useful without it. */
@@ -198,10 +171,6 @@ function readError(value: unknown): string | undefined {
 /** instanceof would not work, because an Error may come from another realm, such as a sandbox. */
 function isErrorLike(value: unknown): value is { readonly message: unknown; readonly name?: unknown } {
   return typeof value === 'object' && value !== null && 'message' in value;
-}
-
-function readSegments(value: unknown): Record<string, string> | undefined {
-  return readLabels(value, 'segments', MAX_SEGMENTS, MAX_SEGMENT_VALUE);
 }
 
 function readLabels(

@@ -88,6 +88,19 @@ export interface TrackedQuery {
   readonly sampling?: Optional<{ readonly probability: number }>;
 }
 
+/** Kinds of feedback that the daemon accepts. */
+export const feedbackKinds = [
+  'thumb',
+  'rating',
+  'click',
+  'copy',
+  'reformulation',
+  'abandonment',
+  'no_answer',
+  'relevance',
+  'citation',
+] as const;
+
 /** User feedback on the answer to a query. Feedback is never sampled. */
 export interface TrackedFeedback {
   /** Id that identifies repeated reports; a random UUID by default. */
@@ -96,16 +109,7 @@ export interface TrackedFeedback {
   readonly queryId: Identifier;
   readonly pipeline?: Optional<string>;
   /** `citation`: the answer cites the document `documentId`. */
-  readonly kind:
-    | 'thumb'
-    | 'rating'
-    | 'click'
-    | 'copy'
-    | 'reformulation'
-    | 'abandonment'
-    | 'no_answer'
-    | 'relevance'
-    | 'citation';
+  readonly kind: (typeof feedbackKinds)[number];
   /** For a thumb: `up`, `down`, true, false, 1 or -1. For a rating or a relevance grade: a number. */
   readonly value?: Optional<number | string | boolean>;
   readonly documentId?: Optional<Identifier>;

@@ -4,9 +4,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ClientOptions, createClient, type Drop, type TrackedQuery } from '../../../src/client/client.ts';
 import type { Connection } from '../../../src/client/connection.ts';
-import { Delivery } from '../../../src/client/delivery.ts';
-import { Outbox, Tally } from '../../../src/client/outbox.ts';
-import { type ClientRecord, createRecord } from '../../../src/client/records.ts';
+import { Channel } from '../../../src/client/delivery.ts';
+import { readOptions } from '../../../src/client/options.ts';
+import { createRecord } from '../../../src/client/records.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { accept, hang, inTurn, startRecordingDaemon, status } from './recording-daemon.ts';
 
@@ -164,21 +164,21 @@ describe('the work on a batch', patience, () => {
       },
       close: () => undefined,
     };
-    const outbox = new Outbox<ClientRecord>({ maxItems: 10, maxBytes: 1_000_000 });
-    const tally = new Tally('queries', () => undefined);
-    const delivery = new Delivery(outbox, tally, connection, {
-      path: '',
-      batchSize: 1,
-      flushIntervalMs: 1000,
-    });
-    onTestFinished(() => delivery.stop());
-    delivery.start();
-    outbox.push(createRecord({ id: 'q-0' }));
-    delivery.wake();
+    const channel = new Channel('queries', connection, readOptions({ url: 'http://127.0.0.1', batchSize: 1 }));
+    onTestFinished(() => channel.stop());
+    let reads = 0;
+    const record = {
+      ...createRecord({ id: 'q-0' }),
+      get json() {
+        reads += 1;
+        return '{"id":"q-0"}';
+      },
+    };
+    channel.offer(() => record);
     for (let i = 0; i < 100; i++) await Promise.resolve();
-    expect({ posts, waiting: outbox.waiting }).toEqual({ posts: 0, waiting: 1 });
-    await waitFor(() => tally.sent === 1);
-    expect(posts).toBe(1);
+    expect({ posts, reads }).toEqual({ posts: 0, reads: 0 });
+    await waitFor(() => channel.sent === 1);
+    expect({ posts, reads }).toEqual({ posts: 1, reads: 1 });
   });
 });
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidField } from '../../../src/client/options.ts';
-import { createFeedbackRecord, createQueryRecord, feedbackKinds, recordToJson } from '../../../src/client/records.ts';
-import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
+import { createFeedbackRecord, createQueryRecord, recordToJson } from '../../../src/client/records.ts';
+import { feedbackKinds, type TrackedFeedback, type TrackedQuery } from '../../../src/client/types.ts';
 import { contentId } from '../../../src/core/text/content-id.ts';
 import { feedbackSchema, liveQuerySchema, readLiveQueries, toLiveQuery } from '../../../src/live/ingest-schema.ts';
 import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-query.ts';
