@@ -2,7 +2,7 @@
 
 import type { Context } from '../core/context.ts';
 import type { TimeSpan } from '../core/time.ts';
-import { evaluateRule, type ParsedRule, type Violation } from './rules/isolation.ts';
+import { evaluateRule, noneUnchecked, type ParsedRule, type Violation } from './rules/isolation.ts';
 
 export interface SampledViolation extends Omit<Violation, 'rule'> {
   readonly queryId: string;
@@ -52,7 +52,7 @@ function newTally({ name: rule }: ParsedRule) {
     violated: 0,
     /** Estimate for all live traffic: the sum of the inverse sampling probabilities of the violating queries. */
     estimatedViolations: 0,
-    unchecked: { segment_missing: 0, document_unidentified: 0, field_missing: 0 },
+    unchecked: { ...noneUnchecked },
     /** The first violations, ordered by day of arrival. */
     violations: [] as SampledViolation[],
   };

@@ -25,6 +25,12 @@ export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'fi
 
 export type UncheckedReason = (typeof uncheckedReasons)[number];
 
+export const noneUnchecked: Readonly<Record<UncheckedReason, number>> = {
+  segment_missing: 0,
+  document_unidentified: 0,
+  field_missing: 0,
+};
+
 export type IsolationOutcome = 'allowed' | 'violated' | UncheckedReason;
 
 /** Maximum number of documents stored per violation; all documents are counted. */

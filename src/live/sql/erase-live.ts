@@ -63,7 +63,8 @@ const ofId = (column: string, hasPipeline: boolean) =>
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');
   const ids = subjects.filter(({ kind }) => kind === 'query');
-  const fragments = await removeFragmentsOfUsers(client, users, late);
+  const fragments =
+    users.length === 0 ? [] : await queryRows<Found>(client, removeFragmentsSql, valuesOf(users, late).slice(0, 4));
   const removeQueries = (condition: string, found: readonly ErasedSubject[]) =>
     remove<ErasedQuery>(client, 'live_queries', condition, found, late, queryColumns);
   const byUser = await removeQueries(ofUser, users);
@@ -74,11 +75,11 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   const episodes = [...subjects.filter(({ kind }) => kind === 'episode'), ...newEpisodes];
   const byEpisode = await removeQueries(ofEpisode, episodes);
   const byId = await removeQueries(ofId('id', late !== null), ids);
-  await removeFragments(client, [
-    ...traces,
-    ...byId.flatMap(traceOf),
-    ...(late === null ? ids.flatMap(traceOfId) : []),
-  ]);
+  const allTraces = [...traces, ...byId.flatMap(traceOf), ...(late === null ? ids.flatMap(traceOfId) : [])];
+  if (allTraces.length > 0)
+    await client.query(`delete from trace_fragments where trace_id = any($1::text[])`, [
+      allTraces.map(({ subject }) => subject),
+    ]);
   const queries = [...byUser, ...byTrace, ...byEpisode, ...byId];
   // Violations are also stored for unsampled queries.
   for (const [condition, found] of [
@@ -89,7 +90,9 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
     await remove(client, 'isolation_violations', condition, found, late);
   await removeDerived(client, queries);
   await removeOriginalTexts(client, byId);
-  if (late === null) await removeDerivedByIds(client, ids);
+  // Derived data may outlive the row of its query, so it is removed by query id in all pipelines.
+  if (late === null && ids.length > 0)
+    await removeDerivedRows(client, isAny, '$1', [ids.map(({ subject }) => subject)]);
   const newIds = queries.map(
     ({ id: subject, pipeline, erasedAt }): ErasedSubject => ({ kind: 'query', subject, pipeline, erasedAt }),
   );
@@ -137,13 +140,18 @@ const erased =
 
 function valuesOf(subjects: readonly ErasedSubject[], late: LateDays): unknown[] {
   const columns = columnsOf(subjects, [
-    ({ subject }) => subject,
-    ({ pipeline }) => pipeline,
-    ({ erasedAt }) => erasedAt,
+    'subject',
+    'pipeline',
+    'erasedAt',
     ({ erasedAt }) => (late === null ? 'infinity' : erasedAt),
   ]);
   return late === null ? columns : [...columns, late];
 }
+
+const removeFragmentsSql = `
+  delete from trace_fragments r using ${erased}
+   where r.user_hash = e.subject and to_timestamp(r.ended_at_unix_nano / 1000000000) <= e.until
+  returning r.trace_id, e.erased_at`;
 
 const onDays = (late: LateDays) => (late === null ? '' : 'and r.received_on = any($5::date[])');
 
@@ -166,29 +174,6 @@ async function remove<Row extends object>(
   );
 }
 
-/** @returns the traces of the removed fragments */
-async function removeFragmentsOfUsers(
-  client: PoolClient,
-  users: readonly ErasedSubject[],
-  late: LateDays,
-): Promise<Found[]> {
-  if (users.length === 0) return [];
-  return queryRows<Found>(
-    client,
-    `delete from trace_fragments r using ${erased}
-      where r.user_hash = e.subject and to_timestamp(r.ended_at_unix_nano / 1000000000) <= e.until
-     returning r.trace_id, e.erased_at`,
-    valuesOf(users, late).slice(0, 4),
-  );
-}
-
-async function removeFragments(client: PoolClient, traces: readonly ErasedSubject[]): Promise<void> {
-  if (traces.length === 0) return;
-  await client.query(`delete from trace_fragments where trace_id = any($1::text[])`, [
-    traces.map(({ subject }) => subject),
-  ]);
-}
-
 /**
  * Removes data derived from queries: baseline queries, examples of topics, and judgments. Also removes the names of
  * topics that had one of the queries as an example, because the words of a name come from the examples; the next search
@@ -196,11 +181,11 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;
-  const keys = columnsOf(queries, [({ pipeline }) => pipeline, ({ id }) => id]);
+  const [days, ...keys] = columnsOf(queries, ['receivedOn', 'pipeline', 'id']);
   await client.query(
     `delete from query_coverage
       where (received_on, pipeline, id) in (select * from unnest($1::date[], $2::text[], $3::text[]))`,
-    [queries.map((row) => row.receivedOn), ...keys],
+    [days, ...keys],
   );
   await removeDerivedRows(
     client,
@@ -240,16 +225,11 @@ async function removeOriginalTexts(client: PoolClient, queries: readonly ErasedQ
   await client.query(
     `update live_queries set original_text = null
       where (pipeline, episode) in (select * from unnest($1::text[], $2::text[])) and original_text is not null`,
-    columnsOf(ofEpisodes, [({ pipeline }) => pipeline, ({ episode }) => episode]),
+    columnsOf(ofEpisodes, ['pipeline', 'episode']),
   );
 }
 
-/** Removes derived data by query id in all pipelines, because derived data may outlive the row of the query. */
-async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSubject[]): Promise<void> {
-  if (queries.length === 0) return;
-  const ids = queries.map(({ subject }) => subject);
-  await removeDerivedRows(client, (_, id) => `(${id} = any($1::text[]))`, '$1', [ids]);
-}
+const isAny = (_pipeline: string, id: string): string => `(${id} = any($1::text[]))`;
 
 /** Tables with data derived from queries, each with the column that contains the query id. */
 const derivedTables = [
@@ -323,14 +303,7 @@ export async function areErased(pool: Pool, queries: readonly ErasableQuery[]): 
        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) with ordinality
          as q (pipeline, id, trace_id, episode, user_hash, occurred_at, place)
       order by place`,
-    columnsOf(queries, [
-      (query) => query.pipeline,
-      (query) => query.id,
-      (query) => query.traceId,
-      (query) => query.episode,
-      (query) => query.userHash,
-      (query) => query.occurredAt,
-    ]),
+    columnsOf(queries, ['pipeline', 'id', 'traceId', 'episode', 'userHash', 'occurredAt']),
   );
   return rows.map((row) => row.is_erased);
 }
@@ -348,13 +321,7 @@ async function remember(
      on conflict (kind, subject, pipeline) do update
        set erased_at = greatest(old.erased_at, excluded.erased_at),
            subject_hash = coalesce(excluded.subject_hash, old.subject_hash)`,
-    columnsOf(subjects, [
-      ({ kind }) => kind,
-      ({ subject }) => subject,
-      ({ pipeline }) => pipeline,
-      ({ hash = null }) => hash,
-      ({ erasedAt }) => erasedAt,
-    ]),
+    columnsOf(subjects, ['kind', 'subject', 'pipeline', 'hash', 'erasedAt']),
   );
 }
 

@@ -10,7 +10,7 @@ import {
   type OpinionTally,
   type Sentiment,
 } from '../rules/feedback/sentiment.ts';
-import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rules/feedback/user-cap.ts';
+import { type CapDay, type CountedHour, capSubjectOf, kindGroups } from '../rules/feedback/user-cap.ts';
 import type { Feedback, OpinionKind } from '../rules/live-query.ts';
 import { firstDayOf } from './live-windows.ts';
 import { areNew, type RowKey } from './record-arrivals.ts';
@@ -59,20 +59,20 @@ export async function insertFeedback(client: PoolClient, feedback: readonly Stor
       returning pipeline, id`,
     values: columnsOf(feedback, [
       (f) => dayAfter(f.receivedAt, 0),
-      (f) => f.pipeline,
-      (f) => f.id,
-      (f) => f.receivedAt,
-      (f) => f.occurredAt,
-      (f) => f.queryId,
-      (f) => f.kind,
-      (f) => f.sentiment,
-      (f) => f.value,
-      (f) => f.documentId,
-      (f) => f.rank,
-      (f) => f.userHash,
-      (f) => f.comment,
-      (f) => f.counted,
-      (f) => f.traceId,
+      'pipeline',
+      'id',
+      'receivedAt',
+      'occurredAt',
+      'queryId',
+      'kind',
+      'sentiment',
+      'value',
+      'documentId',
+      'rank',
+      'userHash',
+      'comment',
+      'counted',
+      'traceId',
     ]),
   });
   return areNew(feedback, rows);
@@ -89,16 +89,13 @@ export async function renewFeedback(client: PoolClient, repeats: readonly Stored
               group by received_on, pipeline, id) s
       where f.received_on in (s.received_on, s.received_on - 1) and f.pipeline = s.pipeline and f.id = s.id
         and s.received_at >= f.received_at + $5::double precision * interval '1 millisecond'`,
-    [
-      ...columnsOf(repeats, [(f) => dayAfter(f.receivedAt, 0), (f) => f.pipeline, (f) => f.id, (f) => f.receivedAt]),
-      FEEDBACK_RETRY_MS,
-    ],
+    [...columnsOf(repeats, [(f) => dayAfter(f.receivedAt, 0), 'pipeline', 'id', 'receivedAt']), FEEDBACK_RETRY_MS],
   );
 }
 
 /** Returns, for each hour of the given days, how many feedback items of each subject were counted. */
 export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Promise<CountedHour[]> {
-  const subjects = days.map((day) => JSON.parse(day.subject) as ['user' | 'query', string]);
+  const subjects = days.map(({ subject }) => JSON.parse(subject) as ['user' | 'query', string]);
   const rows = await queryRows<
     Pick<CountedHour, 'pipeline' | 'hour' | 'counted'> & {
       readonly userHash: string | null;
@@ -124,7 +121,7 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
   return rows.map(({ userHash, queryId, kind, ...hour }) => ({
     ...hour,
     subject: capSubjectOf({ userHash, queryId }),
-    group: kindGroupOf(kind),
+    group: kindGroups[kind],
   }));
 }
 

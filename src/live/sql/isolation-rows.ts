@@ -6,7 +6,7 @@ import type { TimeSpan } from '../../core/time.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { Element, ElementType } from '../../platform/postgres/values.ts';
 import { visible } from '../../platform/postgres/visible.ts';
-import type { IsolatedAnswer, IsolationOutcome, Violation } from '../rules/isolation.ts';
+import { type IsolatedAnswer, type IsolationOutcome, noneUnchecked, type Violation } from '../rules/isolation.ts';
 import { documentOfRow, type ResultRow } from './result-rows.ts';
 
 export interface StoredViolation extends Violation {
@@ -32,7 +32,8 @@ export interface IsolationArrival {
   readonly counts: readonly IsolationCount[];
 }
 
-type Columns<Row> = readonly (readonly [string, ElementType, (row: Row) => Element])[];
+/** Name and type of each column, and a function that reads its value. */
+export type Columns<Row> = readonly (readonly [string, ElementType, (row: Row) => Element])[];
 
 export const violationColumns: Columns<StoredViolation> = [
   ['received_on', 'date', (v) => v.receivedAt],
@@ -175,32 +176,18 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
         readonly lastViolationAt: Date | null;
         readonly outcomes: Readonly<Partial<Record<IsolationOutcome, number>>>;
       }>(pool, summarySql, [from, until, pipeline, scope?.pipelines ?? null]);
-      return rows.map(({ outcomes, ...row }) => ({
-        ...row,
-        /** Number of live queries that returned a document forbidden by the rule. */
-        violated: outcomes.violated ?? 0,
-        allowed: outcomes.allowed ?? 0,
-        unchecked: {
-          segment_missing: outcomes.segment_missing ?? 0,
-          document_unidentified: outcomes.document_unidentified ?? 0,
-          field_missing: outcomes.field_missing ?? 0,
-        },
-      }));
+      return rows.map(({ outcomes, ...row }) => {
+        // `violated`: number of live queries that returned a document forbidden by the rule.
+        const { violated, allowed, ...unchecked } = { violated: 0, allowed: 0, ...noneUnchecked, ...outcomes };
+        return { ...row, violated, allowed, unchecked };
+      });
     },
 
     /** Returns violations, newest first. */
     async list({ pipeline, rule, during, before, limit }: ViolationFilter): Promise<readonly ListedViolation[]> {
       const rows = await queryRows<
         Omit<ListedViolation, 'documents'> & { readonly documents: readonly (readonly [string, number])[] }
-      >(pool, listSql, [
-        pipeline ?? null,
-        rule ?? null,
-        during?.from ?? null,
-        during?.until ?? null,
-        before ?? null,
-        limit,
-        scope?.pipelines ?? null,
-      ]);
+      >(pool, listSql, [pipeline, rule, during?.from, during?.until, before, limit, scope?.pipelines]);
       return rows.map((row) => ({ ...row, documents: row.documents.map(([id, rank]) => ({ id, rank })) }));
     },
   };

@@ -110,11 +110,15 @@ export interface DrawnSample {
 export type LiveSamples = ReturnType<typeof createLiveSamples>;
 
 const bucketSql = `
-  select date_bin(make_interval(secs => $4::integer), minute, timestamptz '1970-01-01T00:00:00Z') as start, outcome,
-         sum(queries)::double precision as queries
-    from live_query_counts
-   where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
-   group by 1, 2 order by 1`;
+  select start, jsonb_object_agg(outcome, queries) as outcomes
+    from (select date_bin(make_interval(secs => $4::integer), minute, timestamptz '1970-01-01T00:00:00Z') as start, outcome,
+                 sum(queries)::double precision as queries
+            from live_query_counts
+           where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
+           group by 1, 2) counted
+   group by start order by start`;
+
+const noQueries = Object.fromEntries(queryOutcomes.map((one) => [one, 0])) as Record<QueryOutcome, number>;
 
 /**
  * Number of slices into which a time range is divided. Because only a part of each slice is read, reading a month is as
@@ -171,22 +175,9 @@ export function createTrafficReads(pool: Pool) {
      * must be at least 60 seconds long.
      */
     async buckets({ pipeline, from, until, bucketSeconds }: LiveWindow & { readonly bucketSeconds: number }) {
-      const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [
-        pipeline,
-        from,
-        until,
-        bucketSeconds,
-      ]);
-      const buckets = new Map<number, { start: Date; outcomes: Record<QueryOutcome, number> }>();
-      for (const { start, outcome, queries } of rows) {
-        const bucket = buckets.get(start.getTime()) ?? {
-          start,
-          outcomes: Object.fromEntries(queryOutcomes.map((one) => [one, 0])) as Record<QueryOutcome, number>,
-        };
-        bucket.outcomes[outcome] = queries;
-        buckets.set(start.getTime(), bucket);
-      }
-      return [...buckets.values()];
+      const values = [pipeline, from, until, bucketSeconds];
+      const rows = await queryRows<{ start: Date; outcomes: Partial<typeof noQueries> }>(pool, bucketSql, values);
+      return rows.map(({ start, outcomes }) => ({ start, outcomes: { ...noQueries, ...outcomes } }));
     },
 
     /**

@@ -31,10 +31,11 @@ import {
 } from './trace-fragments.ts';
 import { readUnreadable, recordUnreadable } from './unreadable-retrievers.ts';
 
-/** Maximum number of rows per statement; larger batches would not be faster. */
-const MAX_ITEMS = 250;
+/** Maximum weight of a batch, in rows per statement; larger batches would not be faster. */
+const MAX_WEIGHT = 250;
+/** How long the first item waits for further items while no batch is being written. */
 const MAX_WAIT_MS = 3;
-/** Maximum number of waiting rows: about 40 MB of queries with vectors. */
+/** Maximum weight of the waiting items, above which further calls are rejected: about 40 MB of queries with vectors. */
 const MAX_WAITING = 10_000;
 
 /** Number of days to search for feedback: users may give feedback long after the answer. */
@@ -197,12 +198,6 @@ interface MicroBatch<Item, Result> {
   readonly write: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** Weight of an item; default: 1. */
   readonly weigh?: (item: Item) => number;
-  /** Maximum weight of a batch. */
-  readonly maxItems?: number;
-  /** How long the first item waits for further items while no batch is being written. */
-  readonly maxWaitMs?: number;
-  /** Maximum total weight of the waiting items; when it is exceeded, further calls are rejected. */
-  readonly maxWaiting?: number;
   /** Maximum number of concurrent batches; default: 1. While one batch is being written, only full batches start. */
   readonly concurrency?: number;
 }
@@ -216,25 +211,16 @@ interface Waiting<Item, Result> {
 
 /**
  * Creates a function that writes items in batches together with items of concurrent callers. A call is never split
- * across batches; a call larger than `maxItems` gets its own batch. If a batch fails, all its calls fail.
+ * across batches; a call heavier than `MAX_WEIGHT` gets its own batch. If a batch fails, all its calls fail.
  */
-export function createMicroBatch<Item, Result>({
-  write,
-  weigh,
-  maxItems = MAX_ITEMS,
-  maxWaitMs = MAX_WAIT_MS,
-  maxWaiting = MAX_WAITING,
-  concurrency = 1,
-}: MicroBatch<Item, Result>): (items: readonly Item[]) => Promise<readonly Result[]> {
-  const weightOf = (items: readonly Item[]): number =>
-    weigh === undefined ? items.length : items.reduce((sum, item) => sum + weigh(item), 0);
+export function createMicroBatch<Item, Result>({ write, weigh = () => 1, concurrency = 1 }: MicroBatch<Item, Result>) {
   let waiting: Waiting<Item, Result>[] = [];
   let waitingWeight = 0;
   let inFlight = 0;
   let timer: NodeJS.Timeout | null = null;
 
   /** True if a batch can start. Under load, small calls wait, so that more calls share a statement. */
-  const isDue = (): boolean => inFlight === 0 || (inFlight < concurrency && waitingWeight >= maxItems);
+  const isDue = (): boolean => inFlight === 0 || (inFlight < concurrency && waitingWeight >= MAX_WEIGHT);
 
   const flush = async (): Promise<void> => {
     if (timer !== null) clearTimeout(timer);
@@ -262,7 +248,7 @@ export function createMicroBatch<Item, Result>({
     let count = 0;
     let weight = 0;
     for (const call of waiting) {
-      if (count > 0 && weight + call.weight > maxItems) break;
+      if (count > 0 && weight + call.weight > MAX_WEIGHT) break;
       weight += call.weight;
       count++;
     }
@@ -270,21 +256,16 @@ export function createMicroBatch<Item, Result>({
     return waiting.splice(0, count);
   };
 
-  return (items) =>
-    new Promise((resolve, reject) => {
-      if (waitingWeight > maxWaiting) {
-        reject(
-          new RecalldError(
-            'overloaded',
-            `${waitingWeight} items are waiting to be stored; send this request again later.`,
-          ),
-        );
-        return;
+  return (items: readonly Item[]) =>
+    new Promise<readonly Result[]>((resolve, reject) => {
+      if (waitingWeight > MAX_WAITING) {
+        const message = `${waitingWeight} items are waiting to be stored; send this request again later.`;
+        return reject(new RecalldError('overloaded', message));
       }
-      const weight = weightOf(items);
+      const weight = items.reduce((sum, item) => sum + weigh(item), 0);
       waiting.push({ items, weight, resolve, reject });
       waitingWeight += weight;
-      if (waitingWeight >= maxItems) void flush();
-      else timer ??= setTimeout(() => void flush(), maxWaitMs);
+      if (waitingWeight >= MAX_WEIGHT) void flush();
+      else timer ??= setTimeout(() => void flush(), MAX_WAIT_MS);
     });
 }

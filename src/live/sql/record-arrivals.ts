@@ -3,16 +3,10 @@ import type { QueryOutcome } from '../../core/model.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { dayAfter } from '../../platform/postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../platform/postgres/transaction.ts';
-import {
-  binaryArray,
-  bytesOfVector,
-  columnsOf,
-  type Element,
-  type ElementType,
-} from '../../platform/postgres/values.ts';
+import { binaryArray, bytesOfVector, columnsOf } from '../../platform/postgres/values.ts';
 import type { PersonalData } from '../privacy/personal-data.ts';
 import type { LiveQuery, LiveStage } from '../rules/live-query.ts';
-import { countColumns, type IsolationArrival, isolationSql, violationColumns } from './isolation-rows.ts';
+import { type Columns, countColumns, type IsolationArrival, isolationSql, violationColumns } from './isolation-rows.ts';
 import { resultsJson } from './result-rows.ts';
 
 /** A stored sample: text redacted, user and session hashed, with its inclusion probability. */
@@ -70,7 +64,7 @@ export function stagesJson(stages: readonly LiveStage[]): string | null {
   return stages.length === 0 ? null : JSON.stringify(stages);
 }
 
-const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSample) => Element])[] = [
+const sampleColumns: Columns<LiveSample> = [
   ['received_on', 'date', (s) => s.receivedAt],
   ['pipeline', 'text', (s) => s.pipeline],
   ['id', 'text', (s) => s.id],
@@ -185,33 +179,21 @@ export async function recordArrivals(
       ...statements[isolations.length === 0 ? 0 : 1],
       values: [
         ...sampleColumns.map(([, type, read]) => binaryArray(type, samples.map(read))),
-        ...columnsOf(sumCounts(counts, countsSamples ? samples : []), [
-          (c) => c.pipeline,
-          (c) => c.minute,
-          (c) => c.outcome,
-          (c) => c.queries,
-        ]),
+        ...columnsOf(sumCounts(counts, countsSamples ? samples : []), ['pipeline', 'minute', 'outcome', 'queries']),
         countsSamples,
         replica,
-        ...columnsOf(highestLevels(arrivals.flatMap(({ levels }) => levels)), [
-          (l) => l.pipeline,
-          (l) => l.minute,
-          (l) => l.level,
-        ]),
+        ...columnsOf(highestLevels(arrivals.flatMap(({ levels }) => levels)), ['pipeline', 'minute', 'level']),
         samples.length,
         ...(isolations.length === 0 ? [] : isolationValues(isolations, violations)),
       ],
     }),
   );
   const [notAll] = rows;
-  const isNew = notAll === undefined ? samples.map(() => true) : areNew(samples, notAll.keys ?? []);
-  const isNewViolation =
-    notAll === undefined
-      ? violations.map(() => true)
-      : areNew(
-          violations.map(({ pipeline, rule, queryId }) => ({ pipeline, id: `${rule}\u001f${queryId}` })),
-          notAll.violations ?? [],
-        );
+  const newOf = (sent: readonly RowKey[], inserted: readonly RowKey[] | null | undefined): boolean[] =>
+    notAll === undefined ? sent.map(() => true) : areNew(sent, inserted ?? []);
+  const isNew = newOf(samples, notAll?.keys);
+  const violationKeys = violations.map(({ pipeline, rule, queryId: id }) => ({ pipeline, id: `${rule}\u001f${id}` }));
+  const isNewViolation = newOf(violationKeys, notAll?.violations);
   // The probabilities can be raised in a separate statement: if it fails, the client resends the samples and the
   // statement runs again.
   await raiseProbabilities(
@@ -291,16 +273,18 @@ export async function raiseProbabilities(pool: Pool, samples: readonly LiveSampl
                  as t (received_on, pipeline, id, received_at, probability, keep_reason, rate_probability, level)
               order by received_on, pipeline, id, probability desc) s
       where l.received_on = s.received_on and l.pipeline = s.pipeline and l.id = s.id and l.probability < s.probability`,
-      columnsOf(samples, [
-        (s) => dayAfter(s.receivedAt, 0),
-        (s) => s.pipeline,
-        (s) => s.id,
-        (s) => s.receivedAt,
-        (s) => s.probability,
-        (s) => s.keepReason,
-        (s) => s.rateProbability,
-        (s) => s.level,
-      ]),
+      [
+        samples.map(({ receivedAt }) => dayAfter(receivedAt, 0)),
+        ...columnsOf(samples, [
+          'pipeline',
+          'id',
+          'receivedAt',
+          'probability',
+          'keepReason',
+          'rateProbability',
+          'level',
+        ]),
+      ],
     ),
   );
 }

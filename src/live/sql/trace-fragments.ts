@@ -8,8 +8,7 @@ import type { RetrievedDocument } from '../../core/model.ts';
 import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { bytesOfVector, columnsOf, vectorOfBytes } from '../../platform/postgres/values.ts';
-import type { LiveStage } from '../rules/live-query.ts';
-import { completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
+import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import type { EpisodeScope } from '../rules/otel/trace-index.ts';
 import { type LiveSample, stagesJson } from './record-arrivals.ts';
 import { documentOfRow, type ResultRow, resultsJson, rowOfDocument } from './result-rows.ts';
@@ -194,28 +193,16 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
   });
 }
 
-interface QueryRow
-  extends Pick<
-    LiveSample,
-    | 'pipeline'
-    | 'id'
-    | 'occurredAt'
-    | 'episode'
-    | 'episodeStep'
-    | 'originalText'
-    | 'sessionHash'
-    | 'text'
-    | 'textHash'
-    | 'topK'
-    | 'latencyMs'
-    | 'userHash'
-    | 'embedderVersion'
-  > {
+/** A stored query that may be completed, with redacted or hashed text, session and user. */
+interface StoredQuery extends Completable {
   readonly receivedOn: string;
-  readonly traceId: string;
+  readonly pipeline: string;
+  readonly sessionHash: string;
+}
+
+interface QueryRow extends Omit<StoredQuery, 'embedding' | 'results' | 'sessionId'> {
   readonly hasEmbedding: boolean;
   readonly results: readonly ResultRow[];
-  readonly stages: readonly LiveStage[] | null;
 }
 
 async function completeStoredQueries(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
@@ -223,16 +210,17 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
   if (held.length === 0) return;
   const rows = await queryRows<QueryRow>(
     client,
-    `select received_on::text, pipeline, id, trace_id, occurred_at, episode, episode_step, original_text, session_hash, text, text_hash, embedding is not null as has_embedding, top_k,
-            results, stages, latency_ms, user_hash, embedder_version
+    `select received_on::text, pipeline, id, trace_id, occurred_at, session_hash, coalesce(text, text_hash) as text, top_k, results,
+            latency_ms, user_hash as user_id, embedding is not null as has_embedding, coalesce(stages, '[]') as stages,
+            jsonb_build_object('embedder', embedder_version) as versions,
+            case when episode is not null
+                 then jsonb_build_object('id', episode, 'step', episode_step, 'originalText', original_text) end as episode
        from live_queries where trace_id = any($1::text[]) and received_on >= $2::date
       order by received_on, pipeline, id for update`,
     [traceIds, since],
   );
-  const known = await client.query<{ pipeline: string; dimensions: number }>(
-    `select pipeline, dimensions from pipeline_dimensions`,
-  );
-  const dimensions = new Map(known.rows.map((row) => [row.pipeline, row.dimensions]));
+  const known = await queryRows<{ pipeline: string; dimensions: number }>(client, `select * from pipeline_dimensions`);
+  const dimensions = new Map(known.map((row) => [row.pipeline, row.dimensions]));
   const changed: CompletedQuery[] = [];
   for (const pipeline of new Set(rows.map((row) => row.pipeline))) {
     const fitting = held
@@ -240,13 +228,8 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
       .map((one) => ({ ...one, fragment: withoutForeignText(one.fragment, pipeline) }));
     const queries = rows.filter((row) => row.pipeline === pipeline).map((row) => toStoredQuery(row, fitting));
     const fragments = fitting.map(({ fragment }) => fragment);
-    const completed = completeQueries(queries, fragments).queries;
-    changed.push(
-      ...completed.flatMap((after, position) => {
-        const before = queries[position];
-        return before === undefined ? [] : changesOf(before, after, fitting);
-      }),
-    );
+    for (const [position, after] of completeQueries(queries, fragments).queries.entries())
+      changed.push(...changesOf(queries[position] ?? after, after, fitting));
   }
   if (changed.length > 0) await writeCompleted(client, changed);
 }
@@ -266,29 +249,16 @@ function withoutForeignText(fragment: TraceFragment, pipeline: string): TraceFra
   return fragment.kind === 'episode' && fragment.pipeline !== pipeline ? { ...fragment, text: null } : fragment;
 }
 
-/** A stored query that may be completed, with redacted or hashed text, session and user. */
-type StoredQuery = ReturnType<typeof toStoredQuery>;
-
-function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]) {
+function toStoredQuery({ hasEmbedding, ...row }: QueryRow, held: readonly StoredFragment[]): StoredQuery {
   const isOfTrace = held.some(
     ({ fragment, traceHash }) => fragment.traceId === row.traceId && traceHash === row.sessionHash,
   );
   return {
-    row,
-    id: row.id,
-    traceId: row.traceId,
-    occurredAt: row.occurredAt,
-    episode: row.episode === null ? null : { id: row.episode, step: row.episodeStep, originalText: row.originalText },
-    text: row.text ?? row.textHash,
+    ...row,
     // Only the presence of a vector matters here, not its values.
-    embedding: row.hasEmbedding ? new Float32Array() : null,
-    topK: row.topK,
+    embedding: hasEmbedding ? new Float32Array() : null,
     results: row.results.map(documentOfRow),
-    stages: row.stages ?? [],
-    latencyMs: row.latencyMs,
     sessionId: isOfTrace ? null : row.sessionHash,
-    userId: row.userHash,
-    versions: { embedder: row.embedderVersion },
   };
 }
 
@@ -301,7 +271,7 @@ function changesOf(before: StoredQuery, after: StoredQuery, held: readonly Store
   const embedding = before.embedding === null ? after.embedding : null;
   const isSame =
     embedding === null &&
-    (after.sessionId === null || after.sessionId === before.row.sessionHash) &&
+    (after.sessionId === null || after.sessionId === before.sessionHash) &&
     after.userId === before.userId &&
     after.topK === before.topK &&
     after.episode === before.episode &&
@@ -319,7 +289,7 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
     `insert into pipeline_dimensions (pipeline, dimensions)
      select distinct on (pipeline) pipeline, dimensions from unnest($1::text[], $2::integer[]) as d (pipeline, dimensions)
       order by pipeline on conflict do nothing`,
-    columnsOf(learned, [({ query }) => query.row.pipeline, ({ embedding }) => embedding?.length]),
+    columnsOf(learned, [({ query }) => query.pipeline, ({ embedding }) => embedding?.length]),
   );
   // The random number and the inclusion probability do not change, because they were determined without the new
   // session.
@@ -340,9 +310,9 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
        left join pipeline_dimensions d on d.pipeline = c.pipeline
       where l.received_on = c.received_on and l.pipeline = c.pipeline and l.id = c.id`,
     columnsOf(completed, [
-      ({ query }) => query.row.receivedOn,
-      ({ query }) => query.row.pipeline,
-      ({ query }) => query.row.id,
+      ({ query }) => query.receivedOn,
+      ({ query }) => query.pipeline,
+      ({ query }) => query.id,
       ({ query }) => query.sessionId,
       ({ query }) => query.userId,
       ({ text }) => text,

@@ -28,11 +28,11 @@ export async function recordUnreadable(pool: Pool, kinds: readonly UnreadableRet
        set attributes = excluded.attributes, spans = u.spans + excluded.spans, last_seen_at = excluded.last_seen_at`,
     [
       ...columnsOf(kinds, [
-        (kind) => kind.pipeline,
-        (kind) => kind.instrumentation,
-        (kind) => kind.reason,
+        'pipeline',
+        'instrumentation',
+        'reason',
         (kind) => JSON.stringify(kind.attributes),
-        (kind) => kind.spans,
+        'spans',
       ]),
       now,
     ],

@@ -72,9 +72,12 @@ function writeElement(bytes: Buffer, at: number, type: ElementType, value: NonNu
   throw new TypeError(`A ${typeof value} is not an element of ${type}[].`);
 }
 
-/** Returns one array per column, for `unnest`. */
-export function columnsOf<Row>(rows: readonly Row[], columns: readonly ((row: Row) => unknown)[]): unknown[][] {
-  return columns.map((column) => rows.map(column));
+/** Returns one array per column, for `unnest`. A column is a key of the rows, or a function that returns its value. */
+export function columnsOf<Row>(
+  rows: readonly Row[],
+  columns: readonly (keyof Row | ((row: Row) => unknown))[],
+): unknown[][] {
+  return columns.map((column) => rows.map((row) => (typeof column === 'function' ? column(row) : row[column])));
 }
 
 /**

@@ -11,7 +11,7 @@ import { type FeedbackKind, feedbackKinds, type OpinionKind } from '../live-quer
 
 export type KindGroup = 'explicit' | 'engagement' | 'struggle';
 
-const groups = {
+export const kindGroups = {
   thumb: 'explicit',
   rating: 'explicit',
   relevance: 'explicit',
@@ -21,10 +21,6 @@ const groups = {
   abandonment: 'struggle',
   no_answer: 'struggle',
 } as const satisfies Record<OpinionKind, KindGroup>;
-
-export function kindGroupOf(kind: OpinionKind): KindGroup {
-  return groups[kind];
-}
 
 /**
  * Which feedback a measure uses: all, only explicit, or only implicit feedback. Explicit ratings are rare and come from
@@ -39,7 +35,7 @@ export type FeedbackBasis = (typeof feedbackBases)[number];
 export function kindsOf(basis: FeedbackBasis): readonly OpinionKind[] {
   const opinionKinds = feedbackKinds.filter((kind) => kind !== 'citation');
   if (basis === 'all') return opinionKinds;
-  return opinionKinds.filter((kind) => (groups[kind] === 'explicit') === (basis === 'explicit'));
+  return opinionKinds.filter((kind) => (kindGroups[kind] === 'explicit') === (basis === 'explicit'));
 }
 
 /** Each group of kinds has a separate cap, so that click spam cannot crowd out complaints. */
@@ -97,9 +93,9 @@ export type CapDay = ReturnType<typeof capDays>[number];
 export function capDays(batch: readonly CapCandidate[]) {
   const days = new Map<string, CapSubject & { readonly day: Date }>();
   for (const candidate of batch.filter(isCapped)) {
-    const { pipeline, subject, group } = subjectOf(candidate);
+    const subject = subjectOf(candidate);
     const start = startOf(candidate.occurredAt, DAY_MS);
-    days.set(bucketKey(candidate, start), { pipeline, subject, group, day: new Date(start) });
+    days.set(keyOf(subject, start), { ...subject, day: new Date(start) });
   }
   return [...days.values()];
 }
@@ -129,9 +125,10 @@ export function withinCaps(batch: readonly CapCandidate[], counted: readonly Cou
     const identity = JSON.stringify([candidate.pipeline, candidate.id]);
     const known = decisions.get(identity);
     if (known !== undefined) return known;
-    const hour = bucketKey(candidate, startOf(candidate.occurredAt, HOUR_MS));
-    const day = bucketKey(candidate, startOf(candidate.occurredAt, DAY_MS));
-    const cap = candidate.caps[kindGroupOf(candidate.kind)];
+    const subject = subjectOf(candidate);
+    const hour = keyOf(subject, startOf(candidate.occurredAt, HOUR_MS));
+    const day = keyOf(subject, startOf(candidate.occurredAt, DAY_MS));
+    const cap = candidate.caps[subject.group];
     const isWithin = (hours.get(hour) ?? 0) < cap.per_hour && (days.get(day) ?? 0) < cap.per_day;
     decisions.set(identity, isWithin);
     if (isWithin) {
@@ -144,11 +141,7 @@ export function withinCaps(batch: readonly CapCandidate[], counted: readonly Cou
 
 function subjectOf(candidate: CappedCandidate) {
   const { pipeline, kind } = candidate;
-  return { pipeline, subject: capSubjectOf(candidate), group: kindGroupOf(kind) };
-}
-
-function bucketKey(candidate: CappedCandidate, start: number): string {
-  return keyOf(subjectOf(candidate), start);
+  return { pipeline, subject: capSubjectOf(candidate), group: kindGroups[kind] };
 }
 
 function keyOf({ pipeline, subject, group }: CapSubject, start: number): string {

@@ -2,6 +2,7 @@
  * Completes live queries with data from other spans in the same trace: vectors, reranked order, user, session, episode.
  */
 
+import { groupBy } from '../../../core/group-by.ts';
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
 import type { Person } from './request-tags.ts';
@@ -59,21 +60,7 @@ export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment 
  * also contain the hashes.
  */
 export interface Completable
-  extends Pick<
-    LiveQuery,
-    | 'id'
-    | 'traceId'
-    | 'episode'
-    | 'occurredAt'
-    | 'text'
-    | 'embedding'
-    | 'topK'
-    | 'results'
-    | 'stages'
-    | 'latencyMs'
-    | 'sessionId'
-    | 'userId'
-  > {
+  extends Omit<LiveQuery, 'pipeline' | 'context' | 'error' | 'segments' | 'upstreamProbability' | 'versions'> {
   readonly versions: Pick<VersionStamps, 'embedder'>;
 }
 
@@ -99,43 +86,29 @@ export interface Completable
  *   longest chain span. If two spans of the same kind arrive in separate exports, the first to arrive becomes the
  *   episode, because an inner agent ends before an outer one.
  *
- * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end times of their
+ * Returns the queries in the given order. Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end times of their
  * spans. Idempotent.
  */
 export function completeQueries<Query extends Completable>(
   queries: readonly Query[],
   fragments: readonly TraceFragment[],
-): {
-  /** The queries, in the given order. */
-  readonly queries: readonly Query[];
-  readonly unused: readonly TraceFragment[];
-} {
-  const traces = new Map<string, TraceParts>();
-  for (const fragment of fragments) {
-    const parts = traces.get(fragment.traceId) ?? { embeddings: [], reranks: [], people: [], episodes: [] };
-    traces.set(fragment.traceId, parts);
-    if (fragment.kind === 'embedding') parts.embeddings.push(fragment);
-    else if (fragment.kind === 'rerank') parts.reranks.push(fragment);
-    else if (fragment.kind === 'person') parts.people.push(fragment);
-    else parts.episodes.push(fragment);
-  }
+) {
+  const traces = new Map<string | null, ReturnType<typeof partsOf>>();
+  for (const [traceId, own] of groupBy(fragments, (fragment) => fragment.traceId)) traces.set(traceId, partsOf(own));
   const queriesOfTrace = new Map<string | null, number>();
   for (const { traceId } of queries) queriesOfTrace.set(traceId, (queriesOfTrace.get(traceId) ?? 0) + 1);
 
   const used = new Set<TraceFragment>();
-  const finders = new Map([...traces].map(([traceId, parts]) => [traceId, embeddingFinder(parts.embeddings)]));
-  const people = new Map([...traces].map(([traceId, parts]) => [traceId, agreedPerson(parts.people)]));
   const completed = queries.map((query) => {
-    const traceId = query.traceId ?? '';
-    const parts = traces.get(traceId);
+    const parts = traces.get(query.traceId);
     if (parts === undefined) return query;
     const isAlone = queriesOfTrace.get(query.traceId) === 1;
-    const embedding = query.embedding === null ? finders.get(traceId)?.(query, isAlone) : undefined;
+    const embedding = query.embedding === null ? parts.findEmbedding(query, isAlone) : undefined;
     const rerank = findOrder(query, parts.reranks);
     const stage = rerank === undefined ? findStage(query, parts.reranks, isAlone) : undefined;
     for (const fragment of [embedding, rerank, stage]) if (fragment !== undefined) used.add(fragment);
     const retrieved = withStage(withOrder(withEmbedding(query, embedding), rerank), stage);
-    return withEpisode(withPerson(retrieved, people.get(traceId)), parts.episodes);
+    return withEpisode(withPerson(retrieved, parts.person), parts.episodes);
   });
   const isUnused = (fragment: TraceFragment) =>
     fragment.kind === 'person' || fragment.kind === 'episode'
@@ -144,11 +117,13 @@ export function completeQueries<Query extends Completable>(
   return { queries: completed, unused: fragments.filter(isUnused) };
 }
 
-interface TraceParts {
-  readonly embeddings: EmbeddingFragment[];
-  readonly reranks: RerankFragment[];
-  readonly people: PersonFragment[];
-  readonly episodes: EpisodeFragment[];
+function partsOf(fragments: readonly TraceFragment[]) {
+  return {
+    findEmbedding: embeddingFinder(fragments.filter((one) => one.kind === 'embedding')),
+    reranks: fragments.filter((one) => one.kind === 'rerank'),
+    person: agreedPerson(fragments.filter((one) => one.kind === 'person')),
+    episodes: fragments.filter((one) => one.kind === 'episode'),
+  };
 }
 
 /** Maximum number of rerankers per trace; each is compared with each query. */
@@ -236,9 +211,8 @@ function withStage<Query extends Completable>(query: Query, fragment: RerankFrag
   return { ...query, stages: [...query.stages, rerankStage(fragment, answered)] };
 }
 
-function withPerson<Query extends Completable>(query: Query, person: Person | undefined): Query {
-  const sessionId = query.sessionId ?? person?.sessionId ?? null;
-  return { ...query, sessionId, userId: query.userId ?? person?.userId ?? null };
+function withPerson<Query extends Completable>(query: Query, person: Person): Query {
+  return { ...query, sessionId: query.sessionId ?? person.sessionId, userId: query.userId ?? person.userId };
 }
 
 function withEpisode<Query extends Completable>(query: Query, fragments: readonly EpisodeFragment[]): Query {

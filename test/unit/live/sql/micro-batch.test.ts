@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMicroBatch } from '../../../../src/live/sql/live-traffic.ts';
 
-/** A batch of at most five items whose writes are completed by the test. */
+/** A batch of at most five items, of which at most 200 wait, whose writes are completed by the test. */
 function aBatch() {
   const writes: { readonly items: readonly number[]; end(): void; fail(): void }[] = [];
   const call = createMicroBatch<number, number>({
@@ -13,9 +13,7 @@ function aBatch() {
           fail: () => reject(new Error('the database is away')),
         });
       }),
-    maxItems: 5,
-    maxWaitMs: 0,
-    maxWaiting: 10,
+    weigh: () => 50,
     concurrency: 2,
   });
   return { writes, call };
@@ -29,7 +27,7 @@ afterEach(() => {
 });
 
 /** Waits until the batch timer has fired and its effects are done. */
-const turn = () => vi.advanceTimersByTimeAsync(1);
+const turn = () => vi.advanceTimersByTimeAsync(3);
 
 describe('calls that arrive together', () => {
   it('share a write, and each gets its own results', async () => {
@@ -82,7 +80,7 @@ describe('calls that arrive together', () => {
     const { writes, call } = aBatch();
     const calls = [call([1, 2, 3, 4, 5]), call([6, 7, 8, 9, 10])];
     await turn();
-    const waiting = call(Array.from({ length: 11 }, (_, i) => i));
+    const waiting = call(Array.from({ length: 201 }, (_, i) => i));
     await expect(call([12])).rejects.toMatchObject({ code: 'overloaded' });
     for (const write of writes.splice(0)) write.end();
     await turn();

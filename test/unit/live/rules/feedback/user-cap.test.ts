@@ -7,7 +7,7 @@ import {
   capSubjectOf,
   defaultFeedbackCaps,
   type FeedbackCaps,
-  kindGroupOf,
+  kindGroups,
   withinCaps,
 } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import type { OpinionKind } from '../../../../../src/live/rules/live-query.ts';
@@ -36,7 +36,7 @@ function countedHours(batch: readonly CapCandidate[], isWithin: readonly boolean
     const row = {
       pipeline: candidate.pipeline,
       subject: capSubjectOf(candidate),
-      group: kindGroupOf(candidate.kind as OpinionKind),
+      group: kindGroups[candidate.kind as OpinionKind],
       hour,
     };
     const key = JSON.stringify(row);
