@@ -20,6 +20,7 @@ import {
   positiveRatio,
   positiveRatios,
 } from './rules/feedback/sentiment.ts';
+import { exactValue, valueWithin } from './rules/live-measures.ts';
 
 export const POSITIVE_RATIO = 'feedback_positive_ratio';
 export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
@@ -94,9 +95,8 @@ export const MIN_OPINIONS = 10;
 
 function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
   if (outcome.kind !== 'ratio') return { kind: 'no_data' as const, reason: 'no_feedback', details };
-  const { value, low, high, n } = outcome;
-  if (n < MIN_OPINIONS) return { kind: 'no_data' as const, reason: 'too_few_opinions', details };
-  return { kind: 'value' as const, value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
+  if (outcome.n < MIN_OPINIONS) return { kind: 'no_data' as const, reason: 'too_few_opinions', details };
+  return { ...valueWithin(outcome, 'wilson'), details };
 }
 
 /**
@@ -133,8 +133,7 @@ async function measureDrop(
     positive_ratio: drop.latestShare,
     since: new Date(drop.sinceMs).toISOString(),
   };
-  const value = { value: drop.evidenceRatio, ciLow: null, ciHigh: null, ciMethod: null, n: drop.opinions };
-  await context.db.measurements.record([{ kind: 'value', ...frame, ...value, details }]);
+  await context.db.measurements.record([{ ...frame, ...exactValue(drop.evidenceRatio, drop.opinions), details }]);
 }
 
 /**
@@ -167,17 +166,11 @@ async function currentBaseline(
     await db.measurements.record([{ kind: 'no_data', ...frame, ...window, reason, details: { have, need } }]);
     return stored;
   }
-  const { positive, negative, phi } = baseline;
-  const { value, ciLow, ciHigh, ciMethod, n } = boundsOf(baseline);
-  const details = { positive, negative, phi };
-  await db.measurements.record([{ kind: 'value', ...frame, ...window, value, ciLow, ciHigh, ciMethod, n, details }]);
-  return { ...baseline, untilMs: endMs };
-}
-
-function boundsOf(counts: OpinionCounts) {
-  const ratio = positiveRatio(counts);
+  const ratio = positiveRatio(baseline);
   if (ratio.kind !== 'ratio') throw new RangeError('A baseline needs opinions.');
-  return { value: ratio.value, ciLow: ratio.low, ciHigh: ratio.high, ciMethod: 'wilson' as const, n: ratio.n };
+  const value = valueWithin(ratio, 'wilson');
+  await db.measurements.record([{ ...frame, ...window, ...value, details: { ...baseline } }]);
+  return { ...baseline, untilMs: endMs };
 }
 
 /** Keeps the segments with the most feedback, and merges all other segments into one. */

@@ -9,7 +9,7 @@ import { measureEpisodes } from './measure-episodes.ts';
 import { measureQueryMix } from './measure-query-mix.ts';
 import { BASELINE_CTR, currentBaselineCtr, readLiveWindow, type WindowReading } from './read-live-window.ts';
 import { clicksCompleteUntil } from './rules/feedback/click-rates.ts';
-import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
+import { clickMeasures, exactValue, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 
 /** Share of the window's samples that were read; below 1 if there were too many to read. */
@@ -61,7 +61,12 @@ async function measurePipeline(
     hasClicks: baselineCtr !== null || reading.clicks.counted > 0,
   };
   const frame = { pipeline: plan.pipeline, windowStart: from, measuredAt: now };
-  const outcomes: MeasurementOutcome[] = [samplesRead(reading, { ...frame, windowEnd: until })];
+  const { halvings, samples, clicks } = reading;
+  const read = exactValue(halvings === 0 ? 1 : reading.queries.length / samples, samples);
+  const { counted, notShown, late } = clicks;
+  const details = { halvings, clicks_counted: counted, clicks_not_shown: notShown, clicks_late: late };
+  const whole = { ...frame, windowEnd: until, segment: ALL_SEGMENT };
+  const outcomes: MeasurementOutcome[] = [{ ...whole, measure: SAMPLES_READ, ...read, details }];
   for (const { name, queries } of liveSegments(reading.queries, plan.segmentKeys, plan.maxSegments)) {
     for (const measured of measureSegment(queries, traits)) {
       const outcome = name === ALL_SEGMENT ? withArrivals(measured, reading.arrived) : measured;
@@ -73,7 +78,7 @@ async function measurePipeline(
   }
   const wasStaged = latest.some(({ measure }) => measure === STAGED_QUERIES);
   const staged = stagedQueries(reading, wasStaged);
-  if (staged !== null) outcomes.push({ ...frame, windowEnd: until, segment: ALL_SEGMENT, ...staged });
+  if (staged !== null) outcomes.push({ ...whole, ...staged });
   outcomes.push(...(await measureQueryMix(context, window, latest, signal)));
   outcomes.push(...(await measureEpisodes(context, plan, window, reading, latest, signal)));
   await context.db.measurements.record(outcomes);
@@ -87,28 +92,5 @@ function stagedQueries({ queries }: WindowReading, wasStaged: boolean) {
     return wasStaged ? { kind: 'no_data' as const, measure, reason: 'no_stages', details: {} } : null;
   const n = queries.filter((query) => query.stages.length > 0).length;
   const details = { stages } satisfies StagesDetails;
-  return { kind: 'value' as const, measure, value: n, ciLow: null, ciHigh: null, ciMethod: null, n, details };
-}
-
-function samplesRead(
-  { queries, samples, halvings, clicks }: WindowReading,
-  frame: { pipeline: string; windowStart: Date; windowEnd: Date; measuredAt: Date },
-): MeasurementOutcome {
-  return {
-    kind: 'value',
-    ...frame,
-    measure: SAMPLES_READ,
-    segment: ALL_SEGMENT,
-    value: halvings === 0 ? 1 : queries.length / samples,
-    ciLow: null,
-    ciHigh: null,
-    ciMethod: null,
-    n: samples,
-    details: {
-      halvings,
-      clicks_counted: clicks.counted,
-      clicks_not_shown: clicks.notShown,
-      clicks_late: clicks.late,
-    },
-  };
+  return { measure, ...exactValue(n, n), details };
 }

@@ -9,6 +9,7 @@ import { wilsonInterval } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { type ClickRateOutcome, queryRate } from './rules/feedback/click-rates.ts';
+import { valueWithin } from './rules/live-measures.ts';
 import { meanCount } from './rules/live-stages.ts';
 import { isMalformed, isPlain } from './rules/query-form.ts';
 import { languageOrScript, languageShare } from './rules/query-languages.ts';
@@ -63,38 +64,28 @@ export async function measureQueryMix(
   };
   const overTexts = (measure: string, found: ClickRateOutcome): MeasurementOutcome => {
     if (sampled.length < MIN_QUERIES || found.kind === 'insufficient_data') return gap(measure, sampled.length);
-    const { value, low: ciLow, high: ciHigh, n } = found;
     const ciMethod = measure === QUERY_LENGTH ? 'sessions_t' : 'sessions_wilson';
-    return { kind: 'value', ...frame, measure, value, ciLow, ciHigh, ciMethod, n, details: {} };
+    return { ...frame, measure, ...valueWithin(found, ciMethod), details: {} };
   };
+  const malformed = queryRate(sampled, (query) => query.isMalformed);
+  const plain = queryRate(sampled, (query) => query.isPlain);
   const { share, queries, sessions } = top;
   const { low, high } = wilsonInterval(share, Math.max(1, sessions), 0.95);
-  const topValue = { value: share, ciLow: Math.min(low, share), ciHigh: Math.max(high, share), n: queries };
+  const topShare = { value: share, low: Math.min(low, share), high: Math.max(high, share), n: queries };
   return [
     queries < MIN_QUERIES
       ? gap(TOP_QUERY, queries)
-      : { kind: 'value', ...frame, measure: TOP_QUERY, ...topValue, ciMethod: 'sessions_wilson', details: {} },
+      : { ...frame, measure: TOP_QUERY, ...valueWithin(topShare, 'sessions_wilson'), details: {} },
     language === null
       ? gap(MAIN_LANGUAGE, sampled.length)
       : {
-          kind: 'value',
           ...frame,
           measure: MAIN_LANGUAGE,
-          value: language.value,
-          ciLow: language.ciLow,
-          ciHigh: language.ciHigh,
-          ciMethod: 'wilson',
-          n: language.n,
+          ...valueWithin(language, 'wilson'),
           details: { language: language.usual.language, last_majority_at: language.usual.lastMajorityAt.toISOString() },
         },
     overTexts(QUERY_LENGTH, meanCount(sampled)),
-    overTexts(
-      MALFORMED,
-      queryRate(sampled, (query) => query.isMalformed),
-    ),
-    overTexts(
-      PLAIN,
-      queryRate(sampled, (query) => query.isPlain),
-    ),
+    overTexts(MALFORMED, malformed),
+    overTexts(PLAIN, plain),
   ];
 }

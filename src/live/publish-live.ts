@@ -14,7 +14,7 @@ import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live
 import { MAIN_LANGUAGE, MALFORMED, PLAIN, QUERY_LENGTH, TOP_QUERY } from './measure-query-mix.ts';
 import { episodeMeasures } from './rules/episodes.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
-import { liveMeasures } from './rules/live-measures.ts';
+import { liveMeasures, valueWithin } from './rules/live-measures.ts';
 
 interface LiveSchedule {
   /** Configured pipelines; measurements of other pipelines are not exported. */
@@ -142,12 +142,7 @@ function ratioSamples(
     const opinions = sample('recalld_feedback_opinions', labels, n);
     const outcome = positiveRatio(counts, MIN_OPINIONS);
     if (outcome.kind !== 'ratio') return [opinions];
-    return [
-      opinions,
-      sample('recalld_feedback_positive_ratio', labels, outcome.value),
-      sample('recalld_feedback_positive_ratio_ci_low', labels, outcome.low),
-      sample('recalld_feedback_positive_ratio_ci_high', labels, outcome.high),
-    ];
+    return [opinions, ...boundedSamples('recalld_feedback_positive_ratio', labels, valueWithin(outcome, 'wilson'))];
   });
   return [...missing, ...shares];
 }

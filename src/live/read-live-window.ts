@@ -6,7 +6,7 @@ import { HOUR_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
 import { type BaselineCtr, baselineCtr, DEFAULT_CLICK_CUTOFF } from './rules/feedback/clicks-over-expected-clicks.ts';
-import type { SampledQuery } from './rules/live-measures.ts';
+import { type SampledQuery, valueWithin } from './rules/live-measures.ts';
 import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows } from './sql/live-windows.ts';
 
@@ -59,18 +59,8 @@ export async function currentBaselineCtr(
     await context.db.measurements.record([{ kind: 'no_data', ...frame, reason, details: { have, need } }]);
     return stored;
   }
-  await context.db.measurements.record([
-    {
-      kind: 'value',
-      ...frame,
-      value: ctr.value,
-      ciLow: ctr.low,
-      ciHigh: ctr.high,
-      ciMethod: 'sessions_wilson',
-      n: ctr.n,
-      details: { ...baseline },
-    },
-  ]);
+  const value = valueWithin(ctr, 'sessions_wilson');
+  await context.db.measurements.record([{ ...frame, ...value, details: { ...baseline } }]);
   return baseline;
 }
 

@@ -70,31 +70,23 @@ export interface WindowTraits {
   readonly hasClicks: boolean;
 }
 
-type LiveGapReason =
-  | 'no_queries'
-  | 'none_sampled'
-  | 'no_clicks'
-  | 'no_texts'
-  | 'no_latencies'
-  | 'no_baseline'
-  | 'too_few_sessions'
-  | 'too_few_clicks';
+export type LiveMeasureOutcome = { readonly measure: LiveMeasure } & (
+  | ReturnType<typeof valueWithin>
+  | { readonly kind: 'no_data'; readonly reason: string }
+);
 
-export type LiveMeasureOutcome =
-  | {
-      readonly kind: 'value';
-      readonly measure: LiveMeasure;
-      readonly value: number;
-      readonly ciLow: number;
-      readonly ciHigh: number;
-      readonly ciMethod: string;
-      readonly n: number;
-    }
-  | {
-      readonly kind: 'no_data';
-      readonly measure: LiveMeasure;
-      readonly reason: LiveGapReason;
-    };
+/** Returns the value of a measurement, with its 95 % bounds. */
+export function valueWithin(
+  { value, low, high, n }: { value: number; low: number; high: number; n: number },
+  ciMethod: string,
+) {
+  return { kind: 'value' as const, value, ciLow: low, ciHigh: high, ciMethod, n };
+}
+
+/** Returns the value of a measurement that has no bounds. */
+export function exactValue(value: number, n: number) {
+  return { kind: 'value' as const, value, ciLow: null, ciHigh: null, ciMethod: null, n };
+}
 
 /**
  * Adjusts a measure of all traffic to the number of live queries that were counted on arrival. The volume becomes the
@@ -106,7 +98,7 @@ export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): Live
   if (arrived === 0) return outcome;
   const { measure } = outcome;
   if (measure === 'queries')
-    return { kind: 'value', measure, value: arrived, ciLow: arrived, ciHigh: arrived, ciMethod: 'counted', n: arrived };
+    return { measure, ...valueWithin({ value: arrived, low: arrived, high: arrived, n: arrived }, 'counted') };
   return outcome.kind === 'no_data' && outcome.reason === 'no_queries'
     ? { ...outcome, reason: 'none_sampled' }
     : outcome;
@@ -154,16 +146,20 @@ export function* measureSegment(
   window: WindowTraits,
 ): Generator<LiveMeasureOutcome, void, undefined> {
   const n = queries.length;
+  if (n === 0) {
+    for (const measure of liveMeasures) yield { kind: 'no_data', measure, reason: 'no_queries' };
+    return;
+  }
   const total = horvitzThompsonTotal(
     queries.map(({ cluster, probability }) => ({ cluster, probability, value: 1 })),
     window,
   );
-  if (total.kind === 'estimate' && n > 0) yield bounded('queries', { ...total, n }, 'horvitz_thompson');
-  else yield { kind: 'no_data', measure: 'queries', reason: n === 0 ? 'no_queries' : 'too_few_sessions' };
+  if (total.kind === 'estimate') yield { measure: 'queries', ...valueWithin({ ...total, n }, 'horvitz_thompson') };
+  else yield { kind: 'no_data', measure: 'queries', reason: 'too_few_sessions' };
   yield shareOutcome('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
   yield shareOutcome('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
   yield measureLatency(queries);
-  yield measureResults(queries);
+  yield rateOutcome('results_per_answer', resultsPerAnswer(queries), 'sessions_t');
   yield* measureContext(queries);
   const complete = queries.filter(({ occurredAtMs }) => occurredAtMs < window.clicksCompleteUntilMs);
   yield* measureClicks(complete, window);
@@ -174,24 +170,16 @@ function measureLatency(queries: readonly SampledQuery[]): LiveMeasureOutcome {
   const timed = queries.flatMap(({ latencyMs, ...query }) =>
     latencyMs === null ? [] : [{ ...query, value: latencyMs / 1000 }],
   );
-  if (timed.length === 0)
-    return { kind: 'no_data', measure, reason: queries.length === 0 ? 'no_queries' : 'no_latencies' };
+  if (timed.length === 0) return { kind: 'no_data', measure, reason: 'no_latencies' };
   const p95 = timed.length < MIN_TIMED ? null : percentile95(timed);
   if (p95 === null) return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return { kind: 'value', measure, ...p95, ciMethod: 'sessions_woodruff', n: timed.length };
 }
 
-function measureResults(queries: readonly SampledQuery[]): LiveMeasureOutcome {
-  const measure = 'results_per_answer';
-  if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  return rateOutcome(measure, resultsPerAnswer(queries), 'sessions_t');
-}
-
 function* measureContext(queries: readonly SampledQuery[]): Generator<LiveMeasureOutcome, void, undefined> {
   if (queries.every(({ context }) => context === null)) {
-    const reason = queries.length === 0 ? 'no_queries' : 'no_texts';
     for (const measure of ['context_characters', 'context_repeated_ratio'] as const)
-      yield { kind: 'no_data', measure, reason };
+      yield { kind: 'no_data', measure, reason: 'no_texts' };
     return;
   }
   yield rateOutcome('context_characters', contextCharacters(queries), 'sessions_t');
@@ -217,8 +205,9 @@ function expectedMeasure(queries: readonly SampledQuery[], baseline: BaselineCtr
   const measure = 'clicks_over_expected_ratio';
   if (baseline === null) return { kind: 'no_data', measure, reason: 'no_baseline' };
   const outcome = clicksOverExpectedClicks(queries, baseline);
-  if (outcome.kind === 'insufficient_data') return insufficientOutcome(measure, outcome);
-  return bounded(measure, outcome, 'gamma');
+  return outcome.kind === 'coec'
+    ? { measure, ...valueWithin(outcome, 'gamma') }
+    : insufficientOutcome(measure, outcome);
 }
 
 function shareOutcome(
@@ -227,7 +216,6 @@ function shareOutcome(
   { isComplete }: WindowTraits,
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
-  if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
   // The number of queries that no sampling rule selected can be estimated only from randomly sampled queries.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
@@ -239,17 +227,11 @@ function rateOutcome(
   outcome: ClickRateOutcome,
   ciMethod = 'sessions_wilson',
 ): LiveMeasureOutcome {
-  return outcome.kind === 'rate' ? bounded(measure, outcome, ciMethod) : insufficientOutcome(measure, outcome);
+  return outcome.kind === 'rate'
+    ? { measure, ...valueWithin(outcome, ciMethod) }
+    : insufficientOutcome(measure, outcome);
 }
 
 function insufficientOutcome(measure: LiveMeasure, { of }: InsufficientFeedback): LiveMeasureOutcome {
   return { kind: 'no_data', measure, reason: of === 'clicks' ? 'too_few_clicks' : 'too_few_sessions' };
-}
-
-function bounded(
-  measure: LiveMeasure,
-  { value, low, high, n }: { value: number; low: number; high: number; n: number },
-  ciMethod: string,
-): LiveMeasureOutcome {
-  return { kind: 'value', measure, value, ciLow: low, ciHigh: high, ciMethod, n };
 }

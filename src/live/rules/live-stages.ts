@@ -7,6 +7,7 @@ import {
   type ClickRateOutcome,
   meanShare,
   queryRate,
+  ratioTerm,
   sessionRatio,
 } from './feedback/click-rates.ts';
 import type { LiveStage } from './live-query.ts';
@@ -40,14 +41,7 @@ export function resultsPerAnswer(
 
 /** Mean count per query or episode with a 95 % confidence interval (Student's t over sessions), never below 0. */
 export function meanCount(queries: readonly (CalibratedMember & { readonly value: number })[]): ClickRateOutcome {
-  const ratio = sessionRatio(
-    queries.map(({ cluster, probability, calibration = 1, value }) => ({
-      cluster,
-      probability,
-      numerator: value * calibration,
-      denominator: calibration,
-    })),
-  );
+  const ratio = sessionRatio(queries.map((query) => ratioTerm(query, query.value, 1)));
   if (ratio.kind === 'insufficient_data') return ratio;
   const { value, variance, degreesOfFreedom, n, sessions } = ratio;
   const reach = variance === 0 ? 0 : studentTQuantile(0.975, degreesOfFreedom) * Math.sqrt(variance);

@@ -69,8 +69,8 @@ export function languageShare(
   const { low, high } = wilsonInterval(value, weight ** 2 / (own.squares + other.squares), 0.95);
   return {
     value,
-    ciLow: Math.min(low, value),
-    ciHigh: Math.max(high, value),
+    low: Math.min(low, value),
+    high: Math.max(high, value),
     /** Number of texts in the usual language or in the most frequent other language. */
     n: own.n + other.n,
     usual,

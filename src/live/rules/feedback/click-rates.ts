@@ -9,7 +9,7 @@ import { MINUTE_MS } from '../../../core/time.ts';
 import { normalQuantile, studentTQuantile } from '../../../math/stats/distributions.ts';
 import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 import { type Bounds, wilsonInterval } from '../../../math/stats/intervals.ts';
-import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
+import { type ClusterMember, checkProbability, effectiveClusters } from '../sampling/estimate.ts';
 
 /** A sampled query with the documents that were shown. */
 export interface ShownQuery extends ClusterMember {
@@ -130,9 +130,7 @@ export function sessionRatio(terms: readonly RatioTerm[]) {
   let numerator = 0;
   let denominator = 0;
   for (const member of members) {
-    if (!(member.probability > 0 && member.probability <= 1)) {
-      throw new RangeError(`An inclusion probability must be in (0, 1], not ${member.probability}.`);
-    }
+    checkProbability(member);
     numerator += member.numerator / member.probability;
     denominator += member.denominator / member.probability;
   }
@@ -184,7 +182,7 @@ export function clickThroughRate(queries: readonly ClickedQuery[], cutoff: numbe
   return rateOver(
     queries.map((query) => {
       const clicks = query.clickedRanks.filter((rank) => rank <= cutoff).length;
-      return term(query, clicks, Math.min(query.shown, cutoff));
+      return ratioTerm(query, clicks, Math.min(query.shown, cutoff));
     }),
   );
 }
@@ -206,7 +204,7 @@ export function meanShare<Query extends CalibratedMember>(
   queries: readonly Query[],
   shareOf: (query: Query) => number,
 ): ClickRateOutcome {
-  return rateOver(queries.map((query) => term(query, shareOf(query), 1)));
+  return rateOver(queries.map((query) => ratioTerm(query, shareOf(query), 1)));
 }
 
 /**
@@ -218,12 +216,12 @@ export function clickedReciprocalRank(queries: readonly ClickedQuery[]): ClickRa
   return rateOver(
     queries.flatMap((query) => {
       const best = query.clickedRanks[0];
-      return best === undefined ? [] : [term(query, 1 / best, 1)];
+      return best === undefined ? [] : [ratioTerm(query, 1 / best, 1)];
     }),
   );
 }
 
-function term(
+export function ratioTerm(
   { cluster, probability, calibration = 1 }: CalibratedMember,
   numerator: number,
   denominator: number,

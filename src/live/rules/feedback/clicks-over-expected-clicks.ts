@@ -7,7 +7,7 @@
  */
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
 import type { Bounds } from '../../../math/stats/intervals.ts';
-import { effectiveClusters } from '../sampling/estimate.ts';
+import { checkProbability, effectiveClusters } from '../sampling/estimate.ts';
 import { type ClickedQuery, type RatioTerm, type SessionRatio, sessionRatio, tooFew } from './click-rates.ts';
 
 /** Baseline click-through rates, as plain numbers that can be stored as JSON. */
@@ -37,11 +37,7 @@ const SMOOTHING = 1;
  * @throws RangeError for a probability that is outside (0, 1], or so small that weights overflow
  */
 export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_CLICK_CUTOFF) {
-  for (const { probability } of queries) {
-    if (!(probability > 0 && probability <= 1)) {
-      throw new RangeError(`An inclusion probability must be in (0, 1], not ${probability}.`);
-    }
-  }
+  for (const query of queries) checkProbability(query);
   const ranks = shownRanks(queries, cutoff);
   if (ranks.length === 0) {
     return tooFew('sessions', Math.floor(effectiveClusters(shownTo(queries, 1))), MIN_SESSIONS);

@@ -28,16 +28,10 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
  * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946). The
  * degrees of freedom are low if a few heavy clusters dominate the variance.
  *
- * @param members sampled queries in any order
- * @param values one value for each member
+ * @param samples sampled queries in any order
  */
-export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]) {
-  const valued = members.map(({ cluster, probability }, index) => ({
-    cluster,
-    probability,
-    value: values[index] ?? 0,
-  }));
-  const contributions = [...groupBy(valued, ({ cluster }) => cluster).values()].map(clusterContribution);
+export function clusterVariance(samples: readonly SampledValue[]) {
+  const contributions = [...groupBy(samples, ({ cluster }) => cluster).values()].map(clusterContribution);
   const variance = contributions.reduce((sum, contribution) => sum + contribution, 0);
   if (variance === 0) return { variance, degreesOfFreedom: 0 };
   // At least 1, because squares of tiny numbers may underflow.
@@ -67,6 +61,12 @@ export interface ClusterMember {
   readonly cluster: string | number;
   /** Inclusion probability, in (0, 1]. */
   readonly probability: number;
+}
+
+/** @throws RangeError for a probability outside (0, 1] */
+export function checkProbability<Member extends ClusterMember>(member: Member): Member {
+  if (member.probability > 0 && member.probability <= 1) return member;
+  throw new RangeError(`An inclusion probability must be in (0, 1], not ${member.probability}.`);
 }
 
 /** Returns the number of clusters that contribute to the variance: those with a member whose probability is below 1. */
@@ -102,7 +102,9 @@ interface SampledWindow {
 /** An estimate with a 95 % confidence interval; `low <= value <= high`, all finite. */
 export type WeightedEstimate = ReturnType<typeof estimate>;
 
-export type EstimateOutcome = WeightedEstimate | ReturnType<typeof insufficient>;
+export type EstimateOutcome =
+  | WeightedEstimate
+  | { readonly kind: 'insufficient_data'; readonly have: number; readonly need: number };
 
 /** Probability outside the 95 % bounds on each side. */
 const TAIL = 0.025;
@@ -120,10 +122,12 @@ export const MIN_CLUSTERS = 2;
 export function horvitzThompsonTotal(samples: readonly SampledValue[], window: SampledWindow): EstimateOutcome {
   checkMembers(samples, window);
   const chance = chanceClusters(samples);
-  if (!window.isComplete && chance < MIN_CLUSTERS) return insufficient(chance, MIN_CLUSTERS);
+  // With too few randomly sampled clusters, the variance cannot be estimated.
+  if (!window.isComplete && chance < MIN_CLUSTERS)
+    return { kind: 'insufficient_data', have: chance, need: MIN_CLUSTERS };
   const values = samples.map((sample) => sample.value);
   const total = samples.reduce((sum, { value, probability }) => sum + value / probability, 0);
-  const outcome = estimate(total, clusterVariance(samples, values));
+  const outcome = estimate(total, clusterVariance(samples));
   if (values.some((value) => value < 0)) return outcome;
   const seen = values.reduce((sum, value) => sum + value, 0);
   // The observed sum never exceeds the weighted sum, except by rounding.
@@ -145,16 +149,9 @@ function estimate(value: number, { variance, degreesOfFreedom }: ReturnType<type
   };
 }
 
-/** Outcome if there are too few randomly sampled clusters to estimate the variance. */
-function insufficient(have: number, need: number) {
-  return { kind: 'insufficient_data' as const, have, need };
-}
-
 function checkMembers(members: readonly ClusterMember[], window: SampledWindow): void {
-  for (const { probability } of members) {
-    if (!(probability > 0 && probability <= 1)) {
-      throw new RangeError(`An inclusion probability must be in (0, 1], not ${probability}.`);
-    }
+  for (const member of members) {
+    const { probability } = checkProbability(member);
     if (window.isComplete && probability < 1) {
       throw new RangeError(`A complete window cannot contain a sample with probability ${probability}.`);
     }

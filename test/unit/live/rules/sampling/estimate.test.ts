@@ -140,10 +140,7 @@ describe('the variance over sessions', () => {
         const rows = samplesOf(...list);
         const expected = varianceByPairs(rows);
         const scale = rows.reduce((sum, { value, probability }) => sum + (value / probability) ** 2, 1);
-        const { variance, degreesOfFreedom } = clusterVariance(
-          rows,
-          rows.map((r) => r.value),
-        );
+        const { variance, degreesOfFreedom } = clusterVariance(rows);
         expect(Math.abs(variance - expected) / scale).toBeLessThan(1e-10);
         expect(variance).toBeGreaterThanOrEqual(0);
         expect(degreesOfFreedom).toBeGreaterThanOrEqual(variance > 0 ? 1 : 0);
