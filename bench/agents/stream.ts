@@ -117,7 +117,7 @@ function turnTally(library: Library, question: number, fault: AgentFault, calls:
       originalText: texts[0] ?? null,
       documentIds: documents.map((document) => library.documentIds[document] ?? ''),
       outcome: hasFailed ? 'error' : documents.length === 0 ? 'empty' : 'ok',
-      startedAtMs: step,
+      occurredAt: new Date(step),
       step,
     })),
   );

@@ -40,12 +40,7 @@ export function createJudgedEpisodes(pool: Pool) {
      * Returns the stored retrievals that have the same episode id as a selected query; none if the query was erased.
      */
     async retrievals(pipeline: string, id: string): Promise<readonly JudgedRetrieval[]> {
-      const rows = await queryRows<
-        Omit<JudgedRetrieval, 'startedAtMs' | 'embedding'> & {
-          readonly occurredAt: Date;
-          readonly embedding: Buffer | null;
-        }
-      >(
+      const rows = await queryRows<Omit<JudgedRetrieval, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
         `select q.id, q.text, q.original_text, q.embedding, q.segments, q.outcome, q.occurred_at, q.episode_step as step,
                 array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
@@ -57,11 +52,7 @@ export function createJudgedEpisodes(pool: Pool) {
           where j.pipeline = $1::text and j.query_id = $2::text`,
         [pipeline, id],
       );
-      return rows.map(({ occurredAt, embedding, ...row }) => ({
-        ...row,
-        startedAtMs: occurredAt.getTime(),
-        embedding: embedding && vectorOfBytes(embedding),
-      }));
+      return rows.map((row) => ({ ...row, embedding: row.embedding && vectorOfBytes(row.embedding) }));
     },
 
     release: releaseIn(pool, 'judged_episodes'),

@@ -14,7 +14,7 @@ import {
   tallyEpisode,
 } from './rules/episodes.ts';
 import type { ClickRateOutcome } from './rules/feedback/click-rates.ts';
-import { liveSegments } from './rules/live-measures.ts';
+import { liveSegments, valueWithin } from './rules/live-measures.ts';
 import { wholeProbability } from './rules/sampling/whole-episode.ts';
 import type { LiveWindow, WindowStep } from './sql/live-windows.ts';
 
@@ -56,11 +56,7 @@ export async function measureEpisodes(
 }
 
 function resultOf(measure: EpisodeMeasure, outcome: ClickRateOutcome, episodes: number) {
-  if (outcome.kind === 'rate') {
-    const { value, low: ciLow, high: ciHigh, n } = outcome;
-    const ciMethod = counts.has(measure) ? 'sessions_t' : 'sessions_wilson';
-    return { kind: 'value' as const, value, ciLow, ciHigh, ciMethod, n };
-  }
+  if (outcome.kind === 'rate') return valueWithin(outcome, counts.has(measure) ? 'sessions_t' : 'sessions_wilson');
   return { kind: 'no_data' as const, reason: gapReason(measure, outcome.have, episodes) };
 }
 
@@ -99,12 +95,10 @@ async function readEpisodes(
       const last = steps.at(-1);
       if (last === undefined || last.occurredAt.getTime() + idleMs >= now.getTime()) continue;
       open.delete(id);
-      const timed = steps.map((step) => ({ ...step, startedAtMs: step.occurredAt.getTime() }));
-      for (const part of splitByPause(timed, idleMs)) {
-        const endedAtMs = part.at(-1)?.startedAtMs ?? 0;
+      for (const part of splitByPause(steps, idleMs)) {
         const probability = wholeProbability(part, levels, idleMs, halvings);
         const [first] = part;
-        if (first === undefined || probability === null || endedAtMs < from.getTime()) continue;
+        if (first === undefined || probability === null || (part.at(-1) ?? first).occurredAt < from) continue;
         const tally = tallyEpisode(episodeSteps(part));
         episodes.push({ cluster: first.cluster, probability, tally, tags: tagsOf(first.segments) });
       }

@@ -17,8 +17,7 @@ export interface EpisodeRetrieval {
   /** Ids of the retrieved documents, best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
   readonly outcome: QueryOutcome;
-  /** Milliseconds since 1970. */
-  readonly startedAtMs: number;
+  readonly occurredAt: Date;
   /** Position in the episode as reported by the service; null if the service reported none. */
   readonly step: number | null;
 }
@@ -80,7 +79,7 @@ function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrie
   return retrievals.toSorted(
     (a, b) =>
       (areNumbered ? (a.step ?? 0) - (b.step ?? 0) : 0) ||
-      a.startedAtMs - b.startedAtMs ||
+      a.occurredAt.getTime() - b.occurredAt.getTime() ||
       (a.step ?? 0) - (b.step ?? 0) ||
       compareCodePoints(a.id, b.id),
   );
@@ -118,16 +117,17 @@ function isRewritten<Step extends EpisodeRetrieval>(
  * Splits retrievals with the same episode id wherever the agent paused for longer than `idleMs`. Each turn is thus a
  * separate episode even if a service uses its conversation id for all turns.
  */
-export function splitByPause<Retrieval extends { readonly startedAtMs: number }>(
+export function splitByPause<Retrieval extends Pick<EpisodeRetrieval, 'occurredAt'>>(
   retrievals: readonly Retrieval[],
   idleMs: number,
 ): readonly (readonly Retrieval[])[] {
   const parts: Retrieval[][] = [];
   let lastMs = Number.NEGATIVE_INFINITY;
-  for (const retrieval of retrievals.toSorted((a, b) => a.startedAtMs - b.startedAtMs)) {
-    if (retrieval.startedAtMs - lastMs > idleMs) parts.push([retrieval]);
+  for (const retrieval of retrievals.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())) {
+    const startedAtMs = retrieval.occurredAt.getTime();
+    if (startedAtMs - lastMs > idleMs) parts.push([retrieval]);
     else parts.at(-1)?.push(retrieval);
-    lastMs = retrieval.startedAtMs;
+    lastMs = startedAtMs;
   }
   return parts;
 }

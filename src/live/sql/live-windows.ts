@@ -1,12 +1,15 @@
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
-import type { ContextSize } from '../../core/text/context-size.ts';
+import type { TimeSpan } from '../../core/time.ts';
 import { namingOutage } from '../../platform/postgres/outage.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
+import type { EpisodeRetrieval } from '../rules/episodes.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 import type { OpinionCounts } from '../rules/feedback/sentiment.ts';
-import type { LiveStage } from '../rules/live-query.ts';
+import type { SampledQuery } from '../rules/live-measures.ts';
+import type { LiveQuery, LiveStage } from '../rules/live-query.ts';
 import type { Arrivals } from '../rules/sampling/estimate.ts';
+import type { SampledStep } from '../rules/sampling/whole-episode.ts';
 
 const BATCH_ROWS = 2000;
 /** Maximum number of steps that are read from an episode. */
@@ -158,11 +161,7 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /** Returns the 95th percentile of the reported latencies in milliseconds; null if none are reported. */
-    async latency95({
-      pipeline,
-      from,
-      until,
-    }: LiveWindow): Promise<{ readonly ms: number; readonly n: number } | null> {
+    async latency95({ pipeline, from, until }: LiveWindow) {
       const [row] = await read<{ ms: number | null; n: number }>(
         `select percentile_disc(0.95) within group (order by latency_ms) as ms, count(latency_ms)::integer as n
            from live_queries where ${windowSql} and outcome in ('ok', 'empty')`,
@@ -197,14 +196,16 @@ export function createLiveWindows(pool: Pool) {
      */
     async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
-      const rows = inBatches<StoredQuery>(
+      const rows = inBatches<Omit<WindowQuery, 'stages'> & { readonly stages: readonly LiveStage[] | null }>(
         `id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments, ${documentIds}, latency_ms,
-         context_characters, context_repeated, stages`,
+         stages, case when context_repeated is not null
+                      then jsonb_build_object('characters', context_characters, 'repeated', context_repeated) end as context`,
         window,
         `unit_hash < $4::double precision * case keep_reason when 'rate' then rate_probability else 1 end`,
         factor,
       );
-      for await (const batch of rows) yield batch.map((row) => toQuery(row, factor));
+      for await (const batch of rows)
+        yield batch.map((row) => ({ ...row, probability: row.probability * factor, stages: row.stages ?? none }));
     },
 
     /** Returns the clicks on these queries that are within the caps and were received since `firstDayOf(since)`. */
@@ -271,63 +272,26 @@ export function createLiveWindows(pool: Pool) {
 
 const none: readonly LiveStage[] = [];
 
-type StoredQuery = Omit<WindowQuery, 'context' | 'stages'> & {
-  readonly contextCharacters: number | null;
-  readonly contextRepeated: number | null;
-  readonly stages: readonly LiveStage[] | null;
-};
-
-function toQuery({ contextCharacters, contextRepeated, ...query }: StoredQuery, factor: number): WindowQuery {
-  return {
-    ...query,
-    probability: query.probability * factor,
-    stages: query.stages ?? none,
-    context:
-      contextCharacters === null || contextRepeated === null
-        ? null
-        : { characters: contextCharacters, repeated: contextRepeated },
-  };
-}
-
-export interface LiveWindow {
+/** Range of the times of occurrence. */
+export interface LiveWindow extends TimeSpan {
   readonly pipeline: string;
-  /** Earliest time of occurrence, inclusive. */
-  readonly from: Date;
-  /** Latest time of occurrence, exclusive. */
-  readonly until: Date;
 }
 
 /**
  * A sampled query, with the data that measures of live traffic need. `cluster` is the random number drawn for the
  * sample's session.
  */
-export interface WindowQuery extends ShownQuery {
-  readonly outcome: QueryOutcome;
-  readonly segments: Readonly<Record<string, string>>;
-  readonly context: ContextSize | null;
-  readonly stages: readonly LiveStage[];
-  readonly latencyMs: number | null;
+export interface WindowQuery
+  extends ShownQuery,
+    Pick<SampledQuery, 'outcome' | 'context' | 'stages' | 'latencyMs'>,
+    Pick<LiveQuery, 'segments'> {
   /** Sampling probability that results from the rate and the level alone (see `SamplingDecision`). */
   readonly rateProbability: number;
 }
 
 /** A sample that belongs to an episode. `cluster` is the random number drawn for the episode's sampling unit. */
-export interface WindowStep {
-  readonly id: string;
+export interface WindowStep extends EpisodeRetrieval, SampledStep, Pick<LiveQuery, 'segments'> {
   readonly episode: string;
-  readonly step: number | null;
-  readonly occurredAt: Date;
-  readonly receivedAt: Date;
-  readonly text: string | null;
-  readonly originalText: string | null;
-  /** Best first. */
-  readonly documentIds: readonly string[];
-  readonly outcome: QueryOutcome;
-  readonly segments: Readonly<Record<string, string>>;
-  readonly cluster: number;
-  readonly rateProbability: number;
-  readonly level: number;
-  readonly upstreamProbability: number;
 }
 
 /** Every method may reject with RecalldError database_unreachable. */

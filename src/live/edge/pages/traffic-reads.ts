@@ -136,8 +136,7 @@ async function readWorstEpisodes(context: Context, pipeline: string, { from, unt
   const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;
   const showsText = showsTextOf(context, pipeline);
   const steps = await context.reads.live.windows.longestEpisodes({ pipeline, from, until }, READ_EPISODES);
-  const timed = steps.map((step) => ({ ...step, startedAtMs: step.occurredAt.getTime() }));
-  const worst = [...groupBy(timed, ({ episode }) => episode)]
+  const worst = [...groupBy(steps, ({ episode }) => episode)]
     .flatMap(([id, own]) => splitByPause(own, idleMs).map((part) => describeEpisode(id, part, showsText)))
     .filter(({ wasted }) => wasted > 0)
     .toSorted((a, b) => b.wasted - a.wasted || b.startedAt.getTime() - a.startedAt.getTime())
@@ -151,17 +150,13 @@ async function readWorstEpisodes(context: Context, pipeline: string, { from, unt
   });
 }
 
-function describeEpisode(
-  id: string,
-  retrievals: readonly (WindowStep & { startedAtMs: number })[],
-  showsText: boolean,
-) {
-  const steps: readonly EpisodeStep<(typeof retrievals)[number]>[] = episodeSteps(retrievals).map((step) =>
+function describeEpisode(id: string, retrievals: readonly WindowStep[], showsText: boolean) {
+  const steps: readonly EpisodeStep<WindowStep>[] = episodeSteps(retrievals).map((step) =>
     showsText ? step : { ...step, text: null, originalText: null },
   );
   return {
     id,
-    startedAt: new Date(retrievals[0]?.startedAtMs ?? 0),
+    startedAt: retrievals[0]?.occurredAt ?? new Date(0),
     originalText: steps.find(({ originalText }) => originalText !== null)?.originalText ?? null,
     steps,
     tally: tallyEpisode(steps),

@@ -1,7 +1,7 @@
 /** The inclusion probability of an episode, which may span minutes with different sampling rates. */
 import { MINUTE_MS } from '../../../core/time.ts';
 
-interface SampledStep {
+export interface SampledStep {
   /** Random number drawn for the sampling unit, in [0, 1). */
   readonly cluster: number;
   readonly rateProbability: number;

@@ -16,7 +16,16 @@ const ten = (prefix: string) => Array.from({ length: 10 }, (_, rank) => `${prefi
 
 function retrieval(id: string, documentIds: readonly string[], parts: Partial<EpisodeRetrieval> = {}) {
   const outcome = documentIds.length === 0 ? ('empty' as const) : ('ok' as const);
-  return { id, text: id, originalText: null, documentIds, outcome, startedAtMs: Number(id), step: null, ...parts };
+  return {
+    id,
+    text: id,
+    originalText: null,
+    documentIds,
+    outcome,
+    occurredAt: new Date(Number(id)),
+    step: null,
+    ...parts,
+  };
 }
 
 describe('the steps of an episode', () => {
@@ -92,7 +101,7 @@ describe('the rewritten queries of an episode', () => {
 const anyEpisode = array(
   record({
     documentIds: array(constantFrom(...ten('d')), { maxLength: 12 }),
-    startedAtMs: integer({ min: 0, max: 20 }),
+    occurredAt: integer({ min: 0, max: 20 }).map((ms) => new Date(ms)),
     step: option(integer({ min: 0, max: 5 })),
   }),
   { minLength: 1, maxLength: 12 },
@@ -156,8 +165,8 @@ describe('any episode', () => {
 
 describe('an episode id', () => {
   it('that is used again after a pause belongs to another episode', () => {
-    const parts = splitByPause([{ startedAtMs: 700 }, { startedAtMs: 0 }, { startedAtMs: 100 }], 500);
-    expect(parts).toEqual([[{ startedAtMs: 0 }, { startedAtMs: 100 }], [{ startedAtMs: 700 }]]);
+    const at = (ms: number) => ({ occurredAt: new Date(ms) });
+    expect(splitByPause([at(700), at(0), at(100)], 500)).toEqual([[at(0), at(100)], [at(700)]]);
   });
 });
 
