@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
+import { z } from 'zod';
 import type { PipelineConfig } from '../../app/config/schema.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time.ts';
@@ -51,8 +52,8 @@ export function createPresidioAnalyzer({ url, headers, timeout_ms, concurrency, 
       const kind = answer.code === 'timeout' ? 'timeout' : isMalformed ? 'malformed' : 'failed';
       return { kind, message: answer.message };
     }
-    const found = readEntities(answer.json);
-    if (found !== null) return { kind: 'found', entities: found };
+    const found = entitiesSchema.safeParse(answer.json);
+    if (found.success) return { kind: 'found', entities: found.data };
     return { kind: 'malformed', message: `Presidio did not return a list of entities; check ${PRESIDIO}.url.` };
   };
 
@@ -71,23 +72,14 @@ export function createPresidioAnalyzer({ url, headers, timeout_ms, concurrency, 
   };
 }
 
-/** Returns null for anything but a list of entities. */
-function readEntities(json: unknown): FoundEntity[] | null {
-  if (!Array.isArray(json)) return null;
-  const entities: FoundEntity[] = [];
-  for (const item of json as unknown[]) {
-    if (typeof item !== 'object' || item === null) return null;
-    const { entity_type: entityType, start, end, score } = item as Record<string, unknown>;
-    if (typeof entityType !== 'string' || typeof start !== 'number' || typeof end !== 'number') return null;
-    entities.push({ entityType, start, end, score: typeof score === 'number' ? score : 0 });
-  }
-  return entities;
-}
-
-type Semaphore = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+const entitiesSchema = z.array(
+  z
+    .object({ entity_type: z.string(), start: z.number(), end: z.number(), score: z.number().catch(0) })
+    .transform(({ entity_type: entityType, ...place }): FoundEntity => ({ entityType, ...place })),
+);
 
 /** If the signal of a queued task aborts, the task is never started, and its promise rejects with the abort reason. */
-export function createSemaphore(max: number): Semaphore {
+export function createSemaphore(max: number) {
   const waiting = new Set<() => void>();
   let running = 0;
 
@@ -108,7 +100,7 @@ export function createSemaphore(max: number): Semaphore {
       signal.addEventListener('abort', giveUp, { once: true });
     });
 
-  return async (task, signal) => {
+  return async <T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> => {
     await takeTurn(signal);
     try {
       return await task();

@@ -130,12 +130,23 @@ export function hasDigits(text: string, min: number): boolean {
 /** Returns the spans of all rules; overlapping spans are merged. */
 export function findByRules(text: string, rules: readonly Rule[]): Span[] {
   const possible = rules.filter(({ needs }) => needs === undefined || text.includes(needs));
-  const spans = possible.flatMap((rule) => findByRule(text, rule)).toSorted((a, b) => a.start - b.start);
-  const merged: Span[] = [];
-  for (const span of spans) {
+  const spans = possible.flatMap((rule) => findByRule(text, rule));
+  return mergeOverlapping(spans, (first) => first);
+}
+
+/**
+ * Returns ascending, disjoint spans. Overlapping spans become one span with the other properties of the span that
+ * `choose` returns.
+ */
+function mergeOverlapping<Item extends Span>(
+  spans: readonly Item[],
+  choose: (first: Item, next: Item) => Item,
+): Item[] {
+  const merged: Item[] = [];
+  for (const span of spans.toSorted((a, b) => a.start - b.start)) {
     const last = merged.at(-1);
     if (last === undefined || span.start >= last.end) merged.push(span);
-    else merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, span.end) };
+    else merged[merged.length - 1] = { ...choose(last, span), start: last.start, end: Math.max(last.end, span.end) };
   }
   return merged;
 }
@@ -191,14 +202,25 @@ export function redactFound(text: string, found: readonly FoundEntity[]): string
     if (!fits || !typeName.test(entityType) || Number.isNaN(score)) return null;
     regions.push({ start: offsets[start] ?? 0, end: offsets[end] ?? 0, entityType, score });
   }
+  return replaceSpans(
+    text,
+    mergeRegions(text, regions).map(({ entityType: kind, ...span }) => ({ ...span, kind })),
+  );
+}
+
+/** Replaces ascending, disjoint spans with the placeholders of their kinds. */
+export function replaceSpans(text: string, spans: readonly (Span & { readonly kind: string })[]): string {
   const parts: string[] = [];
   let position = 0;
-  for (const { start, end, entityType } of mergeRegions(text, regions)) {
-    parts.push(text.slice(position, start), `[${entityType.toUpperCase()}]`);
+  for (const { start, end, kind } of spans) {
+    parts.push(text.slice(position, start), placeholderOf(kind));
     position = end;
   }
-  parts.push(text.slice(position));
-  return parts.join('');
+  return parts.join('') + text.slice(position);
+}
+
+export function placeholderOf(kind: string): string {
+  return `[${kind.toUpperCase()}]`;
 }
 
 /** Returns the code unit offset of each code point, and the end of the text. */
@@ -221,15 +243,6 @@ function mergeRegions(text: string, regions: readonly Region[]): Region[] {
     entityType: '',
     score: Number.NEGATIVE_INFINITY,
   }));
-  const merged: Region[] = [];
-  for (const region of [...regions, ...fixed].toSorted((a, b) => a.start - b.start)) {
-    const before = merged.at(-1);
-    if (before === undefined || region.start >= before.end) {
-      merged.push(region);
-      continue;
-    }
-    const strongest = region.score > before.score ? region : before;
-    merged[merged.length - 1] = { ...strongest, start: before.start, end: Math.max(before.end, region.end) };
-  }
+  const merged = mergeOverlapping([...regions, ...fixed], (first, next) => (next.score > first.score ? next : first));
   return merged.filter(({ entityType }) => entityType !== '');
 }

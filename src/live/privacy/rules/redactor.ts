@@ -3,7 +3,15 @@
  * keyed hash. Equal texts have equal hashes. Without the key, the text behind a hash cannot be guessed.
  */
 import { createHmac } from 'node:crypto';
-import { type CustomPattern, customDetector, type Detector, patternProblem, type Span } from './detector.ts';
+import {
+  type CustomPattern,
+  customDetector,
+  type Detector,
+  patternProblem,
+  placeholderOf,
+  replaceSpans,
+  type Span,
+} from './detector.ts';
 import { card, email, iban, ip, phone } from './personal-detectors.ts';
 import { credentials, privateKey, secret, token } from './secret-detectors.ts';
 
@@ -160,15 +168,11 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
     gaps = gapsBetween(taken, folded.text.length);
   }
   if (finds.length === 0) return null;
-  const parts: string[] = [];
-  let position = 0;
-  for (const { kind, start, end } of finds.toSorted((a, b) => a.start - b.start)) {
-    const original = folded.originalSpan(start, end);
-    parts.push(text.slice(position, original.start), placeholderOf(kind));
-    position = original.end;
-  }
-  parts.push(text.slice(position));
-  return parts.join('');
+  const ascending = finds.toSorted((a, b) => a.start - b.start);
+  return replaceSpans(
+    text,
+    ascending.map(({ kind, start, end }) => ({ kind, ...folded.originalSpan(start, end) })),
+  );
 }
 
 /** Returns the gaps between ascending spans. */
@@ -181,10 +185,6 @@ function gapsBetween(spans: readonly Span[], length: number): Span[] {
   }
   if (length > start) gaps.push({ start, end: length });
   return gaps;
-}
-
-function placeholderOf(kind: string): string {
-  return `[${kind.toUpperCase()}]`;
 }
 
 /**
