@@ -180,16 +180,14 @@ export class MessageReader extends protobuf.Reader {
   }
 
   override string(): string {
-    const length = this.uint32();
-    const end = this.pos + length;
-    if (end > this.len) throw new RangeError('index out of range');
+    const end = this.endOfMessage();
     const { buffer, byteOffset } = this.buf;
-    const read = Buffer.from(buffer, byteOffset + this.pos, length).toString('utf8');
+    const read = Buffer.from(buffer, byteOffset + this.pos, end - this.pos).toString('utf8');
     this.pos = end;
     return read;
   }
 
-  /** Returns the end of the nested message at the current position. */
+  /** Returns the end of the nested message or string at the current position. */
   endOfMessage(): number {
     const length = this.uint32();
     const end = this.pos + length;
@@ -225,20 +223,25 @@ export function readAttribute(
   maxDepth: number,
   leaveOut: LeaveOut,
 ): readonly [string, ReadValue] {
+  return readPair<ReadValue>(reader, reader.len, () => {
+    const end = reader.endOfMessage();
+    const first = reader.buf[reader.pos];
+    if (first !== ARRAY && first !== MAP) return readValue(reader, end, maxDepth, leaveOut);
+    const later = reader.buf.subarray(reader.pos, end);
+    reader.pos = end;
+    return () => readOrRefuse(() => readValue(reader.at(later), later.length, maxDepth, leaveOut));
+  });
+}
+
+/** Reads a key and its value. If there are several keys or values, the last one applies. */
+function readPair<Value>(reader: MessageReader, end: number, read: () => Value): readonly [string, Value | null] {
   let key = '';
-  let value: ReadValue = null;
-  while (reader.pos < reader.len) {
+  let value: Value | null = null;
+  while (reader.pos < end) {
     const tag = reader.tag();
     if (tag === KEY) key = reader.string();
-    else if (tag === VALUE) {
-      const end = reader.endOfMessage();
-      const first = reader.buf[reader.pos];
-      if (first === ARRAY || first === MAP) {
-        const later = reader.buf.subarray(reader.pos, end);
-        value = () => readOrRefuse(() => readValue(reader.at(later), later.length, maxDepth, leaveOut));
-        reader.pos = end;
-      } else value = readValue(reader, end, maxDepth, leaveOut);
-    } else reader.skipType(tag & 7);
+    else if (tag === VALUE) value = read();
+    else reader.skipType(tag & 7);
   }
   return [key, value];
 }
@@ -291,15 +294,7 @@ function readMap(reader: MessageReader, end: number, depthLeft: number, leaveOut
       reader.skipType(tag & 7);
       continue;
     }
-    const endOfPair = reader.endOfMessage();
-    let key = '';
-    let value: AttributeValue = null;
-    while (reader.pos < endOfPair) {
-      const part = reader.tag();
-      if (part === KEY) key = reader.string();
-      else if (part === VALUE) value = readPart(reader, depthLeft, leaveOut);
-      else reader.skipType(part & 7);
-    }
+    const [key, value] = readPair(reader, reader.endOfMessage(), () => readPart(reader, depthLeft, leaveOut));
     if (key !== FORBIDDEN_KEY) map[key] = value;
   }
   return map;

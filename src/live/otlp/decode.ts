@@ -9,6 +9,7 @@ import type {
   SpanEvent,
   SpanLink,
   SpanStatus,
+  Telemetry,
   TelemetryResource,
 } from '../rules/otel/span.ts';
 import {
@@ -64,19 +65,6 @@ function member<T extends string>(message: unknown, name: string, prefix: string
 
 export type Flaws = Partial<Record<RejectionCode, number>>;
 
-interface Decoded<T> {
-  readonly items: readonly T[];
-  /**
-   * Number of spans or log records that were rejected. An unreadable list of spans or log records counts as one
-   * rejected item.
-   */
-  readonly rejected: number;
-  /** The counts may still grow while attributes are accessed, because lists and maps are read lazily. */
-  readonly flaws: Flaws;
-  /** A misspelled JSON field, such as `resource_spans`; null if there is none. */
-  readonly misnamed: string | null;
-}
-
 /**
  * Decodes the body of `POST /v1/traces`.
  *
@@ -85,7 +73,7 @@ interface Decoded<T> {
  *
  * @throws RecalldError if the whole body is unreadable or exceeds the limits
  */
-export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpSpan> {
+export function decodeTraces(content: OtlpContent, limits: OtlpLimits) {
   const messages = openMessages(content, 'ExportTraceServiceRequest', limits);
   return new Decoding(messages, limits).items(traceFields, toSpan);
 }
@@ -95,7 +83,7 @@ export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<
  *
  * @throws RecalldError as `decodeTraces`
  */
-export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpLogRecord> {
+export function decodeLogs(content: OtlpContent, limits: OtlpLimits) {
   const messages = openMessages(content, 'ExportLogsServiceRequest', limits);
   return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
@@ -123,14 +111,13 @@ const logFields: ItemFields = [
 const OTHER_NAMES =
   /^(resource_(spans|logs)|scope_(spans|logs)|log_records|instrumentation_?library_?(spans|logs)|(trace|span)_id)$/i;
 
-interface Origin {
-  readonly resource: TelemetryResource;
-  readonly scope: InstrumentationScope;
-}
+type Origin = Pick<Telemetry, 'resource' | 'scope'>;
 
 class Decoding {
   readonly flaws: Flaws = {};
+  /** Number of rejected spans or log records; an unreadable list of them counts as one rejected item. */
   private rejected = 0;
+  /** A misspelled JSON field, such as `resource_spans`; null if there is none. */
   private misnamed: string | null = null;
   private readonly messages: OtlpMessages;
   private readonly limits: OtlpLimits;
@@ -143,7 +130,7 @@ class Decoding {
   items<T extends object>(
     [resources, scopes, items]: ItemFields,
     read: (item: object, origin: Origin, decoding: Decoding) => T,
-  ): Decoded<T> {
+  ) {
     const { body } = this.messages;
     if (!Array.isArray(field(body, resources[0]) ?? []))
       throw malformed(`The field ${resources[0]} of the OTLP body is not a list.`);
@@ -160,6 +147,7 @@ class Decoding {
         }
       }
     }
+    // The flaws may still grow while attributes are accessed, because lists and maps are read lazily.
     return { items: found, rejected: this.rejected, flaws: this.flaws, misnamed: this.misnamed };
   }
 
@@ -198,10 +186,10 @@ class Decoding {
   }
 
   /** Opens a nested message; null if it is missing or unreadable. */
-  part(message: unknown, type: MessageName): object | null {
+  part(message: unknown, type: MessageName, code: RejectionCode = 'attribute_malformed'): object | null {
     if (message === undefined || message === null) return null;
     const opened = this.messages.open(message, type);
-    if (opened === null) this.leaveOut('attribute_malformed');
+    if (opened === null) this.leaveOut(code);
     return opened;
   }
 
@@ -244,15 +232,8 @@ class Decoding {
 
   /** Reads a resource. If the resource is unreadable, its items are processed without resource attributes. */
   private resource(message: unknown): TelemetryResource {
-    const none: TelemetryResource = { serviceName: null, attributes: noAttributes };
-    if (message === undefined || message === null) return none;
-    const opened = this.messages.open(message, 'Resource');
-    if (opened === null) {
-      this.leaveOut('resource_malformed');
-      return none;
-    }
-    const attributes = readOr(this.leaveOut, () => this.attributes(opened, 'resource_malformed'));
-    if (attributes === null) return none;
+    const resource = this.part(message, 'Resource', 'resource_malformed') ?? {};
+    const attributes = readOr(this.leaveOut, () => this.attributes(resource, 'resource_malformed')) ?? noAttributes;
     const name = attributes['service.name'];
     return { serviceName: typeof name === 'string' && name !== '' ? name : null, attributes };
   }

@@ -2,37 +2,31 @@ import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
 
 /** Limits on an OTLP request, except on its size in bytes. */
-export interface OtlpLimits {
+export const defaultOtlpLimits = {
   /** Maximum number of spans or log records. */
-  readonly maxItems: number;
+  maxItems: 10_000,
   /**
    * Maximum number of protobuf fields, or of arrays and objects in JSON. Each field, array or object takes memory, even
    * if it is empty.
    */
-  readonly maxFields: number;
-  /** Maximum nesting of attribute values. */
-  readonly maxDepth: number;
-}
-
-export const defaultOtlpLimits: OtlpLimits = {
-  maxItems: 10_000,
   maxFields: 2_000_000,
+  /** Maximum nesting of attribute values. */
   maxDepth: 16,
 };
 
+export type OtlpLimits = typeof defaultOtlpLimits;
+
 type OtlpFormat = 'protobuf' | 'json';
 
+const formats: ReadonlyMap<string, OtlpFormat> = new Map([
+  ['application/x-protobuf', 'protobuf'],
+  ['application/protobuf', 'protobuf'],
+  ['application/json', 'json'],
+]);
+
 /** Returns the format for a `Content-Type`; null for a type that OTLP/HTTP does not define. */
-export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
-  switch (contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '') {
-    case 'application/x-protobuf':
-    case 'application/protobuf':
-      return 'protobuf';
-    case 'application/json':
-      return 'json';
-    default:
-      return null;
-  }
+export function otlpFormat(contentType = ''): OtlpFormat | null {
+  return formats.get(contentType.replace(/;.*/s, '').trim().toLowerCase()) ?? null;
 }
 
 /** An uncompressed body with its format. */

@@ -18,7 +18,14 @@ import type { RequestBodies } from '../../../platform/http/request-bodies.ts';
 import type { Meter } from '../../../platform/metrics/meter.ts';
 import type { LiveIngest } from '../../live-ingest.ts';
 import { createOtlpReader, type Found, type OtlpRequest, type Unread } from '../../otlp/extraction.ts';
-import { encodeFailure, encodeSuccess, otlpFormat, type PartialSuccess, unknownType } from '../../otlp/parse.ts';
+import {
+  encodeFailure,
+  encodeSuccess,
+  type OtlpAnswer,
+  otlpFormat,
+  type PartialSuccess,
+  unknownType,
+} from '../../otlp/parse.ts';
 import { grpcExporter, unreadableText } from '../../rules/otel/unreadable-retriever.ts';
 import { type ShedReason, shedReason } from '../live-routes.ts';
 
@@ -26,13 +33,11 @@ type OtlpSignal = 'traces' | 'logs';
 
 export type OtlpReceiver = ReturnType<typeof createOtlpReceiver>;
 
-interface OtlpAnswer {
+type OtlpResponse = OtlpAnswer & {
   readonly status: number;
-  readonly contentType: string;
-  readonly body: Uint8Array;
   /** Error code of a failure after which the client may retry; absent for all other responses. */
   readonly shed?: ErrorCode;
-}
+};
 
 /**
  * Maximum size of a body. This size suffices for a full batch of 512 spans if every tenth span has a vector of 3072
@@ -49,7 +54,7 @@ export function addOtlp(
   bodies: RequestBodies,
   retryAfterSeconds: number,
 ): void {
-  const send = (reply: FastifyReply, answer: OtlpAnswer): FastifyReply => {
+  const send = (reply: FastifyReply, answer: OtlpResponse): FastifyReply => {
     if (answer.shed !== undefined) {
       onShed(shedReason(answer.shed));
       reply.header('retry-after', retryAfterSeconds);
@@ -168,7 +173,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
       body: Uint8Array,
       type: string | undefined,
       pipelines: readonly string[] | null = null,
-    ): Promise<OtlpAnswer> {
+    ): Promise<OtlpResponse> {
       try {
         const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type, pipelines);
         const partial = message === '' ? null : { rejected, message: message.slice(0, MAX_MESSAGE) };
@@ -223,7 +228,7 @@ async function ingestAll(
   return refused;
 }
 
-function refuse(error: RecalldError, type: string | undefined): OtlpAnswer {
+function refuse(error: RecalldError, type: string | undefined): OtlpResponse {
   const format = otlpFormat(type) ?? 'json';
   if (error.retryable) return { status: 503, shed: error.code, ...encodeFailure(format, UNAVAILABLE, error.message) };
   return {

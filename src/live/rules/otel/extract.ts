@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../core/time.ts';
 import { type LiveQuery, type LiveStage, liveStage, type QueryEpisode } from '../live-query.ts';
 import type { TracedDocument } from './document-shapes.ts';
 import { readSpanFeedback } from './feedback.ts';
-import { readEmbeddedText, readQueryText, readQueryVector, readRequest, readTopK } from './query-input.ts';
+import { readQueryText, readQueryVector, readRequest, readTopK } from './query-input.ts';
 import { readPerson, readSegments } from './request-tags.ts';
 import {
   type ExtractionOptions,
@@ -36,11 +36,9 @@ import {
   indexSpans,
   type TraceIndex,
 } from './trace-index.ts';
-import { reasonOf, summarize, type UnreadableReason } from './unreadable-retriever.ts';
+import { reasonOf, summarize, type UnreadableReason, type UnreadableSpan } from './unreadable-retriever.ts';
 
 export type Extraction = ReturnType<typeof extractLiveQueries>;
-
-const MAX_LATENCY_MS = DAY_MS;
 
 /**
  * Extracts live queries and feedback from the spans of one export.
@@ -69,7 +67,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
   );
   const used = new Set<OtlpSpan>();
 
-  const unreadable: { span: OtlpSpan; pipeline: string; reason: UnreadableReason }[] = [];
+  const unreadable: UnreadableSpan[] = [];
   const drafts = outermost.flatMap((span) => {
     used.add(span);
     const query = readLiveQuery(span, innerOf.get(span) ?? [], index, options);
@@ -80,7 +78,8 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
   const cutOff = unreadable.filter(({ span, reason }) => reason === 'cut_off' && !isTruncated(span, index));
 
   const wantedTexts = new Set(drafts.flatMap(({ text }) => text ?? []));
-  const fragments = index.spans.toSorted(byEnd).flatMap((span) => {
+  const inOrder = index.spans.toSorted((a, b) => Number(a.endTimeUnixNano - b.endTimeUnixNano));
+  const fragments = inOrder.flatMap((span) => {
     const found = readFragments(span, index, options, wantedTexts);
     if (found.length > 0) used.add(span);
     return found;
@@ -162,7 +161,7 @@ function latencyOf(spans: readonly OtlpSpan[]): number | null {
   const start = spans.reduce((first, { startTimeUnixNano: at }) => (at < first ? at : first), 2n ** 64n);
   const end = spans.reduce((last, { endTimeUnixNano: at }) => (at > last ? at : last), 0n);
   const latencyMs = Number(end - start) / 1e6;
-  return latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null;
+  return latencyMs >= 0 && latencyMs <= DAY_MS ? latencyMs : null;
 }
 
 /** Returns all inner retrievers as one stage: the members of an ensemble, or repeated calls. */
@@ -179,13 +178,8 @@ function readStages(
   );
   const stage = { name: RETRIEVAL, isSide: false, latencyMs: latencyOf(inner) };
   const ids = known.length < lists.length ? null : mergedByRank(known);
-  return [
-    liveStage(
-      stage,
-      ids,
-      results.map(({ id }) => id),
-    ),
-  ];
+  const answered = results.map(({ id }) => id);
+  return [liveStage(stage, ids, answered)];
 }
 
 function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
@@ -265,10 +259,6 @@ function peopleOf(fragments: readonly TraceFragment[]): readonly TraceFragment[]
   return [...people.values()];
 }
 
-function byEnd(a: OtlpSpan, b: OtlpSpan): number {
-  return Number(a.endTimeUnixNano - b.endTimeUnixNano);
-}
-
 /** Returns the embedding model from the attributes of OpenInference, OTel GenAI or Langfuse. */
 function readEmbeddingModel(span: OtlpSpan): string | null {
   const names = ['embedding.model_name', 'gen_ai.request.model', 'langfuse.observation.model.name'];
@@ -299,12 +289,7 @@ function readFragments(
   switch (index.roleOf(span)) {
     case 'embedding': {
       const model = readEmbeddingModel(span);
-      return readEmbeddings(span, wantedTexts).map((embedding) => ({
-        kind: 'embedding',
-        ...place,
-        ...embedding,
-        model,
-      }));
+      return readEmbeddings(span, wantedTexts).map((one) => ({ kind: 'embedding', ...place, ...one, model }));
     }
     case 'reranker': {
       const { documents, unidentified } = identifyDocuments(readRerankedDocuments(span) ?? [], span);
@@ -342,7 +327,7 @@ function readFragments(
 /** Reads `embedding.embeddings.N.embedding.{text,vector}`, or a single vector with the input of the span. */
 function readEmbeddings(span: OtlpSpan, wantedTexts: ReadonlySet<string>) {
   const listed = readFlattened(span.attributes, 'embedding.embeddings') ?? [];
-  const input = readEmbeddedText(span);
+  const input = readQueryText(span, false);
   const candidates =
     listed.length > 0
       ? listed.map((item) => ({ text: readText(item['embedding.text']), value: item['embedding.vector'] }))

@@ -25,7 +25,7 @@ const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
 /**
  * Reads OpenInference's `annotations.N.annotation.*` and `evaluations.N.evaluation.*`, with an optional prefix `trace.`
- * or `session.`. An annotation that both lists contain counts once.
+ * (but not `session.`). An annotation that both lists contain counts once.
  */
 function readAnnotations(attributes: Attributes): readonly Annotation[] {
   const found = new Map<string, Annotation>();
@@ -50,12 +50,11 @@ function readEvaluationEvent(eventName: string | null, attributes: Attributes): 
 const scopes = [
   ['span', ''],
   ['trace', 'trace.'],
-  ['session', 'session.'],
 ] as const;
 
 export type Annotation = NonNullable<ReturnType<typeof readAnnotation>>;
 
-/** @param scope what the annotation rates: the span, its whole trace, or the session */
+/** @param scope what the annotation rates: the span, or its whole trace */
 function readAnnotation(
   fields: Attributes,
   scope: (typeof scopes)[number][0],
@@ -235,7 +234,7 @@ export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[
   for (const span of index.spans) {
     for (const { annotation, timeUnixNano } of annotationsOf(span)) {
       const target = targetOf(span, index);
-      if (annotation.scope === 'session' || target === null) continue;
+      if (target === null) continue;
       const cited = isCitation(annotation) ? readAnnotatedDocument(annotation.metadata).documentId : null;
       const query = findQuery(target, annotation.scope) ?? queryWith(queries, target.traceId, cited);
       const pipeline = query?.pipeline ?? options.pipelineOf(span);

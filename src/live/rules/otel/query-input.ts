@@ -75,11 +75,14 @@ const positionalArguments = 'args';
 const MAX_LEVELS = 5;
 
 /**
- * Returns the query text of a retriever span, from the first attribute in `inputs` that contains a text. Returns null
- * if there is no such attribute, or if privacy settings hide the text.
+ * Returns the query text of a span, from the first attribute in `inputs` that contains a text. Returns null if there is
+ * no such attribute, or if privacy settings hide the text.
+ *
+ * @param isCall as in `readInputText`; false for an embedding span, which has no query if it has several texts
  */
-export function readQueryText(span: OtlpSpan): string | null {
-  return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
+export function readQueryText({ attributes }: OtlpSpan, isCall = true): string | null {
+  const read = (value: AttributeValue | undefined) => readInputText(value, isCall);
+  return readText(jsonText(attributes[MLFLOW_INPUT])) ?? readFirst(attributes, inputs, read);
 }
 
 /** Returns the user's input to an agent, a workflow or a chain; null if it has no text or is hidden. */
@@ -93,15 +96,6 @@ export function readRequest(span: OtlpSpan): string | null {
 
 /** Attributes with the messages of an agent call: OTel GenAI, the AI SDK, Pydantic AI. */
 const conversations = ['gen_ai.input.messages', 'ai.prompt.messages', 'pydantic_ai.all_messages'];
-
-/** Returns the only text of an embedding span; null if it has none or several. */
-export function readEmbeddedText(span: OtlpSpan): string | null {
-  return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, false);
-}
-
-function readInput(span: OtlpSpan, isCall: boolean): string | null {
-  return readFirst(span.attributes, inputs, (value) => readInputText(value, isCall));
-}
 
 /** Decodes a JSON string; null for anything else. */
 function jsonText(value: AttributeValue | undefined): string | null {
@@ -165,7 +159,10 @@ function textOfMessages(messages: readonly AttributeValue[]): string | null {
   if (messages.length === 1 && isArray(only)) return textOfMessages(only);
   for (const message of messages.filter(isMessage).map(messageWithin).toReversed()) {
     // Some frameworks send tool results as user messages without a text.
-    const text = isObject(message) && isOfUser(message) ? textOfParts(message['content'] ?? message['parts']) : null;
+    const text =
+      isObject(message) && isUserRole(message['role'] ?? message['type'])
+        ? textOfParts(message['content'] ?? message['parts'])
+        : null;
     if (text !== null) return text;
   }
   return null;
@@ -174,10 +171,6 @@ function textOfMessages(messages: readonly AttributeValue[]): string | null {
 /** Returns true for a LangChain message in its short form: `["user", "text"]`. */
 function isRolePair(value: AttributeValue): value is readonly [string, string] {
   return isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
-}
-
-function isOfUser(message: Attributes): boolean {
-  return isUserRole(message['role'] ?? message['type']);
 }
 
 function isUserRole(role: AttributeValue | undefined): boolean {

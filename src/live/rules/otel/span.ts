@@ -173,25 +173,20 @@ export function readObject(value: Value): Attributes | null {
 
 /** Reads an array or object, structured or as JSON text; null for anything else. */
 export function readStructure(value: Value): Attributes | readonly AttributeValue[] | null {
-  const structure = typeof value === 'string' && /^\s*[[{]/.test(value) ? parsedOrNull(value) : value;
+  const structure = typeof value === 'string' && /^\s*[[{]/.test(value) ? parsedOrNull(value, parseExactJson) : value;
   return isArray(structure) || isObject(structure) ? structure : null;
 }
 
 /** Parses JSON, or the JSON-like output of Python; null for anything else. */
-function parsedOrNull(json: string): AttributeValue {
-  try {
-    return parseExactJson(json);
-  } catch {
-    return looselyParsedOrNull(json);
+function parsedOrNull(text: string, parse: (json: string) => unknown): AttributeValue {
+  for (const attempt of [parse, parseLooseJson]) {
+    try {
+      return attempt(text) as AttributeValue;
+    } catch {
+      // The text may be in the other format.
+    }
   }
-}
-
-function looselyParsedOrNull(text: string): AttributeValue {
-  try {
-    return parseLooseJson(text);
-  } catch {
-    return null;
-  }
+  return null;
 }
 
 /**
@@ -199,7 +194,9 @@ function looselyParsedOrNull(text: string): AttributeValue {
  * vector (which has no direction), and for numbers outside the float32 range.
  */
 export function readVector(value: Value): Float32Array | null {
-  const numbers = typeof value === 'string' ? parseNumbers(value) : value;
+  // Uses the plain JSON parser for speed, because the exact digits of floats are not needed.
+  const isJson = typeof value === 'string' && value.startsWith('[');
+  const numbers = isJson ? parsedOrNull(value, parseBoundedJson) : value;
   if (!isArray(numbers) || numbers.length === 0 || numbers.length > MAX_DIMENSIONS) return null;
   const vector = new Float32Array(numbers.length);
   for (const [dimension, number] of numbers.entries()) {
@@ -207,16 +204,6 @@ export function readVector(value: Value): Float32Array | null {
     vector[dimension] = number;
   }
   return vector.every(Number.isFinite) && vector.some((number) => number !== 0) ? vector : null;
-}
-
-/** Uses the plain JSON parser for speed, because the exact digits of floats are not needed. */
-function parseNumbers(text: string): Value {
-  if (!text.startsWith('[')) return null;
-  try {
-    return parseBoundedJson(text) as AttributeValue;
-  } catch {
-    return looselyParsedOrNull(text);
-  }
 }
 
 /**
@@ -306,15 +293,7 @@ export function samplingProbability(span: OtlpSpan): number {
 }
 
 function thresholdOf(traceState: string): number | null {
-  const member = traceState
-    .split(',')
-    .map((entry) => entry.trim())
-    .find((entry) => entry.startsWith('ot='));
-  const field = member
-    ?.slice('ot='.length)
-    .split(';')
-    .find((pair) => pair.startsWith('th:'));
-  const digits = field?.slice('th:'.length) ?? '';
-  if (!/^[0-9a-f]{1,14}$/.test(digits)) return null;
-  return Number.parseInt(digits.padEnd(THRESHOLD_DIGITS, '0'), 16);
+  const [, member = ''] = /(?:^|,)\s*ot=([^,]*)/.exec(traceState) ?? [];
+  const [, digits] = /(?:^|;)th:([0-9a-f]{1,14})(?:;|$)/.exec(member.trimEnd()) ?? [];
+  return digits === undefined ? null : Number.parseInt(digits.padEnd(THRESHOLD_DIGITS, '0'), 16);
 }

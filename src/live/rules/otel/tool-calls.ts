@@ -1,7 +1,7 @@
 /** Finds the spans that are tool calls, and the searches among them that no instrumentation traces. */
 import { type OtlpSpan, readString } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
-import { clean, type UnreadableRetriever } from './unreadable-retriever.ts';
+import { summarize, type UnreadableRetriever } from './unreadable-retriever.ts';
 
 /**
  * Attributes that contain the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name
@@ -43,8 +43,6 @@ export function toolNames({ attributes, name }: OtlpSpan): readonly string[] {
 
 const searchName = /search|retriev|look_?up|knowledge|find_?(doc|chunk|passage|article)/i;
 
-const MAX_TOOLS = 30;
-
 /**
  * Returns the searches of an export that have no retriever span. A search is a call to a tool whose name suggests that
  * it searches. If an export has neither such tool calls nor retriever spans, returns its model calls instead, because
@@ -64,30 +62,14 @@ export function untracedSearches(
       !traced.has(span) &&
       toolNames(span).some((name) => searchName.test(name)),
   );
-  if (tools.length > 0) return counted(tools, 'tool', pipelineOf);
-  if (retrievers.length > 0) return [];
-  return counted(
-    spans.filter((span) => isOfKind(span, modelKinds)),
-    'model_calls',
-    pipelineOf,
+  if (tools.length === 0 && retrievers.length > 0) return [];
+  const searches = tools.length > 0 ? tools : spans.filter((span) => isOfKind(span, modelKinds));
+  const reason = tools.length > 0 ? 'tool' : 'model_calls';
+  return summarize(
+    searches.flatMap((span) => {
+      const pipeline = pipelineOf(span);
+      const names = reason === 'tool' ? toolNames(span).slice(0, 1) : [];
+      return pipeline === null ? [] : [{ span, pipeline, reason, tools: names }];
+    }),
   );
-}
-
-function counted(
-  spans: readonly OtlpSpan[],
-  reason: 'tool' | 'model_calls',
-  pipelineOf: (span: OtlpSpan) => string | null,
-): readonly UnreadableRetriever[] {
-  const kinds = new Map<string, UnreadableRetriever>();
-  for (const span of spans) {
-    const pipeline = pipelineOf(span);
-    if (pipeline === null) continue;
-    const instrumentation = clean(span.scope.name);
-    const key = JSON.stringify([pipeline, instrumentation]);
-    const known = kinds.get(key);
-    const name = reason === 'tool' ? toolNames(span).slice(0, 1).map(clean) : [];
-    const attributes = [...new Set([...(known?.attributes ?? []), ...name])].slice(0, MAX_TOOLS);
-    kinds.set(key, { pipeline, instrumentation, reason, attributes, spans: (known?.spans ?? 0) + 1 });
-  }
-  return [...kinds.values()];
 }

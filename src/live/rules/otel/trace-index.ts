@@ -7,12 +7,18 @@ import { liveQueryId, type OtlpSpan, readFirst, readString } from './span.ts';
  */
 type SpanRole = 'retriever' | 'embedding' | 'reranker' | 'evaluator' | 'other' | 'none';
 
-const openInferenceKinds = new Map<string, SpanRole>([
-  ['RETRIEVER', 'retriever'],
-  ['EMBEDDING', 'embedding'],
-  ['RERANKER', 'reranker'],
-  ['EVALUATOR', 'evaluator'],
-]);
+/** Roles of a convention whose kinds have the names of the roles. */
+const rolesOf = (...roles: SpanRole[]): ReadonlyMap<string, SpanRole> => new Map(roles.map((role) => [role, role]));
+
+const openInferenceKinds = rolesOf('retriever', 'embedding', 'reranker', 'evaluator');
+const langfuseTypes = rolesOf('retriever', 'embedding', 'evaluator');
+/** Span roles, keyed by `mlflow.spanType`, whose values MLflow writes as JSON strings, in quotes. */
+const mlflowTypes = rolesOf('retriever', 'embedding', 'reranker');
+/**
+ * LangSmith's exporter sets `gen_ai.operation.name` of retrievers to `embeddings`, so `langsmith.span.kind` takes
+ * precedence.
+ */
+const langSmithKinds = rolesOf('retriever', 'embedding');
 
 /** `vector_db_retrieve` is from OpenLLMetry's LangChain instrumentation. */
 const genAiOperations = new Map<string, SpanRole>([
@@ -22,12 +28,6 @@ const genAiOperations = new Map<string, SpanRole>([
   ['embeddings', 'embedding'],
   // The operation name `rerank` is not standardized yet, but the AI SDK and others use it.
   ['rerank', 'reranker'],
-]);
-
-const langfuseTypes = new Map<string, SpanRole>([
-  ['retriever', 'retriever'],
-  ['embedding', 'embedding'],
-  ['evaluator', 'evaluator'],
 ]);
 
 /** Kind of a span that contains the retrievals of one turn: an agent, a workflow, or any step of a framework. */
@@ -56,22 +56,6 @@ export function episodeScope({ attributes }: OtlpSpan): EpisodeScope | null {
   return null;
 }
 
-/** Span roles, keyed by `mlflow.spanType`, whose values MLflow writes as JSON strings, in quotes. */
-const mlflowTypes = new Map<string, SpanRole>([
-  ['RETRIEVER', 'retriever'],
-  ['EMBEDDING', 'embedding'],
-  ['RERANKER', 'reranker'],
-]);
-
-/**
- * LangSmith's exporter sets `gen_ai.operation.name` of retrievers to `embeddings`, so `langsmith.span.kind` takes
- * precedence.
- */
-const langSmithKinds = new Map<string, SpanRole>([
-  ['retriever', 'retriever'],
-  ['embedding', 'embedding'],
-]);
-
 /** Events that OpenLLMetry adds to a span that queries a vector store; the names with `search` are used for Milvus. */
 const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
 
@@ -87,8 +71,8 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
-  const kind = readString(attributes['openinference.span.kind'])?.toUpperCase() ?? 'UNKNOWN';
-  if (kind !== 'UNKNOWN') return openInferenceKinds.get(kind) ?? 'other';
+  const kind = readString(attributes['openinference.span.kind'])?.toLowerCase() ?? 'unknown';
+  if (kind !== 'unknown') return openInferenceKinds.get(kind) ?? 'other';
   const langSmithKind = readString(attributes['langsmith.span.kind'])?.toLowerCase() ?? null;
   if (langSmithKind !== null) return langSmithKinds.get(langSmithKind) ?? 'other';
   const operation = readString(attributes['gen_ai.operation.name']);
@@ -97,7 +81,7 @@ function roleOf(span: OtlpSpan): SpanRole {
   const role =
     genAiOperations.get(operation ?? '') ??
     langfuseTypes.get(type ?? '') ??
-    mlflowTypes.get(mlflowType?.toUpperCase() ?? '');
+    mlflowTypes.get(mlflowType?.toLowerCase() ?? '');
   if (role !== undefined) return role;
   if (isVectorStoreQuery(span) || (type === 'span' && hasLangChainDocuments(span))) return 'retriever';
   if (operation === null && isLlamaIndexRetriever(span)) return 'retriever';

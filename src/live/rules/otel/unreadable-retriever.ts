@@ -6,20 +6,7 @@ import { type AttributeValue, isHidden, type OtlpSpan } from './span.ts';
 import { hasSeveralQueries } from './trace-index.ts';
 
 /** Reasons why spans produced no live query (see `spanReasons`). `grpc`: recalld refuses exporters that use gRPC. */
-export const unreadableReasons = [
-  'no_documents',
-  'hidden',
-  'dropped',
-  'cut_off',
-  'several_queries',
-  'unidentified',
-  'unknown_shape',
-  'grpc',
-  'tool',
-  'model_calls',
-] as const;
-
-export type UnreadableReason = (typeof unreadableReasons)[number];
+export type UnreadableReason = SpanReason | 'grpc';
 
 export interface UnreadableRetriever {
   readonly pipeline: string;
@@ -70,26 +57,36 @@ function isPresent(value: AttributeValue | undefined): boolean {
   return value !== undefined && value !== null && !(typeof value === 'string' && /^\s*(null|None|)\s*$/.test(value));
 }
 
-export function summarize(
-  spans: readonly { readonly span: OtlpSpan; readonly pipeline: string; readonly reason: UnreadableReason }[],
-): readonly UnreadableRetriever[] {
-  const kinds = new Map<string, UnreadableRetriever & { spans: number }>();
-  for (const { span, pipeline, reason } of spans) {
+export interface UnreadableSpan {
+  readonly span: OtlpSpan;
+  readonly pipeline: string;
+  readonly reason: UnreadableReason;
+  /** Names of the called tools, which are collected from all spans of a kind. */
+  readonly tools?: readonly string[];
+}
+
+export function summarize(spans: readonly UnreadableSpan[]): readonly UnreadableRetriever[] {
+  const kinds = new Map<string, UnreadableRetriever>();
+  for (const { span, pipeline, reason, tools } of spans) {
     const instrumentation = kinds.size < MAX_KINDS ? clean(span.scope.name) : '';
     const key = JSON.stringify([pipeline, instrumentation, reason]);
-    const known = kinds.get(key);
-    if (known !== undefined) known.spans += 1;
-    else kinds.set(key, { pipeline, instrumentation, reason, attributes: namesOf(span), spans: 1 });
+    const { attributes: known, spans: earlier } = kinds.get(key) ?? { spans: 0 };
+    const attributes = tools === undefined ? (known ?? namesOf(span)) : cleaned([...(known ?? []), ...tools]);
+    kinds.set(key, { pipeline, instrumentation, reason, attributes, spans: earlier + 1 });
   }
   return [...kinds.values()];
 }
 
 function namesOf(span: OtlpSpan): readonly string[] {
   const names = [...Object.keys(span.attributes), ...span.events.map(({ name }) => name)];
-  return [...new Set(names.map(clean))].toSorted().slice(0, MAX_NAMES);
+  return cleaned(names.toSorted());
 }
 
-export function clean(name: string): string {
+function cleaned(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map(clean))].slice(0, MAX_NAMES);
+}
+
+function clean(name: string): string {
   return name.slice(0, MAX_NAME).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
 }
 
@@ -143,7 +140,7 @@ const ITSELF = 'set the attribute gen_ai.retrieval.documents to [{"id", "score"}
 const OWN_SPAN =
   'create a span around the search, with gen_ai.operation.name=retrieval, gen_ai.retrieval.query.text and gen_ai.retrieval.documents';
 
-type SpanReason = Exclude<UnreadableReason, 'grpc'>;
+type SpanReason = keyof typeof spanReasons;
 
 /** Describes the fix as the end of a sentence. */
 function fixOf(reason: SpanReason, attributes: readonly string[]): string {
@@ -154,7 +151,7 @@ function fixOf(reason: SpanReason, attributes: readonly string[]): string {
   return spanReasons[reason].fix;
 }
 
-export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string; readonly fix: string }>> = {
+export const spanReasons = {
   no_documents: { problem: 'no documents reported', fix: ITSELF },
   hidden: { problem: 'documents hidden by a privacy setting', fix: ITSELF },
   dropped: {
@@ -176,7 +173,7 @@ export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string
     fix: `add the tool to the pipeline's retrieval_tools, or ${OWN_SPAN}`,
   },
   model_calls: { problem: 'the instrumentation traces only model calls', fix: OWN_SPAN },
-};
+} as const;
 
 export function unreadableText(kind: UnreadableRetriever, when: string): string {
   const { spans, instrumentation, attributes, reason } = kind;

@@ -173,12 +173,7 @@ export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 's
  *
  * @param load the load of this replica for the pipeline so far; null at the start
  */
-export function sampleArrival(
-  query: SamplingTraits,
-  policy: SamplingPolicy,
-  load: MinuteLoad | null,
-  minute: number,
-): { readonly decision: SamplingDecision; readonly load: MinuteLoad } {
+export function sampleArrival(query: SamplingTraits, policy: SamplingPolicy, load: MinuteLoad | null, minute: number) {
   const rule = matchingRule(query, policy);
   const rate = rateFor(query.segments, policy);
   const next = countArrival(load, minute, rule === null ? rate : 0, policy.budget);
