@@ -81,17 +81,14 @@ async function toRow(
   now: Date,
 ) {
   const { userHash, comment } = await personalData.toPrivateFeedback(feedback);
+  const { userId: _user, ...kept } = feedback;
   return {
+    ...kept,
     caps,
     id:
       'isResolved' in feedback && feedback.id !== null
         ? `otel-${personalData.hash(feedback.id)}`
         : feedbackId(feedback, userHash, (text) => personalData.hash(text)),
-    pipeline: feedback.pipeline,
-    queryId: feedback.queryId,
-    kind: feedback.kind,
-    documentId: feedback.documentId,
-    rank: feedback.rank,
     receivedAt: now,
     occurredAt: feedback.occurredAt ?? now,
     sentiment: reading.sentiment,

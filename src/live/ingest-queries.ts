@@ -8,7 +8,7 @@ import type { Rejection } from '../core/errors.ts';
 import type { QueryOutcome } from '../core/model.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
-import { IsolationTally } from './isolation-tally.ts';
+import { createIsolationTally, type IsolationTally } from './isolation-tally.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
 import type { FeedbackTarget, RecentQueries, RecentQuery } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
@@ -64,8 +64,9 @@ export async function ingestQueries(context: Context, state: IngestState, querie
       await state.learnDimensions(query.pipeline, query.embedding.length);
     }
   }
-  const valid = rejected.length === 0 ? queries : without(queries, new Set(rejected.map(({ index }) => index)));
-  const isolation = new IsolationTally(now);
+  const refused = new Set(rejected.map(({ index }) => index));
+  const valid = refused.size === 0 ? queries : queries.filter((_, index) => !refused.has(index));
+  const isolation = createIsolationTally(now);
   const arrivals = valid.map((query) => countAndSample(state, query, now, isolation));
   const pending: Promise<LiveSample>[] = [];
   for (const { sample } of arrivals) if (sample !== null) pending.push(sample);
@@ -101,10 +102,6 @@ export async function ingestQueries(context: Context, state: IngestState, querie
   };
 }
 
-function without(queries: readonly LiveQuery[], refused: ReadonlySet<number>): LiveQuery[] {
-  return queries.filter((_, index) => !refused.has(index));
-}
-
 /** Counts the query in its minute, and creates a sample if the random draw or a rule selects it. */
 function countAndSample({ live, loads, recent }: IngestState, query: LiveQuery, now: Date, isolation: IsolationTally) {
   const pipeline = live.get(query.pipeline);
@@ -121,13 +118,7 @@ function countAndSample({ live, loads, recent }: IngestState, query: LiveQuery, 
     recent.add({ query: outlineOf(query), receivedAt: now, isSampled: true });
   }
   const sample = decision.isSampled ? toSample(query, pipeline, decision, load.level, now) : null;
-  return {
-    query,
-    outcome,
-    level: load.level,
-    sample,
-    unchecked,
-  };
+  return { query, outcome, level: load.level, sample, unchecked };
 }
 
 function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: boolean): SamplingTraits {
@@ -150,25 +141,17 @@ async function toSample(
   level: number,
   now: Date,
 ): Promise<LiveSample> {
+  const { sessionId: _session, userId: _user, upstreamProbability: _upstream, episode, versions, ...kept } = query;
   return {
-    pipeline: query.pipeline,
-    id: query.id,
+    ...kept,
     receivedAt: now,
     occurredAt: query.occurredAt ?? now,
-    traceId: query.traceId,
-    episode: query.episode?.id ?? null,
-    episodeStep: query.episode?.step ?? null,
-    embedding: query.embedding,
-    topK: query.topK,
+    episode: episode?.id ?? null,
+    episodeStep: episode?.step ?? null,
     outcome: outcomeOf(query),
-    results: query.results,
-    context: query.context,
-    latencyMs: query.latencyMs,
-    stages: query.stages,
-    segments: query.segments,
-    indexVersion: query.versions.index,
-    embedderVersion: query.versions.embedder,
-    retrieverVersion: query.versions.retriever,
+    indexVersion: versions.index,
+    embedderVersion: versions.embedder,
+    retrieverVersion: versions.retriever,
     ...(await pipeline.personalData.toPrivateQuery(query)),
     probability: decision.probability,
     keepReason: decision.reason,

@@ -28,7 +28,6 @@ import {
   type LiveStage,
   liveStage,
   MAX_STAGES,
-  type QueryEpisode,
 } from './rules/live-query.ts';
 
 export const feedbackSchema = z.strictObject({
@@ -98,18 +97,14 @@ function parseItems<Item extends object>(
   if (typeof body !== 'object' || body === null) {
     throw new RecalldError('body_unreadable', 'The body must be a JSON object or a list of JSON objects.');
   }
-  if (!Array.isArray(body)) {
-    const outcome = read(body);
-    if ('rejection' in outcome) return { items: [], positions: [], rejected: [{ index: 0, ...outcome.rejection }] };
-    return { items: [outcome.item], positions: [0], rejected: [] };
-  }
-  if (body.length > MAX_ITEMS)
-    throw new RecalldError('body_unreadable', `The body has ${body.length} items; send at most ${MAX_ITEMS}.`);
+  const values: readonly unknown[] = Array.isArray(body) ? body : [body];
+  if (values.length > MAX_ITEMS)
+    throw new RecalldError('body_unreadable', `The body has ${values.length} items; send at most ${MAX_ITEMS}.`);
   const items: Item[] = [];
   const positions: number[] = [];
   const rejected: (Rejection & { index: number })[] = [];
-  for (let index = 0; index < body.length; index++) {
-    const outcome = read((body as readonly unknown[])[index]);
+  for (const [index, value] of values.entries()) {
+    const outcome = read(value);
     if ('item' in outcome) {
       items.push(outcome.item);
       positions.push(index);
@@ -267,6 +262,7 @@ type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null = body.embedding ?? null): LiveQuery {
   const results = body.results.map(documentOf);
   const { index = null, embedder = null, retriever = null } = body.versions ?? {};
+  const { id, step = null, original_text: originalText = null } = body.episode ?? {};
   return {
     id: body.id,
     pipeline: body.pipeline,
@@ -276,7 +272,7 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     topK: body.top_k ?? null,
     sessionId: body.session_id ?? null,
     traceId: body.trace_id ?? null,
-    episode: isAbsent(body.episode) ? null : episodeOf(body.episode),
+    episode: id === undefined ? null : { id, step, originalText },
     results,
     context: isAbsent(body.results[0]?.text) ? null : contextSize(body.results.map((result) => result.text ?? null)),
     latencyMs: body.latency_ms ?? null,
@@ -287,10 +283,6 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     versions: isAbsent(body.versions) ? noVersions : { index, embedder, retriever },
     upstreamProbability: body.sampling?.probability ?? 1,
   };
-}
-
-function episodeOf({ id, step, original_text: originalText }: NonNullable<LiveQueryBody['episode']>): QueryEpisode {
-  return { id, step: step ?? null, originalText: originalText ?? null };
 }
 
 const none: readonly LiveStage[] = [];
@@ -341,60 +333,38 @@ export function readLiveQueries(body: unknown): ParsedItems<LiveQuery> {
 export function plainLiveQuery(value: unknown): LiveQuery | null {
   if (typeof value !== 'object' || value === null) return null;
   const body = value as { readonly [Key in keyof LiveQueryBody]?: unknown };
-  for (const key in body) {
-    const isValid = fieldChecks[key];
-    const own = body[key as keyof LiveQueryBody];
-    if (isValid === undefined || (own !== null && !isValid(own))) return null;
-  }
+  for (const key in body) if (!isValidField(key, body[key as keyof LiveQueryBody])) return null;
   if (isAbsent(body.id) || isAbsent(body.pipeline) || isAbsent(body.results)) return null;
   if (isAbsent(body.embedding)) return toLiveQuery(body as LiveQueryBody, null);
   const embedding = vectorOfWire(body.embedding as readonly unknown[] | string);
   return embedding === null ? null : toLiveQuery(body as LiveQueryBody, embedding);
 }
 
-/** Hand-written checks per field. Vectors are validated when they are parsed. */
+function isValidField(key: string, value: unknown): boolean {
+  const isValid = fieldChecks[key];
+  if (isValid !== undefined) return value === null || isValid(value);
+  const { shape } = liveQuerySchema;
+  return Object.hasOwn(shape, key) && shape[key as keyof typeof shape].safeParse(value).success;
+}
+
+/** Hand-written checks of the most frequent or largest fields. Vectors are validated when they are parsed. */
 const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = Object.assign(Object.create(null), {
   id: isIdentifier,
   pipeline: isIdentifier,
-  occurred_at: (value) => timestamp.safeParse(value).success,
   text: isText,
   embedding: (value) => typeof value === 'string' || Array.isArray(value),
   top_k: (value) => Number.isInteger(value) && isWithin(value, 1, 10_000),
   session_id: isIdentifier,
   trace_id: isIdentifier,
-  episode: (value) => areFields(value, isEpisodeField) && 'id' in (value as object),
   results: areResults,
   latency_ms: (value) => isWithin(value, 0, DAY_MS),
-  stages: (value) => stagesSchema.safeParse(value).success,
   error: isShortText,
   segments: areSegments,
   user_id: isIdentifier,
-  versions: (value) => areFields(value, isVersion),
-  sampling: (value) =>
-    areFields(value, (key, share) => key === 'probability' && isWithin(share, Number.MIN_VALUE, 1)) &&
-    'probability' in (value as object),
-} satisfies { readonly [Key in keyof LiveQueryBody]-?: (value: unknown) => boolean });
+} satisfies { readonly [Key in keyof LiveQueryBody]?: (value: unknown) => boolean });
 
 function isWithin(value: unknown, min: number, max: number): boolean {
   return typeof value === 'number' && value >= min && value <= max;
-}
-
-function isVersion(key: string, value: unknown): boolean {
-  return (key === 'index' || key === 'embedder' || key === 'retriever') && (value === null || isShortText(value));
-}
-
-function isEpisodeField(key: string, value: unknown): boolean {
-  if (key === 'id') return isIdentifier(value);
-  if (value === null) return key === 'step' || key === 'original_text';
-  return key === 'original_text'
-    ? isText(value)
-    : key === 'step' && Number.isInteger(value) && isWithin(value, 0, MAX_STEP);
-}
-
-function areFields(value: unknown, isField: (key: string, value: unknown) => boolean): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  for (const key in value) if (!isField(key, (value as Record<string, unknown>)[key])) return false;
-  return true;
 }
 
 export const erasedQueryParams = z.strictObject({ id: identifier });

@@ -12,58 +12,43 @@ interface UncheckedRule {
 
 const none: readonly UncheckedRule[] = [];
 
-export class IsolationTally {
-  private readonly now: Date;
-  private readonly hour: Date;
-  private readonly violations: StoredViolation[] = [];
-  /** An array is faster than a map here, because a request rarely involves more than a few rules and outcomes. */
-  private readonly counts: { -readonly [Key in keyof IsolationCount]: IsolationCount[Key] }[] = [];
+export type IsolationTally = ReturnType<typeof createIsolationTally>;
 
-  constructor(now: Date) {
-    this.now = now;
-    this.hour = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
-  }
+export function createIsolationTally(receivedAt: Date) {
+  const hour = new Date(Math.floor(receivedAt.getTime() / HOUR_MS) * HOUR_MS);
+  const violations: StoredViolation[] = [];
+  // An array is faster than a map here, because a request rarely involves more than a few rules and outcomes.
+  const counts: { -readonly [Key in keyof IsolationCount]: IsolationCount[Key] }[] = [];
 
-  /** Evaluates all rules of the pipeline. @returns the rules that could not be checked */
-  add(
-    query: LiveQuery,
-    { isolation, personalData }: { readonly isolation: readonly ParsedRule[]; readonly personalData: PersonalData },
-  ): readonly UncheckedRule[] {
-    let unchecked: UncheckedRule[] | null = null;
-    for (const rule of isolation) {
-      const found = evaluateRule(rule, query);
-      if (found === null) this.count(query.pipeline, rule.name, 'allowed');
-      else if (typeof found === 'string') {
-        this.count(query.pipeline, rule.name, found);
-        unchecked ??= [];
-        unchecked.push({ rule: rule.name, reason: found });
-      } else {
-        const { pipeline, id: queryId, occurredAt, traceId } = query;
-        const { userHash } = personalData.hashPeople(query);
-        const { now: receivedAt } = this;
-        this.violations.push({
-          ...found,
-          pipeline,
-          queryId,
-          receivedAt,
-          occurredAt: occurredAt ?? receivedAt,
-          traceId,
-          userHash,
-        });
-      }
-    }
-    return unchecked ?? none;
-  }
-
-  /** Returns undefined if no rule was evaluated. */
-  arrival(): IsolationArrival | undefined {
-    const { violations, counts } = this;
-    return violations.length + counts.length === 0 ? undefined : { violations, counts };
-  }
-
-  private count(pipeline: string, rule: string, outcome: IsolationCount['outcome']): void {
-    const count = this.counts.find((one) => one.rule === rule && one.outcome === outcome && one.pipeline === pipeline);
-    if (count === undefined) this.counts.push({ pipeline, rule, hour: this.hour, outcome, queries: 1 });
+  const add = (pipeline: string, rule: string, outcome: IsolationCount['outcome']): void => {
+    const count = counts.find((one) => one.rule === rule && one.outcome === outcome && one.pipeline === pipeline);
+    if (count === undefined) counts.push({ pipeline, rule, hour, outcome, queries: 1 });
     else count.queries += 1;
-  }
+  };
+  return {
+    /** Evaluates all rules of the pipeline. @returns the rules that could not be checked */
+    add(
+      query: LiveQuery,
+      { isolation, personalData }: { readonly isolation: readonly ParsedRule[]; readonly personalData: PersonalData },
+    ): readonly UncheckedRule[] {
+      const { pipeline, id: queryId, traceId } = query;
+      let unchecked: UncheckedRule[] | null = null;
+      for (const rule of isolation) {
+        const found = evaluateRule(rule, query);
+        if (found === null || typeof found === 'string') add(pipeline, rule.name, found ?? 'allowed');
+        if (typeof found === 'string') {
+          unchecked ??= [];
+          unchecked.push({ rule: rule.name, reason: found });
+        } else if (found !== null) {
+          const { userHash } = personalData.hashPeople(query);
+          const occurredAt = query.occurredAt ?? receivedAt;
+          violations.push({ ...found, pipeline, queryId, receivedAt, occurredAt, traceId, userHash });
+        }
+      }
+      return unchecked ?? none;
+    },
+    /** Returns undefined if no rule was evaluated. */
+    arrival: (): IsolationArrival | undefined =>
+      violations.length + counts.length === 0 ? undefined : { violations, counts },
+  };
 }

@@ -1,7 +1,7 @@
 /** Creates the ingestion of live traffic from the config. */
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import type { Context } from '../core/context.ts';
-import { messageOf, type Rejection, type RejectionCode } from '../core/errors.ts';
+import { messageOf, type RejectionCode } from '../core/errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import type { AuthenticationSettings } from '../platform/access/authentication.ts';
 import { ingestFeedback } from './ingest-feedback.ts';
@@ -22,22 +22,10 @@ import type { TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
 import type { BufferedFragment } from './sql/trace-fragments.ts';
 
-export interface Report {
-  readonly accepted: number;
-  readonly duplicates: number;
-  readonly rejected: readonly (Rejection & { readonly index: number })[];
-}
-
-export interface IngestDeps {
+export interface IngestDeps extends Pick<LiveIngest, 'ingestQueries' | 'ingestFeedback'> {
   readonly authentication: AuthenticationSettings;
   /** Parses large bodies in a worker thread and returns batches that are small enough not to block the main thread. */
   readonly largeBodies: Pick<ReturnType<typeof createJsonBodyReader>, 'queries' | 'feedback'>;
-  /** @param only pipelines that the sender may use; null for all */
-  ingestQueries(
-    queries: readonly LiveQuery[],
-    only: readonly string[] | null,
-  ): Promise<Report & { readonly sampled: number }>;
-  ingestFeedback(feedback: readonly Feedback[], only: readonly string[] | null): Promise<Report>;
   onRejected(code: RejectionCode): void;
 }
 
@@ -211,6 +199,7 @@ export async function createLiveIngest(context: Context, cleanups: CleanupStack)
     only === null ? live : { get: (name) => (only.includes(name) ? live.get(name) : undefined) };
   const promote = (target: FeedbackTarget) => promoteNegativeFeedback(context, state, target);
   return {
+    /** @param only pipelines that the sender may use; null for all */
     ingestQueries: (queries: readonly LiveQuery[], only: readonly string[] | null = null) =>
       ingestQueries(context, { ...state, live: usableBy(only) }, queries),
     ingestFeedback: (items: readonly Feedback[], only: readonly string[] | null = null) =>

@@ -4,6 +4,8 @@
  */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
+const series = ['pipeline', 'measure', 'segment'] as const;
+
 export const liveMeasurementMetrics = {
   recalld_live_measure_samples: storedGauge(
     'Number of sampled queries or episodes (n) on which a live traffic measure is based.',
@@ -31,18 +33,10 @@ export const liveMeasurementMetrics = {
   ),
   recalld_measure_changed: storedGauge(
     '1 while a measure that has no alert is outside its normal range, otherwise 0; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
-    ['pipeline', 'measure', 'segment'],
+    series,
   ),
-  recalld_measure_value: storedGauge('Latest value of a measure whose normal range is known.', [
-    'pipeline',
-    'measure',
-    'segment',
-  ]),
-  recalld_measure_normal: storedGauge('Median of the measure over up to 14 days, excluding incidents.', [
-    'pipeline',
-    'measure',
-    'segment',
-  ]),
+  recalld_measure_value: storedGauge('Latest value of a measure whose normal range is known.', series),
+  recalld_measure_normal: storedGauge('Median of the measure over up to 14 days, excluding incidents.', series),
   recalld_live_measure_samples_read_ratio: storedGauge(
     "Share of the window's stored samples that recalld read. A value below 1 means that there were too many samples to read all of them, so the confidence intervals are wider.",
     ['pipeline'],

@@ -24,14 +24,10 @@ const insert = `
 export function createDeployments(pool: Pool, scope: Scope = null) {
   return {
     /** @param by user or API key for the audit log */
-    annotate: (
-      { pipeline, kind, version, note, occurredAt }: NewDeployment,
-      by: string,
-      now: Date,
-    ): Promise<Deployment> =>
+    annotate: (change: NewDeployment, by: string, now: Date): Promise<Deployment> =>
       inTransaction(pool, async (client) => {
-        const values = [pipeline, kind, version, note, 'annotated', occurredAt, '[]'];
-        const deployment = await inserted(client, values);
+        const deployment = await inserted(client, change, 'annotated', []);
+        const { pipeline, kind, version, occurredAt } = change;
         const after = { kind, version, occurred_at: occurredAt.toISOString() };
         await recordActs(client, [
           { at: now, by, act: 'add_deployment', pipeline, subject: deployment.id, before: null, after },
@@ -40,13 +36,8 @@ export function createDeployments(pool: Pool, scope: Scope = null) {
       }),
 
     /** Records a change that recalld made or detected. */
-    async detect(
-      { pipeline, kind, version, note, occurredAt }: NewDeployment,
-      changes: readonly TraitChange[],
-    ): Promise<Deployment> {
-      const values = [pipeline, kind, version, note, 'detected', occurredAt, JSON.stringify(changes)];
-      return inserted(pool, values);
-    },
+    detect: (change: NewDeployment, changes: readonly TraitChange[]): Promise<Deployment> =>
+      inserted(pool, change, 'detected', changes),
 
     /**
      * Records the fingerprint of a component. If the fingerprint differs from the stored one, records and returns a
@@ -70,8 +61,8 @@ export function createDeployments(pool: Pool, scope: Scope = null) {
       since,
       limit,
     }: {
-      readonly pipeline?: string;
-      readonly before?: string;
+      readonly pipeline?: string | undefined;
+      readonly before?: string | undefined;
       readonly since?: Date;
       readonly limit: number;
     }): Promise<readonly Deployment[]> =>
@@ -114,11 +105,17 @@ async function observe(client: PoolClient, observation: Observation): Promise<De
     [pipeline, component, fingerprint, JSON.stringify(traits), at, isChanged ? at : known.since],
   );
   if (!isChanged) return null;
-  const changes = JSON.stringify(traitChanges(known.traits, traits));
-  return inserted(client, [pipeline, component, fingerprint, null, 'detected', at, changes]);
+  const change = { pipeline, kind: component, version: fingerprint, note: null, occurredAt: at };
+  return inserted(client, change, 'detected', traitChanges(known.traits, traits));
 }
 
-async function inserted(db: Pool | PoolClient, values: readonly unknown[]): Promise<Deployment> {
+async function inserted(
+  db: Pool | PoolClient,
+  { pipeline, kind, version, note, occurredAt }: NewDeployment,
+  source: Deployment['source'],
+  changes: readonly TraitChange[],
+): Promise<Deployment> {
+  const values = [pipeline, kind, version, note, source, occurredAt, JSON.stringify(changes)];
   const deployment = await queryRow<Deployment>(db, insert, values);
   if (deployment === null) throw new Error('the insert of a deployment returned no row');
   return deployment;
@@ -156,7 +153,8 @@ export function createAnnotations(pool: Pool, scope: Scope = null) {
      */
     add: ({ subject, subjectId, text, author, createdAt }: Omit<Annotation, 'id'>, by: string): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const { rows } = await client.query<{ id: string; pipeline: string }>(
+        const noted = await queryRow<{ id: string; pipeline: string }>(
+          client,
           `with found as (${existing[subject]} and ${visible('pipeline', 6)}), noted as (
              insert into annotations (subject, subject_id, text, author, created_at)
              select $1::text, $2::text, $3::text, $4::text, $5::timestamptz from found
@@ -164,8 +162,7 @@ export function createAnnotations(pool: Pool, scope: Scope = null) {
            select noted.id, found.pipeline from noted, found`,
           [subject, subjectId, text, author, createdAt, scope?.pipelines ?? null],
         );
-        const [noted] = rows;
-        if (noted === undefined) return false;
+        if (noted === null) return false;
         const { id, pipeline } = noted;
         const named = `${subject} ${subjectId}`;
         await recordActs(client, [

@@ -62,6 +62,8 @@ function unlessUsual(recorded: string, factor: number): string {
 /** The paging alert on live queries. While this alert fires, warnings on live queries are redundant. */
 const page = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
 
+const warning = { severity: 'warning', by: pipeline, silentWhile: page, dashboard: 'live' } as const;
+
 const traffic: readonly AlertRule[] = [
   {
     alert: 'RecalldLiveNotAnswering',
@@ -76,38 +78,29 @@ const traffic: readonly AlertRule[] = [
     description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last 5 minutes failed or timed out (limit 50 %). Fix the retrieval service, or roll it back if a new version was just deployed.`,
   },
   {
+    ...warning,
     alert: 'RecalldLiveErrors',
-    severity: 'warning',
     expr: `${errors1h} >= 0.05\n${busy('1h', 100)}`,
     for: '5m',
     keepFiringFor: '15m',
-    by: pipeline,
-    silentWhile: page,
-    dashboard: 'live',
     summary: `${name}: live queries fail`,
     description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour failed or timed out (limit 5 %).`,
   },
   {
+    ...warning,
     alert: 'RecalldLiveZeroResults',
-    severity: 'warning',
     expr: `${zeroResults1h} >= 0.1\n${unlessUsual(zeroResults1h, 2)}\n${busy('1h', 100)}`,
     for: '10m',
     keepFiringFor: '30m',
-    by: pipeline,
-    silentWhile: page,
-    dashboard: 'live',
     summary: `${name}: many live queries return no documents`,
     description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour returned no documents, which is at least 10 % and more than twice the usual share. Check the index and its filters.`,
   },
   {
+    ...warning,
     alert: 'RecalldLiveLatency',
-    severity: 'warning',
     expr: `${latency15m} >= 1\n${unlessUsual(latency15m, 2)}\n${busy('15m', 50)}`,
     for: '10m',
     keepFiringFor: '15m',
-    by: pipeline,
-    silentWhile: page,
-    dashboard: 'live',
     summary: `${name}: live queries are slow`,
     description: `The 95th-percentile latency of live queries on ${name} in the last 15 minutes was {{ $value | humanizeDuration }} (limit 1 s), more than twice as long as usual.`,
   },

@@ -4,14 +4,7 @@ import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  parseCount,
-  parseTime,
-  printJson,
-  printLine,
-} from '../../cli/output.ts';
+import { configuredCommand, parseCount, parseTime, printJson, printLine } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { count, plural } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
@@ -22,13 +15,6 @@ import { terminalText } from '../../report/terminal.ts';
 import { type ReplayedPipeline, type ReplayedRule, replayIsolation } from '../replay-isolation.ts';
 import { isolationCheckSchema } from './isolation-schema.ts';
 import { violatingDocuments } from './violating-documents.ts';
-
-interface CheckOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly from: Date;
-  readonly to?: Date;
-  readonly violations: number;
-}
 
 export function isolationCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return command.addCommand(
@@ -41,34 +27,32 @@ export function isolationCommand(command: Command, signal: AbortSignal): Command
       .option('--to <time>', 'end: check only samples that arrived before this time (default: now)', parseTime)
       .option('--pipeline <name>', 'only this pipeline')
       .option('--violations <n>', 'maximum number of listed violations per rule', parseCount, 20)
-      .action((options: CheckOptions) => check(options, signal)),
+      .action(async (options) => {
+        const { pipeline: only, from, to: until = systemClock.now(), violations: limit, config, json } = options;
+        const settings = commandSettings(config, signal);
+        if (only !== undefined) assertConfiguredPipeline(settings.config, only);
+        if (until <= from) throw new RecalldError('usage', '--to must be after --from.');
+        const found = await withCommandStore(settings, async (store) => {
+          const pipelines = store.pipelines.filter(
+            ({ name, isolation }) => isolation.length > 0 && (only === undefined || name === only),
+          );
+          if (pipelines.length === 0) {
+            const where = only === undefined ? 'No pipeline has' : `The pipeline "${only}" has no`;
+            const fix = 'Add `isolation: [{name: tenants, segment: tenant, allow: ["{{tenant}}/*"]}]` to the pipeline.';
+            const message = `${where} isolation rules. ${fix}`;
+            throw new RecalldError('config_invalid', message);
+          }
+          const replayed: ReplayedPipeline[] = [];
+          for (const pipeline of pipelines)
+            replayed.push(await replayIsolation(store, pipeline, { from, until }, limit, signal));
+          return replayed;
+        });
+        const violated = found.reduce((sum, { rules }) => sum + rules.reduce((of, rule) => of + rule.violated, 0), 0);
+        if (json === true) printJson(toWire(isolationCheckSchema, { from, until, violated, pipelines: found }));
+        else printLine(terminalText(found.map(contentOf), systemClock.now()));
+        if (violated > 0) process.exitCode = EXIT_CHECK_FAILED;
+      }),
   );
-}
-
-async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
-  const { pipeline: only, from, to: until = systemClock.now(), violations: limit, config, json } = options;
-  const settings = commandSettings(config, signal);
-  if (only !== undefined) assertConfiguredPipeline(settings.config, only);
-  if (until <= from) throw new RecalldError('usage', '--to must be after --from.');
-  const found = await withCommandStore(settings, async (store) => {
-    const pipelines = store.pipelines.filter(
-      ({ name, isolation }) => isolation.length > 0 && (only === undefined || name === only),
-    );
-    if (pipelines.length === 0) {
-      const where = only === undefined ? 'No pipeline has' : `The pipeline "${only}" has no`;
-      const fix = 'Add `isolation: [{name: tenants, segment: tenant, allow: ["{{tenant}}/*"]}]` to the pipeline.';
-      const message = `${where} isolation rules. ${fix}`;
-      throw new RecalldError('config_invalid', message);
-    }
-    const replayed: ReplayedPipeline[] = [];
-    for (const pipeline of pipelines)
-      replayed.push(await replayIsolation(store, pipeline, { from, until }, limit, signal));
-    return replayed;
-  });
-  const violated = found.reduce((sum, { rules }) => sum + rules.reduce((of, rule) => of + rule.violated, 0), 0);
-  if (json === true) printJson(toWire(isolationCheckSchema, { from, until, violated, pipelines: found }));
-  else printLine(terminalText(found.map(contentOf), systemClock.now()));
-  if (violated > 0) process.exitCode = EXIT_CHECK_FAILED;
 }
 
 function contentOf({ pipeline, queries, rules }: ReplayedPipeline): Content {

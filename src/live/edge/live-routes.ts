@@ -1,5 +1,5 @@
 /** Routes for ingestion and the feedback summary. A 202 is sent only after the database has committed. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Context, onReplica } from '../../core/context.ts';
 import { type ErrorCode, type Rejection, rejectionTable } from '../../core/errors.ts';
@@ -13,7 +13,7 @@ import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { feedbackSummaryQuery, feedbackSummarySchema } from '../../report/status/schema.ts';
 import type { LivePlan } from '../context.ts';
 import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from '../ingest-schema.ts';
-import type { IngestDeps, Report } from '../live-ingest.ts';
+import type { IngestDeps } from '../live-ingest.ts';
 import { withinSegments } from '../measure-feedback.ts';
 import {
   type OpinionTally,
@@ -24,30 +24,51 @@ import {
 import { type FeedbackBasis, kindsOf } from '../rules/feedback/user-cap.ts';
 
 export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: RequestBodies): void {
-  const options = { preParsing: requireScope('ingest', deps.authentication) };
+  const { queries, feedback } = deps.largeBodies;
   void app.register(async (scope) => {
     acceptJson(scope, bodies, SMALL_BYTES);
+    addItems(scope, '/v1/queries', deps, readLiveQueries, queries, (items, only) => deps.ingestQueries(items, only));
+    addItems(scope, '/v1/feedback', deps, readFeedback, feedback, (items, only) => deps.ingestFeedback(items, only));
+  });
+}
 
-    scope.post('/v1/queries', options, async (request, reply) => {
-      const parsed = batchesOf(request, readLiveQueries, deps.largeBodies.queries);
-      const batches = parsed instanceof Promise ? await parsed : parsed;
-      const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
-      for (const batch of batches) {
-        const report = await deps.ingestQueries(batch.items, pipelinesOf(request));
-        all.sampled += report.sampled;
-        add(all, batch, report);
-      }
-      return answer(reply, all, all, deps);
-    });
+type Indexed = Rejection & { readonly index: number };
 
-    scope.post('/v1/feedback', options, async (request, reply) => {
-      const parsed = batchesOf(request, readFeedback, deps.largeBodies.feedback);
-      const batches = parsed instanceof Promise ? await parsed : parsed;
-      const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
-      for (const batch of batches) add(all, batch, await deps.ingestFeedback(batch.items, pipelinesOf(request)));
-      const { accepted, duplicates, rejected } = all;
-      return answer(reply, all, { accepted, duplicates, rejected }, deps);
-    });
+/** Adds a route that parses items and ingests them batch by batch. Sends 422 if all items were rejected, otherwise 202. */
+function addItems<Item>(
+  scope: FastifyInstance,
+  path: string,
+  deps: IngestDeps,
+  read: (body: unknown) => ParsedItems<Item>,
+  readLarge: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Item>>>,
+  ingest: (
+    items: readonly Item[],
+    only: readonly string[] | null,
+  ) => Promise<{
+    readonly accepted: number;
+    readonly sampled?: number;
+    readonly duplicates: number;
+    readonly rejected: readonly Indexed[];
+  }>,
+): void {
+  scope.post(path, { preParsing: requireScope('ingest', deps.authentication) }, async (request, reply) => {
+    let [accepted, duplicates] = [0, 0];
+    let sampled: number | undefined;
+    const rejected: Indexed[] = [];
+    for (const batch of await batchesOf(request, read, readLarge)) {
+      const report = await ingest(batch.items, pipelinesOf(request));
+      accepted += report.accepted;
+      duplicates += report.duplicates;
+      if (report.sampled !== undefined) sampled = (sampled ?? 0) + report.sampled;
+      for (const rejection of batch.rejected) rejected.push(rejection);
+      // The indexes in a report are those of the batch.
+      for (const rejection of report.rejected)
+        rejected.push({ ...rejection, index: batch.positions[rejection.index] ?? rejection.index });
+    }
+    rejected.sort((a, b) => a.index - b.index);
+    for (const { code } of rejected) deps.onRejected(code);
+    const isAccepted = accepted + duplicates > 0 || rejected.length === 0;
+    return reply.code(isAccepted ? 202 : 422).send({ accepted, sampled, duplicates, rejected });
   });
 }
 
@@ -56,40 +77,10 @@ function batchesOf<Item>(
   request: FastifyRequest,
   read: (body: unknown) => ParsedItems<Item>,
   readLarge: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Item>>>,
-): readonly ParsedItems<Item>[] | Promise<Iterable<ParsedItems<Item>>> {
+) {
   const { body } = request;
   request.body = undefined;
   return body instanceof LargeBody ? readLarge(body.pieces) : [read(body)];
-}
-
-interface Tally {
-  accepted: number;
-  sampled: number;
-  duplicates: number;
-  readonly rejected: (Rejection & { readonly index: number })[];
-}
-
-/** Adds the report of a batch and converts the indexes of rejected items to indexes in the body. */
-function add(all: Tally, batch: ParsedItems<unknown>, report: Report): void {
-  all.accepted += report.accepted;
-  all.duplicates += report.duplicates;
-  for (const rejection of batch.rejected) all.rejected.push(rejection);
-  for (const rejection of report.rejected) {
-    all.rejected.push({ ...rejection, index: batch.positions[rejection.index] ?? rejection.index });
-  }
-}
-
-/** Sends 422 if all items were rejected, otherwise 202. */
-function answer(
-  reply: FastifyReply,
-  { accepted, duplicates, rejected }: Tally,
-  document: Report,
-  deps: IngestDeps,
-): FastifyReply {
-  rejected.sort((a, b) => a.index - b.index);
-  for (const { code } of rejected) deps.onRejected(code);
-  const isAccepted = accepted + duplicates > 0 || rejected.length === 0;
-  return reply.code(isAccepted ? 202 : 422).send(document);
 }
 
 export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
@@ -130,62 +121,46 @@ const feedbackReport = z.object({
 
 const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).max(1000)]);
 
-const allRefused = (body: z.ZodType) => ({
-  description: 'recalld rejected all items; the response body explains why.',
-  body,
+const itemResponses = (body: z.ZodType) => ({
+  '202': { description: 'recalld has committed all accepted items to the database.', body },
+  '422': { description: 'recalld rejected all items; the response body explains why.', body },
+});
+
+const posted = { method: 'post', tag: 'ingest', scope: 'ingest', pipelines: 'items' } as const;
+
+const otlpResponse = (type: string) => ({
+  '200': { description: `An ${type} in the format of the request.`, body: null },
 });
 
 export const ingestEndpoints: readonly Endpoint[] = [
   {
-    method: 'post',
+    ...posted,
     path: '/v1/queries',
-    tag: 'ingest',
     summary:
       'Send live queries: one query, or a list of at most 1,000. Sending a query again with the same id has no effect.',
-    scope: 'ingest',
-    pipelines: 'items',
     body: oneOrMany(liveQuerySchema),
-    responses: {
-      '202': { description: 'recalld has committed all accepted items to the database.', body: queriesReport },
-      '422': allRefused(queriesReport),
-    },
+    responses: itemResponses(queriesReport),
   },
   {
-    method: 'post',
+    ...posted,
     path: '/v1/feedback',
-    tag: 'ingest',
     summary: 'Send user feedback on answers: one item, or a list of at most 1,000.',
-    scope: 'ingest',
-    pipelines: 'items',
     body: oneOrMany(feedbackSchema),
-    responses: {
-      '202': { description: 'recalld has committed all accepted items to the database.', body: feedbackReport },
-      '422': allRefused(feedbackReport),
-    },
+    responses: itemResponses(feedbackReport),
   },
   {
-    method: 'post',
+    ...posted,
     path: '/v1/traces',
-    tag: 'ingest',
     summary: 'Send OpenTelemetry traces (OTLP/HTTP: protobuf or JSON, plain or gzip).',
-    scope: 'ingest',
-    pipelines: 'items',
     body: null,
-    responses: {
-      '200': { description: 'An ExportTraceServiceResponse in the format of the request.', body: null },
-    },
+    responses: otlpResponse('ExportTraceServiceResponse'),
   },
   {
-    method: 'post',
+    ...posted,
     path: '/v1/logs',
-    tag: 'ingest',
     summary: 'Send OpenTelemetry logs (OTLP/HTTP). recalld stores gen_ai.evaluation.result events as feedback.',
-    scope: 'ingest',
-    pipelines: 'items',
     body: null,
-    responses: {
-      '200': { description: 'An ExportLogsServiceResponse in the format of the request.', body: null },
-    },
+    responses: otlpResponse('ExportLogsServiceResponse'),
   },
 ];
 

@@ -4,19 +4,12 @@ import { type Command, type CommandUnknownOpts, Option } from '@commander-js/ext
 import { z } from 'zod';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  parseCount,
-  parseTime,
-  printJson,
-  printLine,
-} from '../../../cli/output.ts';
+import { configuredCommand, parseCount, parseTime, printJson, printLine } from '../../../cli/output.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import { commandUser } from '../../../platform/access/audit-log.ts';
 import { toWire } from '../../../platform/http/wire.ts';
 import { terminalText } from '../../../report/terminal.ts';
-import { type DeploymentKind, deploymentKinds } from '../rules/deployment.ts';
+import { deploymentKinds } from '../rules/deployment.ts';
 import { deploymentTable } from './deployments-page.ts';
 import { deploymentSchema } from './routes.ts';
 
@@ -32,35 +25,25 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
       .requiredOption('--version <version>', 'the new version')
       .option('--note <text>', 'reason for the change')
       .option('--at <time>', 'when the change took effect (default: now)', parseTime)
-      .action(
-        async (
-          options: ConfiguredOptions & {
-            readonly pipeline: string;
-            readonly kind: DeploymentKind;
-            readonly version: string;
-            readonly note?: string;
-            readonly at?: Date;
-          },
-        ) => {
-          const settings = commandSettings(options.config, signal);
-          assertConfiguredPipeline(settings.config, options.pipeline);
-          const { pipeline, kind, version, note = null, at: occurredAt = new Date() } = options;
-          const deployment = await withCommandStore(settings, ({ db }) =>
-            db.live.deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
-          );
-          if (options.json === true) printJson(toWire(deploymentSchema, deployment));
-          else printLine(`Recorded: the ${kind} of ${pipeline} changed to ${version} at ${occurredAt.toISOString()}.`);
-        },
-      ),
+      .action(async (options) => {
+        const settings = commandSettings(options.config, signal);
+        assertConfiguredPipeline(settings.config, options.pipeline);
+        const { pipeline, kind, version, note = null, at: occurredAt = new Date() } = options;
+        const deployment = await withCommandStore(settings, ({ db }) =>
+          db.live.deployments.annotate({ pipeline, kind, version, note, occurredAt }, commandUser(), new Date()),
+        );
+        if (options.json === true) printJson(toWire(deploymentSchema, deployment));
+        else printLine(`Recorded: the ${kind} of ${pipeline} changed to ${version} at ${occurredAt.toISOString()}.`);
+      }),
   );
   command.addCommand(
     configuredCommand('list', 'List changes, newest first.', 'recalld deployments list --pipeline support-docs')
       .option('--pipeline <name>', 'only changes to this pipeline')
       .option('--limit <n>', 'maximum number of changes', parseCount, 20)
-      .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
+      .action(async (options) => {
         const { pipeline, limit } = options;
         const found = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
-          db.live.deployments.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) }),
+          db.live.deployments.list({ pipeline, limit }),
         );
         if (options.json === true) printJson(toWire(z.array(deploymentSchema), found));
         else if (found.length === 0) printLine('No changes yet. Record a change with `recalld deployments add`.');

@@ -13,7 +13,7 @@ import {
   toPage,
 } from '../../../platform/http/fields.ts';
 import { toWire } from '../../../platform/http/wire.ts';
-import { deploymentKinds, type NewDeployment } from '../rules/deployment.ts';
+import { deploymentKinds } from '../rules/deployment.ts';
 
 export const newDeploymentSchema = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
@@ -43,32 +43,24 @@ export const deploymentListQuery = z.strictObject({
   ...numberedPageShape,
 });
 
-function toNewDeployment(body: z.infer<typeof newDeploymentSchema>, now: Date): NewDeployment {
-  const { pipeline, kind, version, note = null, occurred_at: occurredAt } = body;
-  return { pipeline, kind, version, note, occurredAt: occurredAt === undefined ? now : new Date(occurredAt) };
-}
-
 export function addDeployments(
   app: FastifyInstance,
   contextOf: ContextOf,
   authentication: AuthenticationSettings,
 ): void {
   app.post('/v1/deployments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
-    const body = parseRequest(request.body, newDeploymentSchema, 'body');
+    const { note = null, occurred_at: at, ...body } = parseRequest(request.body, newDeploymentSchema, 'body');
     const { db, clock, pipelines } = contextOf(request);
     findPipeline(pipelines, body.pipeline);
     const now = clock.now();
-    const deployment = await db.live.deployments.annotate(toNewDeployment(body, now), keyHolder(request), now);
+    const change = { ...body, note, occurredAt: at === undefined ? now : new Date(at) };
+    const deployment = await db.live.deployments.annotate(change, keyHolder(request), now);
     return reply.code(201).send(toWire(deploymentSchema, deployment));
   });
 
   app.get('/v1/deployments', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, limit, cursor } = parseRequest(request.query, deploymentListQuery, 'query');
-    const found = await contextOf(request).db.live.deployments.list({
-      limit,
-      ...(pipeline === undefined ? {} : { pipeline }),
-      ...(cursor === undefined ? {} : { before: cursor }),
-    });
+    const found = await contextOf(request).db.live.deployments.list({ pipeline, before: cursor, limit });
     return toPage(
       found,
       limit,
