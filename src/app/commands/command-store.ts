@@ -90,6 +90,12 @@ export function commandLogger({ log }: Config): Logger {
   return createLogger(log.level === 'info' ? 'warn' : log.level);
 }
 
+/** Returns `withCommandStore` for the subcommands of a command, which read their config when they start. */
+export function commandStores(signal: AbortSignal) {
+  return <T>(configFile: string | undefined, work: (store: CommandStore) => Promise<T>): Promise<T> =>
+    withCommandStore(commandSettings(configFile, signal), work);
+}
+
 /** @throws RecalldError config_invalid, pipeline_unknown, and errors from `work` */
 export async function withPipeline<T>(
   { config, logger }: CommandSettings,

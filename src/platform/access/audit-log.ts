@@ -160,6 +160,16 @@ export function commandPerson(): string {
   return `user ${userName()}`;
 }
 
+/** Returns the caller of the API as the author of a change: the shown name, and the name in the audit log. */
+export function apiActor(request: FastifyRequest) {
+  return { name: keyName(request), by: keyHolder(request) };
+}
+
+/** Returns the user who runs this command as the author of a change. */
+export function commandActor() {
+  return { name: commandPerson(), by: commandUser() };
+}
+
 /** A container may run under a user id that has no name. */
 function userName(): string {
   try {

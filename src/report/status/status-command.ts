@@ -1,7 +1,7 @@
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
-import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { commandStores } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
-import { type ConfiguredOptions, printJson, printLine, sparkline as trend, withConfig } from '../../cli/output.ts';
+import { printJson, printLine, sparkline as trend, withConfig } from '../../cli/output.ts';
 import { duration } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import type { Content } from '../model/content.ts';
@@ -10,8 +10,8 @@ import { terminalText } from '../terminal.ts';
 import { type OverviewJson, readOverview } from './read-status.ts';
 
 export function statusCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
-  return withConfig(command, 'recalld status').action(async ({ config, json }: ConfiguredOptions) => {
-    const overview = await withCommandStore(commandSettings(config, signal), readOverview);
+  return withConfig(command, 'recalld status').action(async ({ config, json }) => {
+    const overview = await commandStores(signal)(config, readOverview);
     if (json === true) printJson(overview);
     else printLine(terminalText(contentOf(overview), systemClock.now()));
     if (overview.some(({ state }) => state !== 'ok')) process.exitCode = EXIT_CHECK_FAILED;

@@ -3,7 +3,7 @@ import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
-import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../../cli/output.ts';
+import { printJson, printLine, withConfig } from '../../../cli/output.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import type { Content } from '../../../report/model/content.ts';
 import { paragraph, strong, time } from '../../../report/model/show.ts';
@@ -16,7 +16,7 @@ import { findings, others } from './pages/diagnosis.ts';
 export function diagnoseCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld diagnose --pipeline support-docs')
     .option('--pipeline <name>', 'only this pipeline')
-    .action(async ({ pipeline = null, config, json }: ConfiguredOptions & { readonly pipeline?: string | null }) => {
+    .action(async ({ pipeline = null, config, json }) => {
       const settings = commandSettings(config, signal);
       if (pipeline !== null) assertConfiguredPipeline(settings.config, pipeline);
       const found = await withCommandStore(settings, (store) => readDiagnoses(store, pipeline));

@@ -1,41 +1,27 @@
 /** `recalld incidents`: lists and acknowledges incidents, and marks their causes as right or wrong. */
 import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { type CommandStore, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
+import { commandStores } from '../../../app/commands/command-store.ts';
+import { configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
-import { commandPerson, commandUser } from '../../../platform/access/audit-log.ts';
+import { commandActor } from '../../../platform/access/audit-log.ts';
 import { toWire } from '../../../platform/http/wire.ts';
 import { terminalText } from '../../../report/terminal.ts';
-import type { Actor } from '../incident-acts.ts';
 import { incidentJson, reliabilitySchema } from '../incident-schema.ts';
-import { type Cause, causeTexts, namedCauses } from '../rules/cause.ts';
+import { causeTexts, namedCauses } from '../rules/cause.ts';
 import type { Incident } from '../rules/incident.ts';
 import { incidentTable } from './pages/diagnosis.ts';
 import { reliabilityTable } from './pages/incident-acts.ts';
 import { findIncident, markCause } from './routes.ts';
 
-interface PipelineOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-}
-
-interface ListOptions extends PipelineOptions {
-  readonly limit: number;
-}
-
-interface MarkOptions extends ConfiguredOptions {
-  readonly cause?: Cause;
-}
-
 export function incidentsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
-  const inStore = (config: ConfiguredOptions['config'], work: (store: CommandStore) => Promise<void>) =>
-    withCommandStore(commandSettings(config, signal), work);
+  const inStore = commandStores(signal);
   command.addCommand(
     configuredCommand('list', 'List incidents, newest first.', 'recalld incidents list --pipeline support-docs')
       .option('--pipeline <name>', 'only incidents of this pipeline')
       .option('--limit <n>', 'maximum number of incidents', parseCount, 20)
-      .action(({ pipeline, limit, config, json }: ListOptions) =>
+      .action(({ pipeline, limit, config, json }) =>
         inStore(config, async ({ db }) => {
           const found = await db.incidents.list({ pipeline, limit });
           if (json === true) printJson(found.map(incidentJson));
@@ -47,10 +33,10 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
   command.addCommand(
     configuredCommand('acknowledge', 'Acknowledge an incident.', 'recalld incidents acknowledge 12')
       .argument('<id>', 'id of the incident')
-      .action((id: string, { config, json }: ConfiguredOptions) =>
+      .action((id, { config, json }) =>
         inStore(config, async (store) => {
           await findIncident(store, id);
-          await store.db.incidents.acknowledge(id, actor(), store.clock.now());
+          await store.db.incidents.acknowledge(id, commandActor(), store.clock.now());
           report(await findIncident(store, id), json, `Incident ${id} is acknowledged.`);
         }),
       ),
@@ -63,11 +49,11 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
     )
       .argument('<id>', 'id of the incident')
       .argument('<text>', 'the note')
-      .action((id: string, text: string, { config, json }: ConfiguredOptions) =>
+      .action((id, text, { config, json }) =>
         inStore(config, async (store) => {
           await findIncident(store, id);
           if (text.trim() === '') throw new RecalldError('usage', 'The note is empty.');
-          const { name: author, by } = actor();
+          const { name: author, by } = commandActor();
           const note = { subject: 'incident', subjectId: id, text: text.trim(), author } as const;
           await store.db.live.annotations.add({ ...note, createdAt: store.clock.now() }, by);
           report(await findIncident(store, id), json, `The note on incident ${id} is saved.`);
@@ -83,13 +69,13 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
       .argument('<id>', 'id of the incident')
       .argument('<verdict>', '`right` or `wrong`')
       .addOption(new Option('--cause <cause>', 'the actual cause').choices(namedCauses))
-      .action((id: string, verdict: string, { cause: actualCause, config, json }: MarkOptions) =>
+      .action((id, verdict, { cause: actualCause = null, config, json }) =>
         inStore(config, async (store) => {
           if (verdict !== 'right' && verdict !== 'wrong')
             throw new RecalldError('usage', `The verdict must be right or wrong, not ${verdict}.`);
           const { cause } = await findIncident(store, id);
-          const mark = { cause, isRight: verdict === 'right', actualCause: actualCause ?? null };
-          const marked = await markCause(store, id, mark, actor());
+          const mark = { cause, isRight: verdict === 'right', actualCause };
+          const marked = await markCause(store, id, mark, commandActor());
           report(marked, json, `The cause of incident ${id} (${causeTexts[cause].title}) is marked as ${verdict}.`);
         }),
       ),
@@ -101,7 +87,7 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
       'recalld incidents reliability --pipeline support-docs',
     )
       .option('--pipeline <name>', 'only incidents of this pipeline')
-      .action(({ pipeline, config, json }: PipelineOptions) =>
+      .action(({ pipeline, config, json }) =>
         inStore(config, async ({ db }) => {
           const items = await db.incidents.reliability(pipeline ?? null);
           if (json === true) return printJson(toWire(reliabilitySchema, { items }));
@@ -113,10 +99,6 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
       ),
   );
   return command;
-}
-
-function actor(): Actor {
-  return { name: commandPerson(), by: commandUser() };
 }
 
 function report(incident: Incident, json: boolean | undefined, text: string): void {

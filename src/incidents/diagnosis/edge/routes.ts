@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
-import { keyHolder, keyName } from '../../../platform/access/audit-log.ts';
+import { apiActor } from '../../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
 import type { ContextOf } from '../../../platform/access/pipeline-access.ts';
 import {
@@ -22,15 +22,14 @@ import { incidentJson, incidentSchema, reliabilitySchema } from '../incident-sch
 import { causes } from '../rules/cause.ts';
 import type { Incident } from '../rules/incident.ts';
 
-const listQuery = z.strictObject({
+const reliabilityQuery = z.strictObject({
   pipeline: identifier.optional().describe('Return only incidents of this pipeline.'),
-  ...numberedPageShape,
 });
+const listQuery = reliabilityQuery.extend(numberedPageShape);
 
 const params = z.strictObject({ id: z.string() });
 
-const noteShape = { text: shortText.refine((text) => text.trim() !== '', { error: 'is empty' }) };
-const noteBody = z.strictObject(noteShape);
+const noteBody = z.strictObject({ text: shortText.refine((text) => text.trim() !== '', { error: 'is empty' }) });
 const noteSchema = z.object({ text: z.string(), author: z.string().nullable(), created_at: z.iso.datetime() });
 
 const markBody = z.strictObject({
@@ -39,79 +38,56 @@ const markBody = z.strictObject({
   actual_cause: z.enum(causes).optional().describe('The actual cause.'),
 });
 
-const reliabilityQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Return only incidents of this pipeline.'),
-});
-
 const withNotes = incidentSchema.extend({ notes: z.array(noteSchema).describe('Notes, oldest first.') });
 
 const changed = { '200': { description: 'The incident.', body: incidentSchema } };
 
+const reading = { method: 'get', tag: 'incidents', scope: 'read', body: null } as const;
+const acting = { method: 'post', tag: 'incidents', scope: 'admin', pipelines: 'id', params, body: null } as const;
+
 export const incidentEndpoints: readonly Endpoint[] = [
   {
-    method: 'get',
+    ...reading,
     path: '/v1/incidents',
-    tag: 'incidents',
     summary: 'Incidents and their likely causes, newest first. An incident without `closed_at` is open.',
-    scope: 'read',
     pipelines: 'list',
     query: listQuery,
-    body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(incidentSchema) } },
   },
   {
-    method: 'get',
+    ...reading,
     path: '/v1/incidents/{id}',
-    tag: 'incidents',
     summary: 'An incident with its notes.',
-    scope: 'read',
     pipelines: 'id',
     params,
-    body: null,
     responses: { '200': { description: 'The incident.', body: withNotes } },
   },
   {
-    method: 'post',
+    ...acting,
     path: '/v1/incidents/{id}/acknowledge',
-    tag: 'incidents',
     summary: 'Acknowledge an incident.',
-    scope: 'admin',
-    pipelines: 'id',
-    params,
-    body: null,
     responses: changed,
   },
   {
-    method: 'post',
+    ...acting,
     path: '/v1/incidents/{id}/notes',
-    tag: 'incidents',
     summary: 'Add a note to an incident.',
-    scope: 'admin',
-    pipelines: 'id',
-    params,
     body: noteBody,
     responses: { '201': { description: 'The note.', body: noteSchema } },
   },
   {
-    method: 'post',
+    ...acting,
     path: '/v1/incidents/{id}/mark',
-    tag: 'incidents',
     summary: 'Mark the diagnosed cause of an incident as right or wrong.',
-    scope: 'admin',
-    pipelines: 'id',
-    params,
     body: markBody,
     responses: changed,
   },
   {
-    method: 'get',
+    ...reading,
     path: '/v1/incidents/reliability',
-    tag: 'incidents',
     summary: 'How often users marked the diagnosed cause as right, by confidence.',
-    scope: 'read',
     pipelines: 'list',
     query: reliabilityQuery,
-    body: null,
     responses: { '200': { description: 'One item per confidence level.', body: reliabilitySchema } },
   },
 ];
@@ -139,7 +115,7 @@ export function addIncidents(app: FastifyInstance, contextOf: ContextOf, authent
   const asked = async (request: FastifyRequest) => {
     const context = contextOf(request);
     const incident = await findIncident(context, parseRequest(request.params, params, 'path').id);
-    return { context, incident, actor: { name: keyName(request), by: keyHolder(request) } };
+    return { context, incident, actor: apiActor(request) };
   };
 
   app.get('/v1/incidents/:id', read, async (request) => {

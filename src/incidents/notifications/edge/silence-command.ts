@@ -1,11 +1,11 @@
 /** `recalld silence`: suppresses the messages and alerts of a pipeline, for example during maintenance. */
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
-import { type CommandStore, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand, parseTime, printJson, printLine } from '../../../cli/output.ts';
+import { commandStores } from '../../../app/commands/command-store.ts';
+import { configuredCommand, parseTime, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { minute } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
-import { commandPerson, commandUser } from '../../../platform/access/audit-log.ts';
+import { commandActor } from '../../../platform/access/audit-log.ts';
 import { durationMs, durationSchema } from '../../../platform/config/times.ts';
 import { toWire } from '../../../platform/http/wire.ts';
 import { terminalText } from '../../../report/terminal.ts';
@@ -13,21 +13,8 @@ import { addSilence, endSilence } from '../silences.ts';
 import { silenceTable } from './silence-panel.ts';
 import { silenceSchema } from './silence-routes.ts';
 
-interface AddOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly reason: string;
-  readonly for?: string;
-  readonly from?: Date;
-  readonly until?: Date;
-}
-
-interface ListOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-}
-
 export function silenceCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
-  const inStore = (config: ConfiguredOptions['config'], work: (store: CommandStore) => Promise<void>) =>
-    withCommandStore(commandSettings(config, signal), work);
+  const inStore = commandStores(signal);
   command.addCommand(
     configuredCommand(
       'add',
@@ -39,11 +26,11 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
       .option('--for <duration>', 'duration, such as 30m, 2h or 1d')
       .option('--from <time>', 'start (default: now)', parseTime)
       .option('--until <time>', 'end, instead of --for', parseTime)
-      .action((options: AddOptions) =>
-        inStore(options.config, async (store) => {
-          const { pipeline, reason, json } = options;
-          const span = spanOf(options, store.clock.now());
-          const added = await addSilence(store, { pipeline, reason, ...span }, actor());
+      .action(({ pipeline, reason, for: length, from, until, config, json }) =>
+        inStore(config, async (store) => {
+          const startsAt = from ?? store.clock.now();
+          const silence = { pipeline, reason, startsAt, endsAt: endOf(startsAt, length, until) };
+          const added = await addSilence(store, silence, commandActor());
           if (json === true) printJson(toWire(silenceSchema, added));
           else
             printLine(
@@ -55,7 +42,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
   command.addCommand(
     configuredCommand('list', 'List current and planned silences.', 'recalld silence list')
       .option('--pipeline <name>', 'only silences of this pipeline')
-      .action(({ pipeline, config, json }: ListOptions) =>
+      .action(({ pipeline, config, json }) =>
         inStore(config, async ({ db, clock }) => {
           const found = await db.silences.endingAfter(clock.now(), pipeline ?? null);
           if (json === true) printJson(found.map((one) => toWire(silenceSchema, one)));
@@ -67,9 +54,9 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
   command.addCommand(
     configuredCommand('end', 'End a silence.', 'recalld silence end 3')
       .argument('<id>', 'id of the silence')
-      .action((id: string, { config, json }: ConfiguredOptions) =>
+      .action((id, { config, json }) =>
         inStore(config, async (store) => {
-          const ended = await endSilence(store, id, actor());
+          const ended = await endSilence(store, id, commandActor());
           if (json === true) printJson(toWire(silenceSchema, ended));
           else printLine(`Silence ${id} for ${ended.pipeline} has ended.`);
         }),
@@ -79,16 +66,11 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
 }
 
 /** @throws RecalldError usage */
-function spanOf({ for: length, from, until }: AddOptions, now: Date) {
-  const startsAt = from ?? now;
+function endOf(startsAt: Date, length: string | undefined, until: Date | undefined): Date {
   if ((length === undefined) === (until === undefined))
     throw new RecalldError('usage', 'Set the end of the silence with either --for or --until.');
-  if (until !== undefined) return { startsAt, endsAt: until };
+  if (until !== undefined) return until;
   if (!durationSchema('1m', '90d').safeParse(length).success)
     throw new RecalldError('usage', `--for must be a duration from 1m to 90d, such as 2h, not "${length}".`);
-  return { startsAt, endsAt: new Date(startsAt.getTime() + durationMs(length ?? '')) };
-}
-
-function actor() {
-  return { name: commandPerson(), by: commandUser() };
+  return new Date(startsAt.getTime() + durationMs(length ?? ''));
 }

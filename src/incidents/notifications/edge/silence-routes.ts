@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
-import { keyHolder, keyName } from '../../../platform/access/audit-log.ts';
+import { apiActor } from '../../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
 import type { ContextOf } from '../../../platform/access/pipeline-access.ts';
 import { identifier, parseRequest, shortText, timestamp } from '../../../platform/http/fields.ts';
@@ -34,37 +34,35 @@ const params = z.strictObject({ id: z.string() });
 
 const silenceList = z.object({ items: z.array(silenceSchema) });
 
+const shared = { tag: 'incidents', scope: 'admin', body: null } as const;
+
 export const silenceEndpoints: readonly Endpoint[] = [
   {
+    ...shared,
     method: 'get',
     path: '/v1/silences',
-    tag: 'incidents',
     summary: 'Current and planned silences, sorted by start.',
     scope: 'read',
     pipelines: 'list',
     query: listQuery,
-    body: null,
     responses: { '200': { description: 'All current and planned silences.', body: silenceList } },
   },
   {
+    ...shared,
     method: 'post',
     path: '/v1/silences',
-    tag: 'incidents',
     summary: 'Silence a pipeline: suppress its messages and alerts.',
-    scope: 'admin',
     pipelines: 'named',
     body: newSilence,
     responses: { '201': { description: 'The silence.', body: silenceSchema } },
   },
   {
+    ...shared,
     method: 'delete',
     path: '/v1/silences/{id}',
-    tag: 'incidents',
     summary: 'End a silence now. recalld then sends messages about incidents that are still open.',
-    scope: 'admin',
     pipelines: 'id',
     params,
-    body: null,
     responses: { '200': { description: 'The ended silence.', body: silenceSchema } },
   },
 ];
@@ -81,18 +79,16 @@ export function addSilences(app: FastifyInstance, contextOf: ContextOf, authenti
   });
 
   app.post('/v1/silences', admin, async (request, reply) => {
-    const body = parseRequest(request.body, newSilence, 'body');
-    const { pipeline, reason, starts_at: start, ends_at: end } = body;
+    const { pipeline, reason, starts_at: start, ends_at: end } = parseRequest(request.body, newSilence, 'body');
     const context = contextOf(request);
     const startsAt = start === undefined ? context.clock.now() : new Date(start);
-    const actor = { name: keyName(request), by: keyHolder(request) };
-    const added = await addSilence(context, { pipeline, reason, startsAt, endsAt: new Date(end) }, actor);
+    const silence = { pipeline, reason, startsAt, endsAt: new Date(end) };
+    const added = await addSilence(context, silence, apiActor(request));
     return reply.code(201).send(toWire(silenceSchema, added));
   });
 
   app.delete('/v1/silences/:id', admin, async (request) => {
     const { id } = parseRequest(request.params, params, 'path');
-    const actor = { name: keyName(request), by: keyHolder(request) };
-    return toWire(silenceSchema, await endSilence(contextOf(request), id, actor));
+    return toWire(silenceSchema, await endSilence(contextOf(request), id, apiActor(request)));
   });
 }
