@@ -7,6 +7,7 @@ import type { Config } from '../../app/config/schema.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { countEach } from '../../core/group-by.ts';
 import { returnedWithin } from '../../golden/rules/steps.ts';
 import { findRun, readComparedSide } from '../../golden/runs/stored-runs.ts';
 import type { GoldenDocuments } from '../../golden/sql/golden-sets.ts';
@@ -181,8 +182,7 @@ export async function explainDocument(
   return explain(seen, { ...document, vector: await lookAtVector(pipeline, seen, document.id, signal) });
 }
 
-function wordsIn(ranking: Ranking): ReadonlyMap<string, string> {
-  const documents = ranking.kind === 'ranking' ? ranking.documents : [];
+function wordsIn({ documents }: Ranking): ReadonlyMap<string, string> {
   return new Map(documents.flatMap(({ id, text }) => (text === null ? [] : [[id, firstWords(text)] as const])));
 }
 
@@ -235,7 +235,7 @@ export interface ExplainRequest {
   readonly limit: number;
 }
 
-type ExplainAnswer = Awaited<ReturnType<typeof answerRequest>>;
+export type ExplainAnswer = Awaited<ReturnType<typeof answerRequest>>;
 
 /** @throws RecalldError usage, pipeline_unknown, run_unknown, query_unknown, retriever_busy */
 export async function answerRequest(context: Context, request: ExplainRequest, signal: AbortSignal) {
@@ -244,15 +244,8 @@ export async function answerRequest(context: Context, request: ExplainRequest, s
   return { wanted, explained: await explainAll(context, pipeline, wanted.questions, signal) };
 }
 
-export interface Wanted {
-  readonly pipeline: string;
-  readonly runId: string | null;
-  /** Number of relevant documents that the run missed, over all its queries. */
-  readonly misses: number | null;
-  readonly questions: readonly MissedQuestion[];
-}
-
-async function wantedOf(context: Context, request: ExplainRequest): Promise<Wanted> {
+/** @returns `misses`: number of relevant documents that the run missed, over all its queries */
+async function wantedOf(context: Context, request: ExplainRequest) {
   const { pipeline, query, run: runId, queryId = null, document = null } = request;
   if (runId !== undefined && query === undefined) {
     const { run, questions, misses } = await missesOfRun(context, runId, queryId, document, request.limit);
@@ -270,12 +263,17 @@ async function wantedOf(context: Context, request: ExplainRequest): Promise<Want
 
 const usage = (message: string) => new RecalldError('usage', message);
 
+/** Returns the explanation of the single query and document of a request; null for other requests. */
+export function onlyExplained({ explained }: ExplainAnswer, { document }: ExplainRequest): Explained | null {
+  return (document !== undefined && explained.length === 1 && explained[0]) || null;
+}
+
 /** Returns the JSON response for a single query, or for all requested queries. */
-export function explainAnswerJson({ wanted, explained }: ExplainAnswer, request: ExplainRequest) {
+export function explainAnswerJson(answer: ExplainAnswer, request: ExplainRequest) {
+  const { wanted, explained } = answer;
   const { pipeline, runId, misses } = wanted;
-  const [only] = explained;
-  if (request.document !== undefined && explained.length === 1 && only !== undefined)
-    return explainedJson(pipeline, only);
+  const only = onlyExplained(answer, request);
+  if (only !== null) return explainedJson(pipeline, only);
   return {
     pipeline,
     run_id: runId,
@@ -299,12 +297,7 @@ function explainedJson(
  * outranks them.
  */
 export function countsOf(explained: readonly Explained[]): [words: string, count: number][] {
-  const counts = new Map<string, number>();
-  for (const one of explained) {
-    const words = verdictWords(one);
-    counts.set(words, (counts.get(words) ?? 0) + 1);
-  }
-  return [...counts].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  return [...countEach(explained.map(verdictWords))].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }
 
 /** Formats a verdict, such as `outranked by near duplicates`. */
@@ -315,8 +308,7 @@ export function verdictWords({ verdict, outrankedBy }: Explained): string {
 }
 
 function verdictCounts(explained: readonly Explained[]): Record<string, number> {
-  const counted = verdicts.map(
-    (verdict) => [verdict, explained.filter((one) => one.verdict === verdict).length] as const,
-  );
-  return Object.fromEntries(counted.filter(([, count]) => count > 0).toSorted((a, b) => b[1] - a[1]));
+  const counts = [...countEach(explained.map(({ verdict }) => verdict))];
+  const place = (verdict: Explained['verdict']) => verdicts.indexOf(verdict);
+  return Object.fromEntries(counts.toSorted((a, b) => b[1] - a[1] || place(a[0]) - place(b[0])));
 }

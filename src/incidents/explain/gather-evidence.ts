@@ -78,10 +78,10 @@ async function lookIntoStore(
   signal: AbortSignal,
 ): Promise<SeenQuestion['store']> {
   if (store === null) {
-    const nothing = { kind: 'none', reason: 'No vector store is configured.' } as const;
+    const nothing = noRanking('No vector store is configured.');
     return { kind: null, nearest: nothing, broad: nothing, isBroadExact: false, shared: null, breadth: null };
   }
-  const given = asked.kind === 'ranking' ? [...new Set(asked.documents.map(({ id }) => id))] : [];
+  const given = [...new Set(asked.documents.map(({ id }) => id))];
   const existing = await store.existing(given, signal);
   const about = {
     kind: store.kind,
@@ -91,8 +91,7 @@ async function lookIntoStore(
   const embedded = await embedTexts(embedder, [text], signal);
   const [vector] = embedded.kind === 'vectors' ? embedded.vectors : [];
   if (vector === undefined) {
-    const reason = embedded.kind === 'unknown' ? embedded.reason : 'The embedder returned no vector.';
-    const nothing = { kind: 'none', reason } as const;
+    const nothing = noRanking(embedded.kind === 'unknown' ? embedded.reason : 'The embedder returned no vector.');
     return { ...about, nearest: nothing, broad: nothing, isBroadExact: false };
   }
   const search = async (count: number, exact: boolean) =>
@@ -116,7 +115,7 @@ export async function lookAtVector(
   id: string,
   signal: AbortSignal,
 ): Promise<SeenDocument['vector']> {
-  const other = seen.nearest.kind === 'ranking' ? seen.nearest.documents.find((one) => one.id !== id)?.id : undefined;
+  const other = seen.nearest.documents.find((one) => one.id !== id)?.id;
   if (store === null || other === undefined) return null;
   const found = await store.chunks([id, other], signal);
   if (found.kind !== 'ok' || !found.value.some((one) => one.id === other)) return null;
@@ -143,10 +142,12 @@ function textOf(chunks: readonly StoredChunk[], id: string): string | null {
   return chunks.find((one) => one.id === id && one.content !== null && one.content !== '')?.content ?? null;
 }
 
+const noRanking = (problem: string): Ranking => ({ documents: [], problem });
+
 function rankingOf(answer: RetrieverAnswer): Ranking {
   return answer.kind === 'documents'
-    ? { kind: 'ranking', documents: answer.documents.map(toRanked) }
-    : { kind: 'none', reason: answer.message };
+    ? { documents: answer.documents.map(toRanked), problem: null }
+    : noRanking(answer.message);
 }
 
 const toRanked = ({ id, score, text = null }: { id: string; score: number | null; text?: string | null }) => ({
@@ -156,11 +157,10 @@ const toRanked = ({ id, score, text = null }: { id: string; score: number | null
 });
 
 function rankingOfStore(outcome: Awaited<ReturnType<VectorStore['nearest']>>): Ranking {
-  if (outcome.kind !== 'ok')
-    return { kind: 'none', reason: outcome.kind === 'unsupported' ? outcome.reason : outcome.message };
+  if (outcome.kind !== 'ok') return noRanking(outcome.kind === 'unsupported' ? outcome.reason : outcome.message);
   const { neighbours } = outcome.value;
   const documents = neighbours.map(({ id, similarity, content }) => ({ id, score: similarity, text: content }));
-  return { kind: 'ranking', documents };
+  return { documents, problem: null };
 }
 
 /** Time span of the live queries that are examined for hub documents. */

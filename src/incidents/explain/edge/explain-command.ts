@@ -1,7 +1,7 @@
 /** `recalld explain`: explains why the retriever did not return a document, or why a golden run missed documents. */
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
-import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
-import { type ConfiguredOptions, parseCount, printJson, printLine, withConfig } from '../../../cli/output.ts';
+import { commandStores } from '../../../app/commands/command-store.ts';
+import { parseCount, printJson, printLine, withConfig } from '../../../cli/output.ts';
 import { plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import type { Content } from '../../../report/model/content.ts';
@@ -10,14 +10,12 @@ import { terminalText } from '../../../report/terminal.ts';
 import {
   answerRequest,
   countsOf,
+  type ExplainAnswer,
   type Explained,
-  type ExplainRequest,
   explainAnswerJson,
+  onlyExplained,
   verdictWords,
-  type Wanted,
 } from '../answers.ts';
-
-type ExplainOptions = ConfiguredOptions & ExplainRequest;
 
 export function explainCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(
@@ -41,7 +39,12 @@ export function explainCommand(command: Command, signal: AbortSignal): CommandUn
       parseCount,
       50,
     )
-    .action((options: ExplainOptions) => run(commandSettings(options.config, signal), options));
+    .action(async ({ config, json, ...request }) => {
+      const answer = await commandStores(signal)(config, (store) => answerRequest(store, request, signal));
+      if (json === true) return printJson(explainAnswerJson(answer, request));
+      const only = onlyExplained(answer, request);
+      printLine(terminalText(only === null ? summary(answer) : explanation(only), systemClock.now()));
+    });
 }
 
 function parseTag(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -49,16 +52,6 @@ function parseTag(text: string, before: Readonly<Record<string, string>>): Reado
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError('Use the form name=value, such as course=intro.');
   return { ...before, [name]: value };
-}
-
-async function run(settings: CommandSettings, { json, ...request }: ExplainOptions): Promise<void> {
-  const answer = await withCommandStore(settings, (store) => answerRequest(store, request, settings.signal));
-  const { wanted, explained } = answer;
-  const result = explainAnswerJson(answer, request);
-  const [only] = explained;
-  if (json === true) return printJson(result);
-  const content = 'verdict' in result && only !== undefined ? explanation(only) : summary(wanted, explained);
-  printLine(terminalText(content, systemClock.now()));
 }
 
 function explanation(one: Explained): Content {
@@ -76,7 +69,7 @@ function explanation(one: Explained): Content {
   ];
 }
 
-function summary({ runId, misses }: Wanted, explained: readonly Explained[]): Content {
+function summary({ wanted: { runId, misses }, explained }: ExplainAnswer): Content {
   if (explained.length === 0) return `The run ${runId ?? ''} missed none of the requested relevant documents.`;
   const counts = countsOf(explained).map(([words, count]) => `${count} ${words}`);
   const rest =

@@ -4,6 +4,7 @@
  */
 
 import { percentage } from '../../../core/format.ts';
+import { countEach } from '../../../core/group-by.ts';
 import { languageName, languageOf } from '../../../core/text/language.ts';
 import { jaccard, nearDuplicates, wordsOf } from '../../../golden/rules/similar-texts.ts';
 
@@ -13,18 +14,18 @@ export interface RankedDocument {
   readonly text: string | null;
 }
 
-/** Ranked documents, best first, or the reason why there is no ranking. */
-export type Ranking =
-  | { readonly kind: 'ranking'; readonly documents: readonly RankedDocument[] }
-  | { readonly kind: 'none'; readonly reason: string };
-
-interface Place {
-  readonly rank: number;
-  readonly score: number | null;
+export interface Ranking {
+  /** Best first. */
+  readonly documents: readonly RankedDocument[];
+  /** Why there is no ranking; null if there is one. */
+  readonly problem: string | null;
 }
 
 /** Returns the rank (from 1) and the score of a document; null if it is absent. A document counts at its best rank. */
-export function placeIn(documents: readonly RankedDocument[], id: string): Place | null {
+export function placeIn(
+  documents: readonly RankedDocument[],
+  id: string,
+): { readonly rank: number; readonly score: number | null } | null {
   const distinct = new Map<string, number | null>();
   for (const one of documents) {
     if (!distinct.has(one.id)) distinct.set(one.id, one.score);
@@ -33,11 +34,8 @@ export function placeIn(documents: readonly RankedDocument[], id: string): Place
   return null;
 }
 
-export const placeInRanking = (ranking: Ranking, id: string): Place | null =>
-  ranking.kind === 'ranking' ? placeIn(ranking.documents, id) : null;
-
-export const lengthOf = (ranking: Ranking): number =>
-  ranking.kind === 'ranking' ? new Set(ranking.documents.map(({ id }) => id)).size : 0;
+/** Number of distinct documents. */
+export const lengthOf = ({ documents }: Ranking): number => new Set(documents.map(({ id }) => id)).size;
 
 const MAX_NAMED = 3;
 
@@ -54,9 +52,7 @@ interface Outranked {
   readonly action: string;
 }
 
-interface StandsAbove {
-  readonly id: string;
-  readonly text: string | null;
+interface StandsAbove extends Omit<RankedDocument, 'score'> {
   /** Distinct documents that are ranked higher, best first; their number is the rank of this document minus 1. */
   readonly above: readonly RankedDocument[];
   /** Number of documents that users get. */
@@ -130,11 +126,8 @@ function byHubs({ above, k, hubs }: StandsAbove): Outranked | null {
 function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
   const own = text === null ? null : languageOf(text);
   if (own === null) return null;
-  const counts = new Map<string, number>();
-  for (const one of above) {
-    const language = one.text === null ? null : languageOf(one.text);
-    if (language !== null && language !== own) counts.set(language, (counts.get(language) ?? 0) + 1);
-  }
+  const others = above.flatMap((one) => (one.text === null ? [] : (languageOf(one.text) ?? [])));
+  const counts = countEach(others.filter((language) => language !== own));
   const [[language, count] = ['', 0]] = [...counts].toSorted((a, b) => b[1] - a[1]);
   // A few higher-ranked documents in another language do not explain the rank; their language may even be
   // misclassified.

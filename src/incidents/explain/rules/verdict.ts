@@ -7,7 +7,6 @@ import {
   type OutrankedBy,
   outrankedBy,
   placeIn,
-  placeInRanking,
   type RankedDocument,
   type Ranking,
 } from './outranked.ts';
@@ -23,8 +22,6 @@ export const verdicts = [
   'gone',
   'unknown',
 ] as const;
-
-export type ExplanationVerdict = (typeof verdicts)[number];
 
 /** Evidence about a query, shared by all its documents. */
 export interface SeenQuestion {
@@ -82,7 +79,7 @@ export interface SeenDocument {
 }
 
 export interface Explanation {
-  readonly verdict: ExplanationVerdict;
+  readonly verdict: (typeof verdicts)[number];
   /** Kind of the documents that outrank this one; null for other verdicts. */
   readonly outrankedBy: OutrankedBy | null;
   /** Rank in the retriever results, from 1, with each document counted once; null if the document is missing. */
@@ -110,7 +107,7 @@ export function explain(question: SeenQuestion, document: SeenDocument): Explana
     score: null,
     ...placeIn(documents, document.id),
   }));
-  const rank = placeInRanking(asked, document.id)?.rank ?? null;
+  const rank = placeIn(asked.documents, document.id)?.rank ?? null;
   const found =
     failedToAsk(asked) ??
     returned(rank, question) ??
@@ -119,15 +116,15 @@ export function explain(question: SeenQuestion, document: SeenDocument): Explana
     withoutItsVector(question, document) ??
     placedBelow(question, document, rank) ??
     fromStore(question, document);
-  const deeper = placeInRanking(question.deeper, document.id)?.rank ?? 0;
+  const deeper = placeIn(question.deeper.documents, document.id)?.rank ?? 0;
   return { outrankedBy: null, ...found, rank: rank ?? (deeper > k ? deeper : null), stages };
 }
 
 function failedToAsk(asked: Ranking): Finding | null {
-  if (asked.kind === 'ranking') return null;
+  if (asked.problem === null) return null;
   return {
     verdict: 'unknown',
-    evidence: [`The retriever returned no results: ${asked.reason}`],
+    evidence: [`The retriever returned no results: ${asked.problem}`],
     action: 'Fix the retriever first; run `recalld doctor`.',
   };
 }
@@ -171,7 +168,7 @@ function lostBetweenStages(
 }
 
 function filteredByTags({ untagged, k }: SeenQuestion, { id }: SeenDocument): Finding | null {
-  const place = untagged === null ? null : placeInRanking(untagged, id);
+  const place = placeIn(untagged?.documents ?? [], id);
   if (place === null || place.rank > k) return null;
   return {
     verdict: 'filtered',
@@ -182,10 +179,9 @@ function filteredByTags({ untagged, k }: SeenQuestion, { id }: SeenDocument): Fi
 
 function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: number | null): Finding | null {
   const { asked, deeper, k } = question;
-  const deep = placeInRanking(deeper, document.id);
-  if (askedRank !== null && asked.kind === 'ranking')
-    return placed(asked.documents, document, question, 'The retriever');
-  if (deep === null || deep.rank <= k || deeper.kind === 'none') return null;
+  if (askedRank !== null) return placed(asked.documents, document, question, 'The retriever');
+  const deep = placeIn(deeper.documents, document.id);
+  if (deep === null || deep.rank <= k) return null;
   return placed(deeper.documents, document, question, `When asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
@@ -289,8 +285,8 @@ export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question
  * nearest documents.
  */
 const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
-  nearest.kind === 'ranking' &&
-  broad.kind === 'ranking' &&
+  nearest.problem === null &&
+  broad.problem === null &&
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
@@ -320,10 +316,9 @@ function searched(
 ): Finding {
   const { store, asked, k, filters, deeper } = question;
   const { nearest, broad } = store;
-  if (nearest.kind === 'none' || broad.kind === 'none') {
-    const reason = nearest.kind === 'none' ? nearest.reason : broad.kind === 'none' ? broad.reason : '';
-    return unknown(`The store could not be searched: ${reason}`, 'Fix this error, or set the missing `embedder`.');
-  }
+  const problem = nearest.problem ?? broad.problem;
+  if (problem !== null)
+    return unknown(`The store could not be searched: ${problem}`, 'Fix this error, or set the missing `embedder`.');
   const common = agreement(asked, nearest);
   const place = placeIn(broad.documents, document.id);
   const how = howSearched(store);
@@ -372,7 +367,7 @@ function searched(
 
 /** Share of the retriever results that the index also returns, 0 to 1; 1 for an empty list. */
 function agreement(asked: Ranking, nearest: Ranking): number {
-  if (asked.kind === 'none' || nearest.kind === 'none' || asked.documents.length === 0) return 1;
+  if (nearest.problem !== null || asked.documents.length === 0) return 1;
   const own = new Set(asked.documents.map(({ id }) => id));
   const stored = new Set(nearest.documents.map(({ id }) => id));
   return [...own].filter((id) => stored.has(id)).length / own.size;
@@ -388,12 +383,12 @@ function begins(whole: string, part: string): boolean {
 
 /** Returns the ids that begin with `id`, such as the chunk ids of a document, and the ids with which `id` begins. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
-  const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
+  const ids = rankings.flatMap(({ documents }) => documents.map((found) => found.id));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));
 }
 
 function sameTextAs(text: string, rankings: readonly Ranking[]): string[] {
-  const found = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents : []));
+  const found = rankings.flatMap(({ documents }) => documents);
   return [...new Set(found.filter((one) => one.text !== null && isSameText(one.text, text)).map(({ id }) => id))];
 }
 

@@ -11,7 +11,7 @@ import { createRunReads } from '../../../../src/golden/sql/run-results.ts';
 import { explainDocument } from '../../../../src/incidents/explain/answers.ts';
 import { lookForDocuments, lookForQuestion } from '../../../../src/incidents/explain/gather-evidence.ts';
 import type { OutrankedBy } from '../../../../src/incidents/explain/rules/outranked.ts';
-import type { ExplanationVerdict } from '../../../../src/incidents/explain/rules/verdict.ts';
+import type { Explanation } from '../../../../src/incidents/explain/rules/verdict.ts';
 import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
 import { type BreakableStore, breakableChroma, breakablePgvector, type Chunk } from '../../../support/broken-stores.ts';
 import { aWatchedPipeline, NOON } from '../../../support/builders.ts';
@@ -41,7 +41,7 @@ const inGerman = (number: number) =>
 const numbersOf = (number: number) => Array.from({ length: 12 }, (_, place) => 1000 * number + place).join(' ');
 
 interface Way {
-  readonly verdict: ExplanationVerdict;
+  readonly verdict: Explanation['verdict'];
   readonly by?: OutrankedBy;
   /** Matches the evidence that is expected in addition to the verdict. */
   readonly says?: RegExp;

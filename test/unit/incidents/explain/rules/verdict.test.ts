@@ -17,8 +17,8 @@ const textOf = (id: string): string => words.map((word, place) => `${word}${id}$
 const documents = (...ids: readonly string[]): RankedDocument[] =>
   ids.map((id, index) => ({ id, score: 1 - index / 100, text: textOf(id) }));
 
-const ranking = (...ids: readonly string[]): Ranking => ({ kind: 'ranking', documents: documents(...ids) });
-const none = (reason: string): Ranking => ({ kind: 'none', reason });
+const ranking = (...ids: readonly string[]): Ranking => ({ documents: documents(...ids), problem: null });
+const none = (problem: string): Ranking => ({ documents: [], problem });
 
 const numbered = (count: number, prefix = 'o'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
@@ -108,7 +108,7 @@ describe('the reason why a document was not returned', () => {
       'outranked',
       {
         deeper: {
-          kind: 'ranking',
+          problem: null,
           documents: [
             ...documents('o1'),
             ...numbered(4, 'copy').map((id) => ({ id, score: 0.9, text: textOf('o1') })),
@@ -122,7 +122,7 @@ describe('the reason why a document was not returned', () => {
       'outranked',
       {
         deeper: {
-          kind: 'ranking',
+          problem: null,
           documents: [...documents(...numbered(8)), { id: 'twin', score: 0.5, text: textOf('d') }, ...documents('d')],
         },
       },
@@ -228,7 +228,7 @@ describe('the reason why a document was not returned', () => {
             stages: [{ name: 'candidates', isSide: false, documents: documents(...e) }],
           });
           const { verdict, rank } = explain(question, aDocument({ isStored: stored === 1 }));
-          const place = a.kind === 'ranking' ? a.documents.findIndex(({ id }) => id === 'd') : -1;
+          const place = a.documents.findIndex(({ id }) => id === 'd');
           expect(verdicts).toContain(verdict);
           expect(verdict === 'returned').toBe(place >= 0 && place < k);
           if (place >= 0) expect(rank).toBe(place + 1);
@@ -246,7 +246,7 @@ describe('what outranks a document', () => {
   const told = (id: string, text: string | null): RankedDocument => ({ id, score: null, text });
   const explained = (above: readonly RankedDocument[], own: RankedDocument, hubs: ReadonlyMap<string, number>) =>
     explain(
-      aQuestion({ deeper: { kind: 'ranking', documents: [...above, own] }, hubs }),
+      aQuestion({ deeper: { documents: [...above, own], problem: null }, hubs }),
       aDocument({ id: own.id, text: own.text }),
     );
 
