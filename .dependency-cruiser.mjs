@@ -150,7 +150,7 @@ export default {
     ...allow(
       within('demo'),
       ['demo/', 'client/', ...tools, ...people],
-      ['node', 'fastify', 'pg', 'yaml', '@electric-sql/.*'],
+      ['node', 'fastify', 'pg', 'yaml', 'zod', '@electric-sql/.*'],
     ),
     ...allow(
       within('cli'),

@@ -8,6 +8,7 @@ import { RecalldError } from '../core/errors.ts';
 import type { AgentTurn } from './agent.ts';
 import { PIPELINE, TENANT } from './demo-config.ts';
 import { readDemoFile } from './rag/corpus.ts';
+import { postJson } from './rag/post-json.ts';
 
 type AttributeText = string | number | boolean;
 
@@ -55,12 +56,7 @@ export async function createAgentTracer() {
     exportOf,
     /** Exports turns to a daemon. @throws RecalldError demo_failed */
     async send(url: string, turns: readonly AgentTurn[], signal: AbortSignal): Promise<void> {
-      const response = await fetch(`${url}/v1/traces`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(exportOf(turns)),
-        signal,
-      });
+      const response = await postJson(`${url}/v1/traces`, exportOf(turns), signal);
       const answer = await response.text();
       // If the daemon rejects some of the spans, its response states the reason.
       if (!response.ok || answer !== '{}')

@@ -6,9 +6,8 @@ import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type Output, WIDTH, wrapped } from './output.ts';
 
-/** Simulated time since the demo began, and the amount of data that the daemon has processed since then. */
+/** Amount of data that the daemon has processed since the demo began. */
 export interface Elapsed {
-  readonly hours: number;
   readonly goldenRuns: number;
   readonly liveQueries: number;
 }
@@ -51,17 +50,12 @@ export function createAlertLog() {
 }
 
 export function elapsedBetween(from: Elapsed, to: Elapsed): Elapsed {
-  return {
-    hours: to.hours - from.hours,
-    goldenRuns: to.goldenRuns - from.goldenRuns,
-    liveQueries: to.liveQueries - from.liveQueries,
-  };
+  return { goldenRuns: to.goldenRuns - from.goldenRuns, liveQueries: to.liveQueries - from.liveQueries };
 }
 
 export interface SummaryRow {
   readonly incident: string;
-  readonly alert: { readonly name: string; readonly severity: Severity } | null;
-  readonly detectedAfter: Elapsed | null;
+  readonly alert: { readonly name: string; readonly severity: Severity; readonly after: Elapsed } | null;
   readonly cause: Cause | null;
   /** Number of false alerts since the previous incident, or since the beginning. */
   readonly falseAlerts: number;
@@ -71,17 +65,14 @@ const head = ['incident', 'first alert', 'detected after', 'cause', 'false alert
 
 /** Returns the lines of a table, the header first. */
 export function summaryTable(rows: readonly SummaryRow[]): string[] {
-  return formatTable(head, rows.map(cells)).split('\n');
-}
-
-function cells({ incident, alert, detectedAfter, cause, falseAlerts }: SummaryRow): string[] {
-  return [
+  const cells = rows.map(({ incident, alert, cause, falseAlerts }) => [
     incident,
     alert === null ? 'none' : `${alert.name} (${severityLabel(alert.severity)})`,
-    detectedAfter === null ? 'never' : elapsedText(detectedAfter),
+    alert === null ? 'never' : elapsedText(alert.after),
     cause ?? 'none',
     String(falseAlerts),
-  ];
+  ]);
+  return formatTable(head, cells).split('\n');
 }
 
 export function severityLabel(severity: Severity): 'page' | 'ticket' {

@@ -27,8 +27,8 @@ const MIN_LIVE_HITS = 0.65;
 /** Maximum share of rewritten queries that look like answers. A healthy rewriter never answers a question. */
 const MAX_ANSWERS = 0.1;
 
-/** Minimum number of live queries that checks require (`min_n`); even an hour at night has this many. */
-const MIN_LIVE_QUERIES = 30;
+/** Settings of checks that one hour of live queries decides; even an hour at night has 30 queries. */
+const ofAnHour = { severity: 'critical', min_n: 30, confirm: 1 };
 
 /** Maximum number of requests per second: practically unlimited, because the demo calls only its own RAG service. */
 const MAX_PER_SECOND = 10_000;
@@ -56,25 +56,22 @@ const JUDGED = {
   second_reviewer_share: 0,
 } as const;
 
+/** What the scenarios of a demo need: an agent that queries on behalf of the users, and graded live queries. */
+export interface DemoKinds {
+  readonly hasAgent: boolean;
+  readonly isJudged: boolean;
+}
+
 /**
  * Returns the config. If live queries are not graded (`isJudged` is false), the config omits the check on their hit
  * rate, which would have no data.
  */
 export function demoConfig(
   rag: { readonly url: string; readonly storeUrl: string },
-  {
-    port,
-    folder,
-    cron,
-    hasAgent,
-    isJudged,
-  }: {
-    readonly port: number;
-    readonly folder: string;
-    readonly cron: string;
-    readonly hasAgent: boolean;
-    readonly isJudged: boolean;
-  },
+  port: number,
+  folder: string,
+  cron: string,
+  { hasAgent, isJudged }: DemoKinds,
 ) {
   return {
     server: { port },
@@ -120,27 +117,11 @@ export function demoConfig(
           { stale_labels_above: MAX_STALE, severity: 'warning' },
           { measure: 'retriever_error_ratio', above: MAX_FAILURES, severity: 'critical' },
           { measure: 'retriever_latency_p95_seconds', above: MAX_LATENCY, severity: 'warning', confirm: 1 },
-          {
-            measure: 'error_ratio',
-            above: MAX_LIVE_FAILURES,
-            severity: 'critical',
-            min_n: MIN_LIVE_QUERIES,
-            confirm: 1,
-          },
+          { measure: 'error_ratio', above: MAX_LIVE_FAILURES, ...ofAnHour },
           ...(isJudged
             ? [{ measure: `live_hit_rate@${JUDGED.depth}`, below: MIN_LIVE_HITS, severity: 'critical' }]
             : []),
-          ...(hasAgent
-            ? [
-                {
-                  measure: 'rewrite_answer_ratio',
-                  above: MAX_ANSWERS,
-                  severity: 'critical',
-                  min_n: MIN_LIVE_QUERIES,
-                  confirm: 1,
-                },
-              ]
-            : []),
+          ...(hasAgent ? [{ measure: 'rewrite_answer_ratio', above: MAX_ANSWERS, ...ofAnHour }] : []),
         ],
       },
     ],

@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
 import { aborted, roles, startMonitor } from '../app/serve.ts';
+import { createSimulatedClock } from '../app/simulated-clock.ts';
+import { withSimulatedDaemon } from '../app/simulated-daemon.ts';
 import { createClient } from '../client/client.ts';
 import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
@@ -17,45 +19,16 @@ import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { createDemoAgent } from './agent.ts';
 import { createAgentTracer } from './agent-spans.ts';
 import { createAlertLog, printNextSteps, printSummary, type SummaryRow } from './alert-log.ts';
-import { demoConfig, GOLDEN_HOURS, PIPELINE, TENANT } from './demo-config.ts';
+import { type DemoKinds, demoConfig, GOLDEN_HOURS, PIPELINE, TENANT } from './demo-config.ts';
 import { type Output } from './output.ts';
 import { type DemoRagService, startDemoRagService } from './rag/spawn.ts';
 import { runHealthyHours, runScenario } from './run-scenario.ts';
 import { MISSING_TITLE, type Scenario } from './scenarios.ts';
 import { ask, type DemoTraffic, divideQuestions, NOTHING_MISSING } from './traffic.ts';
-import { withWorld } from './world.ts';
+import { createWorld } from './world.ts';
 
 const SESSION_PAUSE_MS = 1000;
 const INGEST_TIMEOUT_MS = 30_000;
-
-/**
- * Starts the real daemon and simulated users. Verifies that the daemon lists the incidents and ingests queries.
- *
- * @param causes diagnosed causes of the incidents, oldest first
- * @param stay work to do while users keep sending queries
- */
-async function continueLive(
-  command: CommandSettings,
-  ragUrl: string,
-  traffic: DemoTraffic,
-  hasAgent: boolean,
-  causes: readonly Cause[],
-  stay: (url: string, problems: readonly string[]) => Promise<void>,
-): Promise<void> {
-  const { signal } = command;
-  const monitor = await startMonitor({ ...command, roles });
-  const users = startUsers(monitor.url, ragUrl, traffic, hasAgent, signal);
-  try {
-    const problems = [
-      ...(await causeProblems(monitor.url, causes, signal)),
-      ...((await ingests(monitor.url, signal)) ? [] : ['the daemon that took over did not ingest live queries.']),
-    ];
-    await stay(monitor.url, problems);
-  } finally {
-    await users.stop();
-    await monitor.stop();
-  }
-}
 
 /**
  * Starts simulated users. The recalld client reports the users' queries, or an agent exports the spans of each turn.
@@ -165,6 +138,10 @@ export async function runDemo(demo: DemoParts): Promise<boolean> {
   }
 }
 
+/**
+ * Simulates the incidents, then starts the real daemon and simulated users. Verifies that the daemon lists the incidents
+ * and ingests queries.
+ */
 async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder: string): Promise<boolean> {
   const { output, stay, signal } = demo;
   const startedMs = systemClock.monotonicMs();
@@ -175,60 +152,63 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   };
   const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder, kinds);
   // The daemon keeps its port, so that links printed earlier still work.
-  const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, ...kinds }, signal);
+  const command = await writeConfig(rag, port, folder, EVERY_MINUTE, kinds, signal);
   const causes = rows.flatMap(({ cause }) => cause ?? []);
-  let isAsExpected = false;
-  await continueLive(command, rag.url, traffic, kinds.hasAgent, causes, async (url, liveProblems) => {
-    const problems = [...found.problems, ...liveProblems];
-    isAsExpected = problems.length === 0;
-    const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
-    printSummary(rows, problems, seconds, output);
-    if (!stay) return;
-    printNextSteps(url, configFileIn(folder), output);
-    await aborted(signal);
-  });
-  return isAsExpected;
+  const monitor = await startMonitor({ ...command, roles });
+  const { url } = monitor;
+  const users = startUsers(url, rag.url, traffic, kinds.hasAgent, signal);
+  try {
+    const problems = [
+      ...found.problems,
+      ...(await causeProblems(url, causes, signal)),
+      ...((await ingests(url, signal)) ? [] : ['the daemon that took over did not ingest live queries.']),
+    ];
+    printSummary(rows, problems, (systemClock.monotonicMs() - startedMs) / 1000, output);
+    if (stay) {
+      printNextSteps(url, configFileIn(folder), output);
+      await aborted(signal);
+    }
+    return problems.length === 0;
+  } finally {
+    await users.stop();
+    await monitor.stop();
+  }
 }
 
 async function runIncidents(
   { port, scenarios, output, signal }: DemoParts,
   rag: DemoRagService,
   folder: string,
-  kinds: { readonly hasAgent: boolean; readonly isJudged: boolean },
+  kinds: DemoKinds,
 ) {
   const documents = await rag.setFault('none', []);
   const questions = await divideQuestions();
-  const { start, healthyHours, judgedAfter } = timesOf(scenarios);
+  const { start, healthyHours, ...times } = timesOf(scenarios);
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
-  const command = await writeConfig(rag, { port, folder, cron, ...kinds }, signal);
-  const firstHour = FIRST_FAULT_HOUR - healthyHours;
-  return withWorld(
-    command,
-    rag,
-    questions,
-    { start, firstHour, judgedAfter, hasAgent: kinds.hasAgent },
-    async (world) => {
-      output.print(
-        `A RAG service searches ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
-      );
-      output.print(
-        `recalld runs ${questions.golden.length} golden queries every ${GOLDEN_HOURS} hours and monitors live queries.`,
-      );
-      output.print(`Console: ${world.daemon.url}/`);
-      const log = createAlertLog();
-      const problems = [...(await runHealthyHours({ world, log, output }, healthyHours))];
-      const rows: SummaryRow[] = [];
-      for (const [index, scenario] of scenarios.entries()) {
-        const before = index === 0 ? 0 : log.raised.length;
-        const place = `${index + 1} of ${scenarios.length}`;
-        const result = await runScenario({ world, log, output }, scenario, before, place);
-        rows.push(result.row);
-        problems.push(...result.problems);
-      }
-      await world.catchUp();
-      return { rows, problems, port: Number(new URL(world.daemon.url).port), traffic: world.traffic };
-    },
-  );
+  const command = await writeConfig(rag, port, folder, cron, kinds, signal);
+  const clock = createSimulatedClock(start);
+  return withSimulatedDaemon(command, clock, async (daemon) => {
+    const world = await createWorld(daemon, clock, rag, questions, { start, ...times }, kinds.hasAgent, signal);
+    output.print(
+      `A RAG service searches ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
+    );
+    output.print(
+      `recalld runs ${questions.golden.length} golden queries every ${GOLDEN_HOURS} hours and monitors live queries.`,
+    );
+    output.print(`Console: ${world.daemon.url}/`);
+    const log = createAlertLog();
+    const problems = [...(await runHealthyHours({ world, log, output }, healthyHours))];
+    const rows: SummaryRow[] = [];
+    for (const [index, scenario] of scenarios.entries()) {
+      const before = index === 0 ? 0 : log.raised.length;
+      const place = `${index + 1} of ${scenarios.length}`;
+      const result = await runScenario({ world, log, output }, scenario, before, place);
+      rows.push(result.row);
+      problems.push(...result.problems);
+    }
+    await world.catchUp();
+    return { rows, problems, port: Number(new URL(world.daemon.url).port), traffic: world.traffic };
+  });
 }
 
 /**
@@ -236,13 +216,10 @@ async function runIncidents(
  * of an eight-hour block (UTC), or up to an hour later if the schedule of golden runs requires it. A demo is therefore
  * nearly the same at any time of day. A density baseline is tested by comparing even blocks with odd blocks; with this
  * start, the first 25 hours contain as many even blocks as odd blocks.
+ *
+ * @returns `judgedAfter`: number of simulated hours after which the grading of live queries starts
  */
-function timesOf(scenarios: readonly Scenario[]): {
-  readonly start: Date;
-  readonly healthyHours: number;
-  /** Number of simulated hours after which the grading of live queries starts. */
-  readonly judgedAfter: number;
-} {
+function timesOf(scenarios: readonly Scenario[]) {
   const faultsMs = HOUR_MS * hoursOf(scenarios);
   const endMs = Math.floor((systemClock.now().getTime() - RESULT_DELAY_MS) / HOUR_MS) * HOUR_MS;
   const latestMs = endMs - faultsMs - MIN_HEALTHY_HOURS * HOUR_MS;
@@ -255,7 +232,7 @@ function timesOf(scenarios: readonly Scenario[]): {
     judgedHours === null
       ? Number.POSITIVE_INFINITY
       : healthyHours + hoursOf(scenarios.slice(0, judged)) + leadHours - judgedHours;
-  return { start: new Date(startMs), healthyHours, judgedAfter };
+  return { start: new Date(startMs), healthyHours, firstHour: FIRST_FAULT_HOUR - healthyHours, judgedAfter };
 }
 
 function hoursOf(scenarios: readonly Scenario[]): number {
@@ -271,10 +248,13 @@ function configFileIn(folder: string): string {
 
 async function writeConfig(
   rag: DemoRagService,
-  parts: Parameters<typeof demoConfig>[1],
+  port: number,
+  folder: string,
+  cron: string,
+  kinds: DemoKinds,
   signal: AbortSignal,
 ): Promise<CommandSettings> {
-  const file = configFileIn(parts.folder);
-  await writeFile(file, stringify(demoConfig(rag, parts)));
+  const file = configFileIn(folder);
+  await writeFile(file, stringify(demoConfig(rag, port, folder, cron, kinds)));
   return commandSettings(file, signal);
 }

@@ -70,9 +70,7 @@ export async function runScenario(
 ): Promise<{ readonly row: SummaryRow; readonly problems: readonly string[] }> {
   const { world, log, output } = stage;
   const { daemon } = world;
-  await passHours(stage, scenario.leadHours, `${place}, `, async () => {
-    log.record(await daemon.alerts(PIPELINE), world.elapsed(), true);
-  });
+  await passHours(stage, scenario.leadHours, `${place}, `, 'healthy');
   const falseAlerts = log.raised.slice(alertsBefore).filter(({ isFalse }) => isFalse).length;
   const start = world.elapsed();
   const startedAt = world.now();
@@ -83,10 +81,7 @@ export async function runScenario(
   world.setRewriterBroken(scenario.name === 'agent');
   await world.setFault(scenario.ragFault);
 
-  const raised: RaisedAlert[] = [];
-  await passHours(stage, scenario.faultHours, `${place}, `, async () => {
-    raised.push(...log.record(await daemon.alerts(PIPELINE), world.elapsed(), false));
-  });
+  const { raised } = await passHours(stage, scenario.faultHours, `${place}, `, 'broken');
   printAlerts(raised, start, output);
   const diagnosis = await daemon.db.incidents.current(PIPELINE);
   printLabeled(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
@@ -99,7 +94,12 @@ export async function runScenario(
   if (scenario.missing !== null) world.fill(scenario.missing.gap);
   world.setRewriterBroken(false);
   await world.setFault('none');
-  const resolvedAfter = await recover(stage, scenario, place);
+  const { quietAfter: resolvedAfter } = await passHours(
+    stage,
+    scenario.recoveryHours,
+    `${place}, recovery, `,
+    'recovering',
+  );
   printLabeled(
     output,
     'fix',
@@ -112,8 +112,11 @@ export async function runScenario(
   return {
     row: {
       incident: scenario.title,
-      alert: alert === null ? null : { name: alertLabel(alert.name), severity: alert.severity },
-      detectedAfter: alert === null ? null : elapsedBetween(start, alert.elapsed),
+      alert: alert && {
+        name: alertLabel(alert.name),
+        severity: alert.severity,
+        after: elapsedBetween(start, alert.elapsed),
+      },
       cause: diagnosis?.cause ?? null,
       falseAlerts,
     },
@@ -128,18 +131,31 @@ export async function runScenario(
   };
 }
 
+/**
+ * Passes simulated hours and records the alerts of each hour.
+ *
+ * @returns `raised`: the recorded alerts; `quietAfter`: hours until all alerts were resolved, null if an alert is still
+ *   firing
+ */
 async function passHours(
-  { world, output }: Stage,
+  { world, log, output }: Stage,
   hours: number,
   prefix: string,
-  afterEach: () => Promise<void>,
-): Promise<void> {
+  phase: 'healthy' | 'broken' | 'recovering',
+) {
+  const raised: RaisedAlert[] = [];
+  let quietAfter: number | null = null;
   for (let hour = 1; hour <= hours; hour += 1) {
     output.progress(`${prefix}hour ${hour} of ${hours}`);
     await world.passHour();
-    await afterEach();
+    const firing = await world.daemon.alerts(PIPELINE);
+    // Alerts that the fault caused are not false alerts, even if they still fire after the fix.
+    const isHealthy = phase === 'healthy' || (phase === 'recovering' && quietAfter !== null);
+    raised.push(...log.record(firing, world.elapsed(), isHealthy));
+    quietAfter = firing.length > 0 ? null : (quietAfter ?? hour);
   }
   output.progress(null);
+  return { raised, quietAfter };
 }
 
 function printAlerts(raised: readonly RaisedAlert[], start: Elapsed, output: Output): void {
@@ -155,22 +171,6 @@ function causeProblems({ cause }: Scenario, diagnosis: Diagnosis | null): string
   return diagnosis.cause === cause ? [] : [`the diagnosis is ${diagnosis.cause}, not ${cause}.`];
 }
 
-/** @returns hours until all alerts were resolved; null if an alert is still firing */
-async function recover(stage: Stage, scenario: Scenario, place: string): Promise<number | null> {
-  const { world, log } = stage;
-  let resolvedAfter: number | null = null;
-  let hours = 0;
-  await passHours(stage, scenario.recoveryHours, `${place}, recovery, `, async () => {
-    hours += 1;
-    const firing = await world.daemon.alerts(PIPELINE);
-    // Alerts that the fault caused are not false alerts, even if they still fire after the fix.
-    log.record(firing, world.elapsed(), resolvedAfter !== null);
-    if (firing.length > 0) resolvedAfter = null;
-    else resolvedAfter ??= hours;
-  });
-  return resolvedAfter;
-}
-
 function pageOf(world: World, { page }: Scenario, diagnosis: Diagnosis | null, from: Date): string {
   const { url } = world.daemon;
   if (page === 'run' && diagnosis?.runId != null) return `${url}/runs/${diagnosis.runId}`;
@@ -183,9 +183,7 @@ function pageOf(world: World, { page }: Scenario, diagnosis: Diagnosis | null, f
 export async function runHealthyHours(stage: Stage, hours: number): Promise<readonly string[]> {
   const { world, log, output } = stage;
   output.print(`\n${output.styled('bold', 'Healthy baseline')} (${hours} simulated hours)`);
-  await passHours(stage, hours, '', async () => {
-    log.record(await world.daemon.alerts(PIPELINE), world.elapsed(), true);
-  });
+  await passHours(stage, hours, '', 'healthy');
   const { goldenRuns, liveQueries } = world.elapsed();
   const [score, baseline] = await Promise.all([headline(world), baselineSessions(world)]);
   printLabeled(output, 'golden', `${goldenRuns} runs; ${HEADLINE} ${score ?? 'has no value'}`);

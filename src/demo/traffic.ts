@@ -8,6 +8,7 @@ import { createRandom, drawn } from '../math/stats/random.ts';
 import { PIPELINE, PUBLIC, TENANT } from './demo-config.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
 import { type Gap, gapOf } from './rag/fault.ts';
+import { postJson } from './rag/post-json.ts';
 import { knownGrade } from './rag/stand-in-judge.ts';
 
 interface AnsweredQuestion extends DemoQuestion {
@@ -24,18 +25,12 @@ export interface AskedQuestion {
 }
 
 /** The demo's questions, divided into golden queries and questions from users. */
-export interface DividedQuestions {
-  readonly golden: readonly AnsweredQuestion[];
-  /** Questions from users, by article; none is in the golden set. */
-  readonly live: readonly (readonly AnsweredQuestion[])[];
-  /** For each gap, the questions about documents that can be missing, by article; none is in the golden set. */
-  readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
-}
+export type DividedQuestions = Awaited<ReturnType<typeof divideQuestions>>;
 
 const GOLDEN = 100;
 
 /** Divides the questions in the same way in every run. @throws RecalldError file_unreadable */
-export async function divideQuestions(): Promise<DividedQuestions> {
+export async function divideQuestions() {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const answered = questions.map((question) => ({ ...question, document: answers.get(question.id) ?? '' }));
   const others = answered.filter(({ document }) => gapOf(document) !== 'article');
@@ -48,7 +43,13 @@ export async function divideQuestions(): Promise<DividedQuestions> {
       ({ document }) => document.split('/')[0],
     ).values(),
   ];
-  return { golden, live: aboutGap(null), missing: { article: aboutGap('article'), answers: aboutGap('answers') } };
+  return {
+    golden,
+    /** Questions from users, by article; none is in the golden set. */
+    live: aboutGap(null),
+    /** For each gap, the questions about documents that can be missing, by article; none is in the golden set. */
+    missing: { article: aboutGap('article'), answers: aboutGap('answers') },
+  };
 }
 
 const FOREIGN_DOCUMENT = { id: 'globex/board-minutes-7', score: 0.9, fields: { tenant: 'globex' } };
@@ -186,12 +187,7 @@ export async function ask(url: string, text: string, signal: AbortSignal): Promi
 }
 
 async function searched(url: string, text: string, signal: AbortSignal) {
-  const response = await fetch(`${url}/search`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query: text, k: 10, with_text: false }),
-    signal,
-  });
+  const response = await postJson(`${url}/search`, { query: text, k: 10, with_text: false }, signal);
   const body = (await response.json()) as { results: { id: string; score: number }[] };
   if (!response.ok) return { results: [], error: `http_${response.status}` };
   return { results: body.results.map(({ id, score }) => ({ id, score, fields: PUBLIC_FIELDS })), error: null };
@@ -214,11 +210,7 @@ export async function addHumanJudgments({ db, url }: SimulatedDaemon, now: Date)
     })),
   );
   if (judgments.length === 0) return;
-  const response = await fetch(`${url}/v1/judgments`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(judgments),
-  });
+  const response = await postJson(`${url}/v1/judgments`, judgments);
   if (!response.ok)
     throw new RecalldError('demo_failed', `The daemon rejected the human judgments with status ${response.status}.`);
 }

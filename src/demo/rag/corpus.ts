@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RecalldError } from '../../core/errors.ts';
-import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
-import type { TextEmbedder } from './hashed-tfidf.ts';
+import { dotProduct } from '../../math/vector/matrix.ts';
+import { normalize, type TextEmbedder } from './hashed-tfidf.ts';
 
 export interface DemoDocument {
   readonly id: string;
@@ -23,14 +23,12 @@ export const demoDataPath = join(import.meta.dirname, '../../../src/demo/data/xq
 
 /** Reads the 240 passages in file order. @throws RecalldError file_unreadable */
 export async function readDemoDocuments(): Promise<DemoDocument[]> {
-  const rows = await readDemoLines('corpus.jsonl');
-  return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, title, text }) => ({ id, title, text }));
+  return (await readDemoRows('corpus.jsonl')).map(({ _id: id, title, text }) => ({ id, title, text }));
 }
 
 /** Reads the 1,190 questions in file order. @throws RecalldError file_unreadable */
 export async function readDemoQuestions(): Promise<DemoQuestion[]> {
-  const rows = await readDemoLines('queries.jsonl');
-  return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, text }) => ({ id, text }));
+  return (await readDemoRows('queries.jsonl')).map(({ _id: id, text }) => ({ id, text }));
 }
 
 /** Reads the id of the document that answers each question. @throws RecalldError file_unreadable */
@@ -39,11 +37,9 @@ export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
   return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
 }
 
-/** A row of the data file. The file is part of the package, so its rows are not validated. */
-interface BeirRow {
-  readonly _id: string;
-  readonly title: string;
-  readonly text: string;
+/** The files are part of the package, so their rows are not validated. */
+async function readDemoRows(name: string) {
+  return (await readDemoLines(name)).map((row) => JSON.parse(row) as { _id: string; title: string; text: string });
 }
 
 async function readDemoLines(name: string): Promise<string[]> {
@@ -125,10 +121,4 @@ export function sentenceEmbedder(
   };
   const vectorOf = (text: string): Float32Array => vectors(text) ?? new Float32Array(SENTENCE_DIMENSIONS);
   return { dimensions: SENTENCE_DIMENSIONS, embed: (text) => vectors(text) ?? standIn(text) };
-}
-
-/** Scales a vector to norm 1; the zero vector is unchanged. */
-function normalize(vector: ArrayLike<number>): Float32Array {
-  const length = lengthOf(vector);
-  return Float32Array.from(vector, (value) => (length === 0 ? 0 : value / length));
 }

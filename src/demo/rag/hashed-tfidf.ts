@@ -2,6 +2,8 @@
  * A lexical embedder: hashed TF-IDF over stemmed English words. The `embedding` fault uses this embedder as the wrong
  * model.
  */
+import { countEach } from '../../core/group-by.ts';
+import { lengthOf } from '../../math/vector/matrix.ts';
 
 const stopWords = new Set(
   (
@@ -53,11 +55,6 @@ export function characterNgrams(word: string, n: number): string[] {
 
 export type TextEmbedder = ReturnType<typeof hashedTfidfEmbedder>;
 
-export interface InverseDocumentFrequencies {
-  readonly documents: number;
-  readonly documentFrequency: ReadonlyMap<string, number>;
-}
-
 const NGRAM_LENGTH = 4;
 
 /**
@@ -65,16 +62,9 @@ const NGRAM_LENGTH = 4;
  */
 const NGRAM_WEIGHT = 0.5;
 
-export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseDocumentFrequencies {
-  const documentFrequency = new Map<string, number>();
-  let documents = 0;
-  for (const text of texts) {
-    documents += 1;
-    for (const feature of countFeatures(text).keys()) {
-      documentFrequency.set(feature, (documentFrequency.get(feature) ?? 0) + 1);
-    }
-  }
-  return { documents, documentFrequency };
+export function fitInverseDocumentFrequencies(texts: readonly string[]) {
+  const features = texts.map((text) => [...countFeatures(text).keys()]);
+  return { documents: texts.length, documentFrequency: countEach(features.flat()) };
 }
 
 /**
@@ -88,7 +78,7 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
  * `dimensions` must be at least 1; `seed` must be an integer.
  */
 export function hashedTfidfEmbedder(
-  fitted: InverseDocumentFrequencies,
+  fitted: ReturnType<typeof fitInverseDocumentFrequencies>,
   { dimensions, seed }: { dimensions: number; seed: number },
 ) {
   const inverseDocumentFrequency = (feature: string) =>
@@ -106,10 +96,15 @@ export function hashedTfidfEmbedder(
         vector[place] =
           (vector[place] ?? 0) + sign * weight * (1 + Math.log(count)) * inverseDocumentFrequency(feature);
       }
-      const length = Math.hypot(...vector);
-      return Float32Array.from(vector, (value) => (length === 0 ? 0 : value / length));
+      return normalize(vector);
     },
   };
+}
+
+/** Scales a vector to norm 1; the zero vector is unchanged. */
+export function normalize(vector: ArrayLike<number>): Float32Array {
+  const length = lengthOf(vector);
+  return Float32Array.from(vector, (value) => (length === 0 ? 0 : value / length));
 }
 
 /** Counts words and their character n-grams. The key of an n-gram starts with `#`, which no word contains. */

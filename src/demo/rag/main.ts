@@ -32,13 +32,8 @@ if (!process.connected) void stop();
 
 try {
   service = await startRagService(log);
-  const ready: ReadyMessage = {
-    kind: 'ready',
-    url: service.url,
-    storeUrl: service.storeUrl,
-    documents: service.documents,
-  };
-  process.send?.(ready);
+  // Functions such as `stop` are not sent, because messages are serialized as JSON.
+  process.send?.(service satisfies ReadyMessage);
 } catch (error) {
   log(error instanceof Error ? error.message : String(error));
   process.exit(1);

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { wireSchema } from '../../platform/http/fields.ts';
 import {
   type DemoDocument,
   readDemoAnswers,
@@ -22,52 +24,24 @@ import {
   SLOW_ONE_IN,
 } from './fault.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder, type TextEmbedder } from './hashed-tfidf.ts';
-import { createStandInJudge, type StandInJudge } from './stand-in-judge.ts';
+import { createStandInJudge } from './stand-in-judge.ts';
 import { type Chunk, type ChunkStore, startChunkStore } from './store.ts';
 
-/** Body of `POST /v1/embeddings`; other fields, such as `dimensions`, are accepted and ignored. */
-interface EmbeddingsRequest {
-  readonly model?: string;
-  readonly input: string | readonly string[];
-  readonly encoding_format?: 'float' | 'base64';
-}
+const someText = z.string().min(1);
 
-const embeddingsBody = {
-  type: 'object',
-  required: ['input'],
-  properties: {
-    model: { type: 'string' },
-    input: {
-      anyOf: [
-        { type: 'string', minLength: 1 },
-        { type: 'array', minItems: 1, maxItems: 2048, items: { type: 'string', minLength: 1 } },
-      ],
-    },
-    encoding_format: { type: 'string', enum: ['float', 'base64'], default: 'float' },
-  },
-};
+/** Body of `POST /v1/embeddings`; other fields, such as `dimensions`, are accepted and ignored. */
+const embeddingsBody = z.object({
+  model: z.string().default(SENTENCE_MODEL),
+  input: z.union([someText, z.array(someText).min(1).max(2048)]),
+  encoding_format: z.enum(['float', 'base64']).default('float'),
+});
 
 /** Body of `POST /v1/chat/completions`; other fields, such as `temperature`, are accepted and ignored. */
-interface ChatRequest {
-  readonly model: string;
-  readonly messages: readonly { readonly content: string }[];
-}
-
-const chatBody = {
-  type: 'object',
-  required: ['model', 'messages'],
-  properties: {
-    model: { type: 'string' },
-    messages: {
-      type: 'array',
-      items: { type: 'object', required: ['content'], properties: { content: { type: 'string' } } },
-    },
-  },
-};
+const chatBody = z.object({ model: z.string(), messages: z.array(z.object({ content: z.string() })) });
 
 /** Returns vectors in the order of the texts; the zero vector for a text without content words. */
 function answerEmbeddings(
-  { model = SENTENCE_MODEL, input, encoding_format: format }: EmbeddingsRequest,
+  { model, input, encoding_format: format }: z.infer<typeof embeddingsBody>,
   embedder: TextEmbedder,
 ) {
   const texts = typeof input === 'string' ? [input] : input;
@@ -85,43 +59,18 @@ function base64(vector: Float32Array): string {
   return bytes.toString('base64');
 }
 
-interface RagServerParts {
-  readonly store: ChunkStore;
-  /** The whole corpus, from which dropped documents are restored. */
-  readonly chunks: readonly Chunk[];
-  readonly embedder: TextEmbedder;
-  /** A different model with the same number of dimensions, for the `embedding` fault. */
-  readonly foreignEmbedder: TextEmbedder;
-  readonly judge: StandInJudge;
-  /** Logs one line per event, but never the text of a query. */
-  readonly log: (line: string) => void;
-}
-
-const searchBody = {
-  type: 'object',
-  required: ['query'],
-  properties: {
-    query: { type: 'string', minLength: 1, maxLength: 10_000 },
-    k: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
-    with_text: { type: 'boolean', default: true },
-  },
-};
+const searchBody = z.object({
+  query: someText.max(10_000),
+  k: z.int().min(1).max(100).default(10),
+  with_text: z.boolean().default(true),
+});
 
 /** A search result; `score` is the cosine similarity to the query, from -1 to 1. */
-interface FoundDocument extends DemoDocument {
-  readonly score: number;
-}
+type FoundDocument = DemoDocument & { readonly score: number };
 
 const MAX_CACHED = 5_000;
 
-const conditionBody = {
-  type: 'object',
-  required: ['fault'],
-  properties: {
-    fault: { type: 'string', enum: ragFaults },
-    filled: { type: 'array', items: { type: 'string', enum: gaps }, default: gaps },
-  },
-};
+const conditionBody = z.object({ fault: z.enum(ragFaults), filled: z.array(z.enum(gaps)).default([...gaps]) });
 
 /**
  * Creates the demo's RAG service as a Fastify instance that does not listen yet. The routes of the service:
@@ -133,16 +82,18 @@ const conditionBody = {
  * - `GET /healthz` returns `{status, documents, fault}`.
  * - `POST /admin/condition {fault, filled}` activates a fault (`none` removes it), adds the documents of the `filled`
  *   gaps to the store, removes the documents of other gaps, and returns `{documents}`.
+ *
+ * @param log logs one line per event, but never the text of a query
  */
-function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log }: RagServerParts): FastifyInstance {
+function createRagServer(
+  store: ChunkStore,
+  { chunks, embedder, foreignEmbedder, judge }: Awaited<ReturnType<typeof embedCorpus>>,
+  log: (line: string) => void,
+): FastifyInstance {
   let fault: RagFault = 'none';
   let searches = 0;
   const embedderInUse = () => (fault === 'embedding' ? foreignEmbedder : embedder);
-  const documents = new Map([...chunks, ...chunks.flatMap(cutInTwo)].map((one) => [one.id, one]));
-  const documentOf = (id: string): DemoDocument => {
-    const { title, text } = documents.get(id) ?? { title: '', text: '' };
-    return { id, title, text };
-  };
+  const texts = new Map([...chunks, ...chunks.flatMap(cutInTwo)].map(({ id, title, text }) => [id, { title, text }]));
   const dropped = new Set(chooseDroppedIds(chunks.map((chunk) => chunk.id)));
   const chunksFor = (wanted: RagFault, filled: readonly Gap[]): readonly Chunk[] => {
     const written = chunks.filter(({ id }) => {
@@ -163,7 +114,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   const caches = new Map<string, Map<string, Promise<readonly FoundDocument[]>>>();
   /** Null while documents are being added or removed. */
   let cache: Map<string, Promise<readonly FoundDocument[]>> | null = new Map();
-  const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
+  const search = ({ query, k }: z.infer<typeof searchBody>): Promise<readonly FoundDocument[]> => {
     const own = cache;
     if (own === null) return searchStore(query, k);
     const key = `${k} ${query}`;
@@ -179,32 +130,38 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     const embedding = embedderInUse().embed(query);
     // The cosine distance to the zero vector is NaN.
     if (embedding.every((value) => value === 0)) return [];
-    return (await store.search({ embedding, k })).map(({ id, score }) => ({ ...documentOf(id), score }));
+    return (await store.search({ embedding, k })).map(({ id, score }) => ({
+      id,
+      title: '',
+      text: '',
+      ...texts.get(id),
+      score,
+    }));
   };
 
-  server.post<{ Body: { query: string; k: number; with_text: boolean } }>(
-    '/search',
-    { schema: { body: searchBody } },
-    async (request, reply) => {
-      if (fault === 'outage') return reply.code(503).send({ error: 'outage', message: 'The search is unavailable.' });
-      const found = await search(request.body);
-      if (fault === 'slow' && searches++ % SLOW_ONE_IN === 0) await sleep(SLOW_MS);
-      return {
-        results: request.body.with_text ? found : found.map(({ id, score, title }) => ({ id, score, title })),
-      };
-    },
-  );
+  /** Adds a route whose body Fastify validates by the schema. */
+  const post = <Body extends z.ZodObject>(
+    path: string,
+    body: Body,
+    answer: (body: z.infer<Body>, reply: FastifyReply) => unknown,
+  ) =>
+    server.post(path, { schema: { body: wireSchema(body) } }, async (request, reply) =>
+      answer(request.body as z.infer<Body>, reply),
+    );
 
-  server.post<{ Body: EmbeddingsRequest }>(
-    '/v1/embeddings',
-    { schema: { body: embeddingsBody } },
-    async (request, reply) => {
-      if (fault === 'outage') return reply.code(503).send({ error: 'outage', message: 'The embedder is unavailable.' });
-      return answerEmbeddings(request.body, embedderInUse());
-    },
-  );
+  post('/search', searchBody, async (body, reply) => {
+    if (fault === 'outage') return reply.code(503).send({ error: 'outage', message: 'The search is unavailable.' });
+    const found = await search(body);
+    if (fault === 'slow' && searches++ % SLOW_ONE_IN === 0) await sleep(SLOW_MS);
+    return { results: body.with_text ? found : found.map(({ id, score, title }) => ({ id, score, title })) };
+  });
 
-  server.post<{ Body: ChatRequest }>('/v1/chat/completions', { schema: { body: chatBody } }, ({ body }) => ({
+  post('/v1/embeddings', embeddingsBody, (body, reply) => {
+    if (fault === 'outage') return reply.code(503).send({ error: 'outage', message: 'The embedder is unavailable.' });
+    return answerEmbeddings(body, embedderInUse());
+  });
+
+  post('/v1/chat/completions', chatBody, (body) => ({
     object: 'chat.completion',
     model: body.model,
     choices: [
@@ -218,24 +175,20 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
 
   server.get('/healthz', async () => ({ status: 'ok', documents: await store.count(), fault }));
 
-  server.post<{ Body: { fault: RagFault; filled: Gap[] } }>(
-    '/admin/condition',
-    { schema: { body: conditionBody } },
-    async ({ body }) => {
-      cache = null;
-      const wanted = new Map(chunksFor(body.fault, body.filled).map((chunk) => [chunk.id, chunk]));
-      await store.insert([...wanted.values()].filter(({ id }) => !stored.has(id)));
-      await store.remove([...stored.keys()].filter((id) => !wanted.has(id)));
-      stored = wanted;
-      fault = body.fault;
-      const condition = JSON.stringify([embedderInUse() === embedder, [...wanted.keys()]]);
-      cache = caches.get(condition) ?? new Map();
-      caches.set(condition, cache);
-      const documents = await store.count();
-      log(`Fault ${fault}: ${documents} documents in the store, ${chunks.length} in the corpus.`);
-      return { documents };
-    },
-  );
+  post('/admin/condition', conditionBody, async (body) => {
+    cache = null;
+    const wanted = new Map(chunksFor(body.fault, body.filled).map((chunk) => [chunk.id, chunk]));
+    await store.insert([...wanted.values()].filter(({ id }) => !stored.has(id)));
+    await store.remove([...stored.keys()].filter((id) => !wanted.has(id)));
+    stored = wanted;
+    fault = body.fault;
+    const condition = JSON.stringify([embedderInUse() === embedder, [...wanted.keys()]]);
+    cache = caches.get(condition) ?? new Map();
+    caches.set(condition, cache);
+    const documents = await store.count();
+    log(`Fault ${fault}: ${documents} documents in the store, ${chunks.length} in the corpus.`);
+    return { documents };
+  });
 
   server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 503;
@@ -268,11 +221,13 @@ export async function startRagService(
     embedCorpus(),
   ]);
   await store.insert(corpus.chunks);
-  const server = createRagServer({ ...corpus, store, log });
+  const server = createRagServer(store, corpus, log);
   const url = await server.listen(address);
   log(`Serving ${corpus.chunks.length} documents at ${url}.`);
   return {
+    /** `http://127.0.0.1:port`; the search is `POST /search {query, k}`. */
     url,
+    /** `postgres://` address of the vector store (table `chunks`: id, title, body, embedding). */
     storeUrl: store.url,
     documents: corpus.chunks.length,
     /** Completes open requests, then closes the server and the store. */
@@ -297,8 +252,10 @@ async function embedCorpus() {
   const embedder = sentenceEmbedder(vectors, known, words);
   return {
     embedder,
+    /** A different model with the same number of dimensions, for the `embedding` fault. */
     foreignEmbedder: words,
-    judge: createStandInJudge({ questions, answers, documents: [...documents, ...halves] }),
+    judge: createStandInJudge(questions, answers, [...documents, ...halves]),
+    /** The whole corpus, from which dropped documents are restored. */
     chunks: documents.map((document) => ({ ...document, embedding: embedder.embed(document.text) })),
   };
 }

@@ -3,16 +3,11 @@ import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { RecalldError } from '../../core/errors.ts';
 import { type Gap, gaps, type RagFault } from './fault.ts';
+import { postJson } from './post-json.ts';
+import type { RagService } from './rag-service.ts';
 
 /** IPC message of the child process, sent once the service can answer searches. */
-export interface ReadyMessage {
-  readonly kind: 'ready';
-  /** `http://127.0.0.1:port`; the search is `POST /search {query, k}`. */
-  readonly url: string;
-  /** `postgres://` address of the vector store (table `chunks`: id, title, body, embedding). */
-  readonly storeUrl: string;
-  readonly documents: number;
-}
+export type ReadyMessage = Omit<RagService, 'stop'>;
 
 /** Exit code or signal with which the child process ended; exactly one of the two is not null. */
 export interface RagServiceExit {
@@ -96,7 +91,7 @@ async function waitForReady(
   lastLine: () => string,
   timeoutMs: number,
   signal: AbortSignal | undefined,
-): Promise<Omit<ReadyMessage, 'kind'> & { pid: number }> {
+): Promise<ReadyMessage & { pid: number }> {
   const failed = (what: string) =>
     new RecalldError('demo_failed', `The demo's RAG service ${what}. Its last output was: ${lastLine()}`);
   const waited = new AbortController();
@@ -105,10 +100,7 @@ async function waitForReady(
       const timer = setTimeout(() => reject(failed(`did not start within ${timeoutMs / 1_000} s`)), timeoutMs);
       waited.signal.addEventListener('abort', () => clearTimeout(timer));
       signal?.addEventListener('abort', () => reject(signal.reason), { signal: waited.signal });
-      child.once('message', (message: ReadyMessage) => {
-        const { url, storeUrl, documents } = message;
-        resolve({ url, storeUrl, documents, pid: child.pid ?? 0 });
-      });
+      child.once('message', (message: ReadyMessage) => resolve({ ...message, pid: child.pid ?? 0 }));
       void exited.then(({ code, signal: by }) => reject(failed(`exited during startup (${by ?? `code ${code}`})`)));
     });
   } finally {
@@ -123,12 +115,7 @@ async function waitForReady(
 async function setFault(url: string, fault: RagFault, filled: readonly Gap[]): Promise<number> {
   let response: Response;
   try {
-    response = await fetch(`${url}/admin/condition`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ fault, filled }),
-      signal: AbortSignal.timeout(FAULT_DEADLINE_MS),
-    });
+    response = await postJson(`${url}/admin/condition`, { fault, filled }, AbortSignal.timeout(FAULT_DEADLINE_MS));
   } catch (cause) {
     throw new RecalldError('demo_failed', `The demo's RAG service at ${url} did not respond.`, { cause });
   }

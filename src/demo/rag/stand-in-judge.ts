@@ -11,28 +11,22 @@ const TOO_HIGH = 0.1;
 const TOO_LOW = 0.05;
 const MAX_GRADE = 3;
 
-/** Responds to a judge prompt with a grade, in the format of a model's structured output. */
-export type StandInJudge = (prompt: string) => string;
-
 /**
  * Creates a judge that reads the question and the document from the last line of the prompt, and grades the document
  * with `knownGrade`; unknown texts get 0. Grading errors depend on a hash of both texts, so they are the same in every
  * run.
  *
- * @param known.answers id of the document that answers each question, keyed by question id
+ * @param answers id of the document that answers each question, keyed by question id
+ * @returns a function that responds to a prompt with a grade, in the format of a model's structured output
  */
-export function createStandInJudge({
-  questions,
-  answers,
-  documents,
-}: {
-  readonly questions: readonly DemoQuestion[];
-  readonly answers: ReadonlyMap<string, string>;
-  readonly documents: readonly DemoDocument[];
-}): StandInJudge {
+export function createStandInJudge(
+  questions: readonly DemoQuestion[],
+  answers: ReadonlyMap<string, string>,
+  documents: readonly DemoDocument[],
+) {
   const answerOf = new Map(questions.map(({ id, text }) => [text, answers.get(id) ?? '']));
   const idOf = new Map(documents.map(({ id, text }) => [text, id]));
-  return (prompt) => {
+  return (prompt: string): string => {
     const { question = '', document = '' } = textsOf(prompt);
     const [answer, id] = [answerOf.get(question), idOf.get(document)];
     const correct = answer === undefined || id === undefined ? 0 : knownGrade(id, answer);

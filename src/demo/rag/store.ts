@@ -4,17 +4,12 @@ import { dataDir } from '@electric-sql/pglite-prepopulatedfs';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
 import { vectorBytes } from '../../connectors/stores/pgvector/rows.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { combineCalls } from '../../platform/threads/combine-calls.ts';
 import type { DemoDocument } from './corpus.ts';
 
 export interface Chunk extends DemoDocument {
   readonly embedding: Float32Array;
-}
-
-/** A search result; `score` is the cosine similarity to the query, from -1 to 1. */
-export interface FoundChunk {
-  readonly id: string;
-  readonly score: number;
 }
 
 export type PgvectorServer = Awaited<ReturnType<typeof startPglite>>;
@@ -86,7 +81,20 @@ export async function startChunkStore(options: { dimensions: number; onError: (e
   return {
     url: server.url,
     /** Adds chunks in one transaction; existing ids are unchanged. */
-    insert: (chunks: readonly Chunk[]) => insertChunks(pool, chunks),
+    insert: (chunks: readonly Chunk[]) =>
+      inTransaction(pool, (client) =>
+        client.query(
+          `insert into chunks (id, title, body, embedding)
+           select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]::vector[])
+           on conflict (id) do nothing`,
+          [
+            chunks.map((chunk) => chunk.id),
+            chunks.map((chunk) => chunk.title),
+            chunks.map((chunk) => chunk.text),
+            chunks.map((chunk) => vectorLiteral(chunk.embedding)),
+          ],
+        ),
+      ),
     async remove(ids: readonly string[]): Promise<void> {
       await pool.query('delete from chunks where id = any($1::text[])', [ids]);
     },
@@ -103,39 +111,18 @@ export async function startChunkStore(options: { dimensions: number; onError: (e
   };
 }
 
-async function insertChunks(pool: Pool, chunks: readonly Chunk[]): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await client.query(
-      `insert into chunks (id, title, body, embedding)
-       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]::vector[])
-       on conflict (id) do nothing`,
-      [
-        chunks.map((chunk) => chunk.id),
-        chunks.map((chunk) => chunk.title),
-        chunks.map((chunk) => chunk.text),
-        chunks.map((chunk) => vectorLiteral(chunk.embedding)),
-      ],
-    );
-    await client.query('commit');
-    client.release();
-  } catch (error) {
-    // Closing the connection rolls the transaction back.
-    client.release(true);
-    throw error;
-  }
-}
-
 interface Search {
   /** Must not be the zero vector. */
   readonly embedding: Float32Array;
   readonly k: number;
 }
 
-/** Returns the nearest chunks of each search, ordered by cosine distance, then by id. */
-async function searchChunks(pool: Pool, searches: readonly Search[]): Promise<FoundChunk[][]> {
-  const { rows } = await pool.query<FoundChunk & { place: number }>(
+/**
+ * Returns the nearest chunks of each search, ordered by cosine distance, then by id. The score is the cosine similarity
+ * to the query, from -1 to 1.
+ */
+async function searchChunks(pool: Pool, searches: readonly Search[]) {
+  const { rows } = await pool.query<{ place: number; id: string; score: number }>(
     `select place, id, 1 - distance as score
      from (values ${searches.map((_, at) => `(${at}, $${2 * at + 1}::vector, $${2 * at + 2}::int)`).join(', ')}) as search (place, query, k)
      cross join lateral (

@@ -11,7 +11,7 @@ const [documents, questions, answers] = await Promise.all([
 ]);
 const known = [...documents, ...documents.flatMap(cutInTwo)];
 const textOf = new Map(known.map(({ id, text }) => [id, text]));
-const judge = createStandInJudge({ questions, answers, documents: known });
+const judge = createStandInJudge(questions, answers, known);
 const sample = questions.filter((_, index) => index % 4 === 0);
 
 /**

@@ -3,8 +3,7 @@ import { type SummaryRow, summaryTable } from '../../../src/demo/alert-log.ts';
 
 const row: SummaryRow = {
   incident: 'index loses documents',
-  alert: { name: 'ndcg@10 below 0.8', severity: 'critical' },
-  detectedAfter: { hours: 1, goldenRuns: 1, liveQueries: 50 },
+  alert: { name: 'ndcg@10 below 0.8', severity: 'critical', after: { goldenRuns: 1, liveQueries: 50 } },
   cause: 'index_lost_documents',
   falseAlerts: 0,
 };
@@ -13,8 +12,7 @@ it('has one aligned line for each incident', () => {
   const other: SummaryRow = {
     ...row,
     incident: 'x',
-    alert: { name: 'density drift', severity: 'warning' },
-    detectedAfter: { hours: 1, goldenRuns: 2, liveQueries: 1 },
+    alert: { name: 'density drift', severity: 'warning', after: { goldenRuns: 2, liveQueries: 1 } },
     falseAlerts: 3,
   };
   expect(summaryTable([row, other])).toEqual([
@@ -25,6 +23,6 @@ it('has one aligned line for each incident', () => {
 });
 
 it('shows incidents that were not detected or not diagnosed', () => {
-  const [, line] = summaryTable([{ ...row, alert: null, detectedAfter: null, cause: null }]);
+  const [, line] = summaryTable([{ ...row, alert: null, cause: null }]);
   expect(line?.split(/ {2,}/)).toEqual(['index loses documents', 'none', 'never', 'none', '0']);
 });
