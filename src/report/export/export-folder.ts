@@ -2,10 +2,10 @@
  * Reads and writes the export folder: `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, `manifest/TABLE.json` and `manifest.json`.
  * Each day is written to a staging folder and then renamed, so that no reader sees an incomplete file.
  */
-import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { RecalldError } from '../../core/errors.ts';
+import { codeOf, RecalldError } from '../../core/errors.ts';
 import { makeFolder } from '../../platform/files/folder.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 import { exportFormats, orUnwritable } from './part-files.ts';
@@ -59,7 +59,6 @@ export function exportFolder(to: string) {
   const tableFile = (table: string): string => join(root, 'manifest', `${table}.json`);
   return {
     root,
-    manifestFile,
     readManifest: (): Promise<ExportManifest | null> => readJson(manifestFile, exportManifestSchema),
     writeManifest: (manifest: ExportManifest): Promise<void> => writeJson(manifestFile, manifest),
     readTable: (table: string): Promise<TableManifest | null> => readJson(tableFile(table), tableManifestSchema),
@@ -94,10 +93,12 @@ export function exportFolder(to: string) {
       await orUnwritable(place, async () => {
         await syncFolder(staged);
         await makeFolder(dirname(place));
-        await moveAside(place, `${staged} replaced`);
+        const aside = `${staged} replaced`;
+        await rm(aside, { recursive: true, force: true });
+        await rename(place, aside).catch(ignoreMissing);
         await rename(staged, place);
         await syncFolder(dirname(place));
-        await rm(`${staged} replaced`, { recursive: true, force: true });
+        await rm(aside, { recursive: true, force: true });
       });
     },
 
@@ -116,13 +117,8 @@ export function exportFolder(to: string) {
   };
 }
 
-async function moveAside(place: string, aside: string): Promise<void> {
-  await rm(aside, { recursive: true, force: true });
-  await rename(place, aside).catch(ignoreMissing);
-}
-
 function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  if (codeOf(error) !== 'ENOENT') throw error;
 }
 
 /** Flushes a folder, because a power failure may otherwise lose a rename. */
@@ -137,7 +133,7 @@ async function syncFolder(folder: string): Promise<void> {
 
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+    if (codeOf(cause) === 'ENOENT') return null;
     throw unreadable(path, cause);
   });
   if (text === null) return null;
@@ -156,13 +152,7 @@ async function writeJson(path: string, value: unknown): Promise<void> {
   const part = `${path}.${process.pid}.part`;
   await orUnwritable(path, async () => {
     await makeFolder(dirname(path));
-    const handle = await open(part, 'w');
-    try {
-      await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeFile(part, `${JSON.stringify(value, null, 2)}\n`, { flush: true });
     await rename(part, path);
     await syncFolder(dirname(path));
   });

@@ -13,7 +13,7 @@ import {
 } from './export-folder.ts';
 import { type ExportFormat, writeParts } from './part-files.ts';
 import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-tables.ts';
-import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
+import { type DayDigest, type DayRange, planDays } from './rules/plan-days.ts';
 
 /**
  * Options of an export. A missing option takes its value from the last export to the folder; if there was no earlier
@@ -21,10 +21,10 @@ import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rul
  */
 export interface ExportRequest {
   readonly to: string;
-  readonly tables?: readonly string[];
-  readonly format?: ExportFormat;
-  readonly pipeline?: string;
-  readonly range?: DayRange;
+  readonly tables?: readonly string[] | undefined;
+  readonly format?: ExportFormat | undefined;
+  readonly pipeline?: string | undefined;
+  readonly range?: DayRange | undefined;
 }
 
 export type ExportReport = Awaited<ReturnType<typeof runExport>>;
@@ -46,7 +46,7 @@ export function runExport(
     const manifest = manifestOf(request, before, context.clock.now(), folder);
     await folder.recover();
     await folder.writeManifest(manifest);
-    const tables: Awaited<ReturnType<typeof exportTable>>[] = [];
+    const tables = [];
     for (const table of exportTables.filter(({ name }) => manifest.tables.includes(name)))
       tables.push(await exportTable(context, folder, manifest, table, signal, progress));
     const finished = { ...manifest, finished_at: context.clock.now().toISOString() };
@@ -67,8 +67,8 @@ function manifestOf(
     format: format ?? before?.format ?? 'parquet',
     pipeline: pipeline ?? before?.pipeline ?? null,
     tables: [...(tables ?? before?.tables ?? exportTables.map(({ name }) => name))],
-    from: range === undefined ? (before?.from ?? null) : range.from,
-    until: range === undefined ? (before?.until ?? null) : range.until,
+    from: (range ?? before)?.from ?? null,
+    until: (range ?? before)?.until ?? null,
     started_at: now.toISOString(),
     finished_at: null,
   };
@@ -105,10 +105,8 @@ async function exportTable(
   const save = (): Promise<void> =>
     folder.writeTable({ ...empty, days: [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1)) });
 
-  const plan = planDays(await db.exportRows.digests(table, pipeline, { from, until }), exportedOf(days, isSame), {
-    from,
-    until,
-  });
+  const range = { from, until };
+  const plan = planDays(await db.exportRows.digests(table, pipeline, range), days, isSame, range);
   for (const day of plan.remove) {
     signal.throwIfAborted();
     await folder.remove(table.name, day);
@@ -151,20 +149,4 @@ async function exportTable(
     await save();
     return written;
   }
-}
-
-/**
- * Returns the exported days. If the layout of the table has changed, every exported day counts as outdated, but its
- * files can still be removed.
- */
-function exportedOf(
-  days: ReadonlyMap<string, TableManifest['days'][number]>,
-  isSame: boolean,
-): Map<string, ExportedDay> {
-  return new Map(
-    [...days].map(([day, { source_rows: rows, changed_micros: changed, read_at: readAt }]) => [
-      day,
-      { day, rows: isSame ? rows : -1, changed, readAt },
-    ]),
-  );
 }

@@ -2,24 +2,14 @@
 import { type Command, type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
-import { type ConfiguredOptions, formatTable, printJson, printLine, withConfig } from '../../../cli/output.ts';
+import { formatTable, printJson, printLine, withConfig } from '../../../cli/output.ts';
 import { showProgressLine } from '../../../cli/progress.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { count } from '../../../core/format.ts';
 import { toDocument } from '../../../core/text/names.ts';
-import { type ExportFormat, exportFormats } from '../part-files.ts';
+import { exportFormats } from '../part-files.ts';
 import { exportTables } from '../rules/export-tables.ts';
 import { type ExportReport, runExport } from '../run-export.ts';
-
-interface ExportOptions extends ConfiguredOptions {
-  readonly to: string;
-  readonly tables?: readonly string[];
-  readonly format?: ExportFormat;
-  readonly pipeline?: string;
-  readonly from?: string;
-  readonly until?: string;
-  readonly sinceLast: boolean;
-}
 
 export function exportCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(
@@ -37,32 +27,27 @@ export function exportCommand(command: Command, signal: AbortSignal): CommandUnk
     )
     .addOption(new Option('--format <format>', 'file format (default: parquet)').choices(exportFormats))
     .option('--pipeline <name>', 'only this pipeline (default: all)')
-    .action(async (options: ExportOptions) => {
-      const { to, tables, format, pipeline, from = null, until = null, sinceLast } = options;
-      assertRange(options);
-      const settings = commandSettings(options.config, signal);
+    .action(async ({ to, tables, format, pipeline, from = null, until = null, sinceLast, config, json }) => {
+      assertRange(from, until, sinceLast);
+      const settings = commandSettings(config, signal);
       if (pipeline !== undefined) assertConfiguredPipeline(settings.config, pipeline);
-      const request = {
-        to,
-        ...(format === undefined ? {} : { format }),
-        ...(pipeline === undefined ? {} : { pipeline }),
-        ...(sinceLast ? {} : { tables: exportTables.map(({ name }) => name), range: { from, until } }),
-        ...(tables === undefined ? {} : { tables }),
-      };
+      const all = sinceLast ? undefined : exportTables.map(({ name }) => name);
+      const range = sinceLast ? undefined : { from, until };
+      const request = { to, format, pipeline, tables: tables ?? all, range };
       const report = await withCommandStore(settings, (store) => runExport(store, request, signal, showProgressLine));
       showProgressLine(null);
-      if (options.json === true) printJson(reportJson(report));
+      if (json === true) printJson(reportJson(report));
       else printReport(report);
     });
 }
 
-function assertRange({ from, until, sinceLast }: ExportOptions): void {
-  if (sinceLast && (from !== undefined || until !== undefined))
+function assertRange(from: string | null, until: string | null, sinceLast: boolean): void {
+  if (sinceLast && (from !== null || until !== null))
     throw new RecalldError(
       'usage',
       '--since-last exports the same days as the last export; remove --from and --until.',
     );
-  if (from !== undefined && until !== undefined && from > until)
+  if (from !== null && until !== null && from > until)
     throw new RecalldError('usage', `--from ${from} is after --until ${until}; swap them.`);
 }
 
@@ -83,8 +68,8 @@ function parseDay(text: string): string {
 }
 
 function reportJson({ folder, manifest, tables }: ExportReport) {
-  const { schema_version, format, pipeline, from, until, started_at, finished_at } = manifest;
-  return { folder, schema_version, format, pipeline, from, until, started_at, finished_at, tables: toDocument(tables) };
+  const { tables: _, ...rest } = manifest;
+  return { folder, ...rest, tables: toDocument(tables) };
 }
 
 function printReport({ folder, manifest, tables }: ExportReport): void {

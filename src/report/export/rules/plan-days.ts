@@ -16,8 +16,10 @@ export interface DayDigest {
 }
 
 /** State of a day in the database when the day was exported. */
-export interface ExportedDay extends DayDigest {
-  readonly readAt: string;
+export interface ExportedDay {
+  readonly read_at: string;
+  readonly source_rows: number;
+  readonly changed_micros: string | null;
 }
 
 /**
@@ -26,13 +28,17 @@ export interface ExportedDay extends DayDigest {
  */
 const COMPLETION_MS = HOUR_MS;
 
-/** @returns the days to write, in order, and the days to remove because their rows were deleted from the database */
+/**
+ * @param isSameLayout false if the layout of the table has changed, which makes every exported day outdated
+ * @returns the days to write, in order, and the days to remove because their rows were deleted from the database
+ */
 export function planDays(
   stored: readonly DayDigest[],
   exported: ReadonlyMap<string, ExportedDay>,
+  isSameLayout: boolean,
   { from, until }: DayRange,
 ) {
-  const write = stored.filter((day) => !isCurrent(day, exported.get(day.day)));
+  const write = stored.filter((day) => !isSameLayout || !isCurrent(day, exported.get(day.day)));
   const present = new Set(stored.map(({ day }) => day));
   const remove = [...exported.keys()].filter(
     (day) => !present.has(day) && (from === null || day >= from) && (until === null || day <= until),
@@ -41,6 +47,6 @@ export function planDays(
 }
 
 function isCurrent(stored: DayDigest, exported: ExportedDay | undefined): boolean {
-  if (exported === undefined || exported.rows !== stored.rows || exported.changed !== stored.changed) return false;
-  return Date.parse(exported.readAt) >= Date.parse(stored.day) + DAY_MS + COMPLETION_MS;
+  if (exported?.source_rows !== stored.rows || exported.changed_micros !== stored.changed) return false;
+  return Date.parse(exported.read_at) >= Date.parse(stored.day) + DAY_MS + COMPLETION_MS;
 }

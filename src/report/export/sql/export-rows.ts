@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { type Clock, DAY_MS } from '../../../core/time.ts';
-import { queryRow, queryRows } from '../../../platform/postgres/rows.ts';
+import type { Clock } from '../../../core/time.ts';
+import { queryRows } from '../../../platform/postgres/rows.ts';
 import { streamRows } from '../../../platform/postgres/stream-rows.ts';
 import { type Cell, cellSql, type ExportRow } from '../rules/cells.ts';
 import type { ExportTable } from '../rules/export-tables.ts';
@@ -16,13 +16,15 @@ export function createExportRows(pool: Pool) {
      */
     async digests(table: ExportTable, pipeline: string | null, { from, until }: DayRange): Promise<DayDigest[]> {
       if (!table.isByDay) return digestsOf(pool, table, pipeline, from, until);
-      const bounds = await queryRow<{ first: string | null; last: string | null }>(
+      // `greatest` and `least` ignore nulls.
+      const days = await queryRows<{ day: string }>(
         pool,
-        `select min(${table.day})::text as first, max(${table.day})::text as last from ${table.source}`,
+        `select generate_series(greatest(min(${table.day}), $1::date)::timestamp, least(max(${table.day}), $2::date), '1 day')::date::text as day
+           from ${table.source}`,
+        [from, until],
       );
       const digests: DayDigest[] = [];
-      for (const day of daysBetween(later(from, bounds?.first ?? null), earlier(until, bounds?.last ?? null)))
-        digests.push(...(await digestsOf(pool, table, pipeline, day, day)));
+      for (const { day } of days) digests.push(...(await digestsOf(pool, table, pipeline, day, day)));
       return digests;
     },
 
@@ -98,20 +100,4 @@ function digestsOf(
       group by 1 order by 1`,
     [pipeline, from, until],
   );
-}
-
-function later(a: string | null, b: string | null): string | null {
-  return a === null || (b !== null && b > a) ? b : a;
-}
-
-function earlier(a: string | null, b: string | null): string | null {
-  return a === null || (b !== null && b < a) ? b : a;
-}
-
-function daysBetween(first: string | null, last: string | null): string[] {
-  if (first === null || last === null) return [];
-  const days: string[] = [];
-  for (let at = new Date(first); at.toISOString().slice(0, 10) <= last; at = new Date(at.getTime() + DAY_MS))
-    days.push(at.toISOString().slice(0, 10));
-  return days;
 }
