@@ -113,21 +113,12 @@ export interface DueNotification {
   readonly attempts: number;
 }
 
-export interface KnownNotification extends Notified {
-  readonly incidentId: string;
-  readonly receiver: string;
-}
-
 export type Notifications = ReturnType<typeof createNotifications>;
 
 /** A notification as shown on the incident's page. */
 export interface SentMessage extends Omit<DueNotification, 'id' | 'incidentId'> {
   readonly sentAt: Date | null;
   readonly givenUpAt: Date | null;
-}
-
-export interface KnownIncident extends NotifiableIncident {
-  readonly id: string;
 }
 
 /** Lease time, after which a notification whose worker died is retried. */
@@ -139,8 +130,8 @@ export function createNotifications(pool: Pool) {
      * Returns incidents that are open, incidents that closed at most `JUST_CLOSED_MS` ago, and reported incidents whose
      * last message has not been recorded yet.
      */
-    async incidents(at: Date): Promise<readonly KnownIncident[]> {
-      return queryRows<KnownIncident>(
+    incidents: (at: Date) =>
+      queryRows<NotifiableIncident & { readonly id: string }>(
         pool,
         `select i.id, i.pipeline, i.severity, i.opened_at, i.closed_at, i.confirmed_at,
                 d.cause, d.confidence
@@ -155,28 +146,25 @@ export function createNotifications(pool: Pool) {
                                               and c.event = 'closed'))
           order by i.id`,
         [new Date(at.getTime() - JUST_CLOSED_MS)],
-      );
-    },
+      ),
 
     /** Returns the notifications about the given incidents, oldest first. */
-    async about(incidents: readonly string[]): Promise<readonly KnownNotification[]> {
-      return queryRows<KnownNotification>(
+    about: (incidents: readonly string[]) =>
+      queryRows<Notified & Pick<DueNotification, 'incidentId' | 'receiver'>>(
         pool,
         `select incident_id, receiver, event, cause, sent_at, given_up_at
            from notifications where incident_id = any($1::bigint[]) order by id`,
         [incidents],
-      );
-    },
+      ),
 
     /** Returns the notifications about an incident, oldest first, with the fields that pages and commands show. */
-    async messages(incidentId: string): Promise<readonly SentMessage[]> {
-      return queryRows<SentMessage>(
+    messages: (incidentId: string) =>
+      queryRows<SentMessage>(
         pool,
         `select receiver, event, due_at, sent_at, given_up_at, attempts from notifications
           where incident_id = $1::bigint order by id`,
         [incidentId],
-      );
-    },
+      ),
 
     /** Records a notification once, even if several replicas find it due. */
     async add(incidentId: string, receiver: string, event: NotificationEvent, at: Date): Promise<void> {
@@ -211,8 +199,8 @@ export function createNotifications(pool: Pool) {
      * Leases the notifications that are due, in order for each receiver. If recalld has stopped retrying the first
      * message of an incident, the messages after it are not leased.
      */
-    async take(at: Date): Promise<readonly DueNotification[]> {
-      return queryRows<DueNotification>(
+    take: (at: Date) =>
+      queryRows<DueNotification>(
         pool,
         `update notifications set attempts = attempts + 1, next_attempt_at = $1::timestamptz + interval '${LEASE}'
           where id in (select id from notifications n
@@ -224,8 +212,7 @@ export function createNotifications(pool: Pool) {
                         order by id limit 20 for update skip locked)
          returning id, incident_id, receiver, event, due_at, attempts`,
         [at],
-      );
-    },
+      ),
 
     /** @param cause the cause that the notification reported; null if it reported none */
     async sent(id: string, cause: Cause | null, at: Date): Promise<void> {

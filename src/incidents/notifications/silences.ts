@@ -62,16 +62,15 @@ export function createSilences(pool: Pool, scope: Scope = null) {
       }),
 
     /** Returns silences that end after the given time, including future silences, sorted by start. */
-    async endingAfter(at: Date, pipeline: string | null = null): Promise<readonly Silence[]> {
-      return queryRows<Silence>(
+    endingAfter: (at: Date, pipeline: string | null = null): Promise<readonly Silence[]> =>
+      queryRows<Silence>(
         pool,
         `select ${columns} from silences
           where ends_at > $1::timestamptz and ends_at > starts_at and ($2::text is null or pipeline = $2::text)
             and ${visible('pipeline', 3)}
           order by starts_at, id`,
         [at, pipeline, seen],
-      );
-    },
+      ),
 
     /** Deletes silences that ended before the given time. */
     async prune(before: Date): Promise<void> {
