@@ -47,11 +47,7 @@ export type ContentNode =
   | Pager
   | Form
   | Input
-  | {
-      readonly kind: 'button';
-      readonly text: Content;
-      readonly attributes?: Readonly<Record<string, string | number | boolean>>;
-    }
+  | Button
   | TrendChart
   | DistributionChart
   | PartsChart
@@ -210,6 +206,14 @@ export interface Form {
   readonly forbidden?: Content;
 }
 
+export interface Button {
+  readonly kind: 'button';
+  readonly text: Content;
+  readonly attributes?: Attributes;
+}
+
+type Attributes = Readonly<Record<string, string | number | boolean>>;
+
 export interface Input {
   readonly kind: 'input';
   readonly type: 'text' | 'checkbox' | 'select';
@@ -217,7 +221,7 @@ export interface Input {
   readonly label: Content;
   readonly value?: string;
   readonly options?: readonly { readonly value: string; readonly text: string }[];
-  readonly attributes?: Readonly<Record<string, string | number | boolean>>;
+  readonly attributes?: Attributes;
 }
 
 /** Content of a page, without the frame (header, navigation, footer) that all pages share. */

@@ -3,6 +3,7 @@ import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { NormalRange, TrendPoint } from './charts.ts';
 import type {
+  Button,
   Column,
   Content,
   ContentNode,
@@ -198,13 +199,17 @@ export function pipelineChoices(path: string, pipelines: readonly string[], chos
   ]);
 }
 
+export function button(text: string, attributes: Button['attributes'] = {}): Button {
+  return { kind: 'button', text, attributes };
+}
+
 /** A button that makes recalld call the pipeline's services and show the result in the section named by `toSection`. */
 export function ask(toSection: string, text: string, description: string): Form {
   return {
     kind: 'form',
     action: null,
     section: toSection,
-    content: paragraph({ kind: 'button', text }, ' ', description),
+    content: paragraph(button(text), ' ', description),
     forbidden: paragraph(`${text}: ${description} Requires an API key with the admin scope.`),
   };
 }

@@ -86,7 +86,7 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
         ),
     ),
     (withHeadline || status.alerts.length === 0) && shown.length > 0 && noDataLine(status),
-    diagnosisOf(state, incident, 'card'),
+    diagnosisOf(state, incident),
     actions(status, incident),
   ];
 }

@@ -11,7 +11,7 @@ import { goldenSetOf } from '../../../golden/rules/golden-set.ts';
 import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
 import { metricName, parseMetricKey } from '../../../math/ir/metric-key.ts';
 import { isStoredMeasure, measureRow } from '../../../measures/rules/measure-table.ts';
-import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/charts.ts';
+import type { TrendLevel, TrendMark, TrendPoint } from '../../../report/model/charts.ts';
 import { measureChart } from '../../../report/model/measures.ts';
 import { type AlertTimeline, type Incident, type Measured, worstAlert } from '../rules/incident.ts';
 
@@ -21,14 +21,8 @@ const BEFORE_MS = 6 * HOUR_MS;
 const BEFORE_RUNS = 16;
 const MAX_DEPLOYMENTS = 20;
 
-export type IncidentChart = TrendChart & { readonly from: Date; readonly until: Date };
-
 /** Returns null if the alert has no measure, or if the measure has no value in this period. */
-export async function readIncidentChart(
-  { db, intervalSeconds }: Context,
-  incident: Incident,
-  now: Date,
-): Promise<IncidentChart | null> {
+export async function readIncidentChart({ db, intervalSeconds }: Context, incident: Incident, now: Date) {
   const { id, pipeline, openedAt, closedAt } = incident;
   const alert = worstAlert(incident);
   if (alert?.measured === undefined) return null;
@@ -43,20 +37,27 @@ export async function readIncidentChart(
     db.live.deployments.list({ pipeline, since: from, limit: MAX_DEPLOYMENTS }),
   ]);
   if (points.length === 0) return null;
-  const marks = [
+  const marks = inOrder([
     ...deployments.filter(({ occurredAt }) => occurredAt <= until).map(deploymentMark),
-    { at: openedAt, text: 'incident opened', kind: 'onset' as const },
+    { at: openedAt, text: 'incident opened', kind: 'onset' },
     ...(closedAt === null ? [] : [{ at: closedAt, text: 'incident closed', kind: 'resolved' as const }]),
-  ].toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  ]);
   const unit = unitOf(measured);
-  const shape = { marks, levels: levelsOf(alert, baseline), limits: limitsOf(unit), unit, empty: '', from, until };
-  return {
-    ...measureChart(measured.measure, points, shape),
+  const levels = levelsOf(alert, baseline);
+  const shape = {
     id: `incident-${id}`,
     title: titleOf(measured),
-    from,
-    until,
+    marks,
+    levels,
+    limits: limitsOf(unit),
+    unit,
+    empty: '',
   };
+  return { ...measureChart(measured.measure, points, shape), from, until };
+}
+
+export function inOrder(marks: readonly TrendMark[]): TrendMark[] {
+  return marks.toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 
 /**

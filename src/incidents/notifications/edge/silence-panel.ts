@@ -1,7 +1,7 @@
 /** Shows silences on pages: a note that a silence is active, a form to add a silence, and a list. */
 import { minute } from '../../../core/format.ts';
 import type { Content, ContentNode, Form, Table } from '../../../report/model/content.ts';
-import { styledParagraph, table, time } from '../../../report/model/show.ts';
+import { button, styledParagraph, table, time } from '../../../report/model/show.ts';
 import type { Silence } from '../rules/silence.ts';
 
 export const silenceLengths: Readonly<Record<string, string>> = {
@@ -52,7 +52,7 @@ function addForm(pipeline: string, back: string): Form {
         options: Object.entries(silenceLengths).map(([value, text]) => ({ value, text })),
       },
       { kind: 'input', type: 'text', name: 'reason', label: 'Reason', attributes: { required: true, maxlength: 500 } },
-      { kind: 'button', text: 'Silence' },
+      button('Silence'),
     ],
   };
 }
@@ -62,11 +62,7 @@ function endForm({ id, pipeline }: Silence, back: string): Form {
     kind: 'form',
     action: '/actions/end-silence',
     hidden: { back, id },
-    content: {
-      kind: 'button',
-      text: 'End the silence',
-      attributes: { 'aria-label': `End the silence for ${pipeline}` },
-    },
+    content: button('End the silence', { 'aria-label': `End the silence for ${pipeline}` }),
   };
 }
 

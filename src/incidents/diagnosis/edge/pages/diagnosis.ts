@@ -42,7 +42,7 @@ const MAX_IN_BRIEF = 2;
 const MIN_SHOWN = 0.01;
 
 export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {
-  const { pipeline, id, alerts, openedAt, closedAt, confirmedAt } = incident;
+  const { pipeline, id, alerts, openedAt, closedAt } = incident;
   const isCard = extent === 'card';
   const content: Content = [
     findings(incident, extent),
@@ -57,15 +57,19 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
         `: ${alerts.join('; ')}. `,
         link('Incident', incidentPath(id)),
       ),
-    closedAt === null &&
-      confirmedAt === null &&
-      styledParagraph(
-        'quiet',
-        'This is the first diagnosis of the incident. The next diagnosis, within a minute, may correct the cause.',
-      ),
+    firstNote(incident),
     extent !== 'brief' && !isCard && others(incident),
   ];
   return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
+}
+
+/** States that the cause of a new incident may still change; null for other incidents. */
+export function firstNote({ closedAt, confirmedAt }: Incident): Content {
+  if (closedAt !== null || confirmedAt !== null) return null;
+  return styledParagraph(
+    'quiet',
+    'This is the first diagnosis of the incident. The next diagnosis, within a minute, may correct the cause.',
+  );
 }
 
 export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content {
@@ -81,11 +85,9 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
         : paragraph(tellApart(cause, beside.cause)),
       also.map(alsoLine),
     ],
-    extent === 'card'
-      ? null
-      : extent === 'brief'
-        ? evidence(supporting.slice(0, MAX_IN_BRIEF), [], diagnosis)
-        : evidence(supporting, first?.opposing ?? [], diagnosis),
+    extent === 'brief'
+      ? evidence(supporting.slice(0, MAX_IN_BRIEF), [], diagnosis)
+      : extent !== 'card' && evidence(supporting, first?.opposing ?? [], diagnosis),
   ];
 }
 
@@ -209,9 +211,9 @@ function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
   return ranked.filter(({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN);
 }
 
-/** Shows the diagnosis of firing alerts, or states that a failing pipeline has no diagnosis yet. */
-export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: Extent = 'full'): Content {
-  if (diagnosis !== null) return diagnosisPanel(diagnosis, extent);
+/** Shows the cause of firing alerts, or states that a failing pipeline has no diagnosis yet. */
+export function diagnosisOf(state: Verdict, diagnosis: Incident | null): Content {
+  if (diagnosis !== null) return diagnosisPanel(diagnosis, 'card');
   if (state !== 'critical' && state !== 'warning') return null;
   return styledParagraph(
     'quiet',

@@ -5,6 +5,7 @@ import { noteForm, notes } from '../../../../live/deployments/edge/deployments-p
 import { incidentPath } from '../../../../report/console/links.ts';
 import type { Content, Form, Table } from '../../../../report/model/content.ts';
 import {
+  button,
   group,
   missing,
   paragraph,
@@ -64,7 +65,7 @@ function acknowledgeForm(id: string): Form {
     kind: 'form',
     action: '/actions/acknowledge',
     hidden: { back: incidentPath(id), id },
-    content: { kind: 'button', text: 'Acknowledge' },
+    content: button('Acknowledge'),
   };
 }
 
@@ -77,11 +78,7 @@ function markForm({ id, cause, mark }: Incident): Form {
     fold: { summary: mark === null ? 'Was this the cause?' : 'Change the mark' },
     content: [
       paragraph(cause === 'unknown' ? 'recalld named no cause.' : ['Diagnosed cause: ', strong(title), '.']),
-      cause !== 'unknown' && {
-        kind: 'button',
-        text: 'This was the cause',
-        attributes: { name: 'right', value: 'yes' },
-      },
+      cause !== 'unknown' && button('This was the cause', { name: 'right', value: 'yes' }),
       {
         kind: 'input',
         type: 'select',
@@ -92,11 +89,7 @@ function markForm({ id, cause, mark }: Incident): Form {
           ...namedCauses.filter((one) => one !== cause).map((one) => ({ value: one, text: causeTexts[one].title })),
         ],
       },
-      {
-        kind: 'button',
-        text: cause === 'unknown' ? 'Save' : 'It was not',
-        attributes: { name: 'right', value: 'no' },
-      },
+      button(cause === 'unknown' ? 'Save' : 'It was not', { name: 'right', value: 'no' }),
     ],
   };
 }

@@ -41,7 +41,8 @@ import { silencePanel } from '../../../notifications/edge/silence-panel.ts';
 import { causeTexts, tellApart } from '../../rules/cause.ts';
 import { BRIEF_MS, type Incident, pageStatistics, worstAlert } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
-import { alsoLine, causeLine, others, shownBy } from './diagnosis.ts';
+import { inOrder } from '../incident-chart.ts';
+import { alsoLine, causeLine, firstNote, others, shownBy } from './diagnosis.ts';
 import { evidenceTable } from './evidence-table.ts';
 import { incidentActs } from './incident-acts.ts';
 import type { IncidentPageData, ShownQuery } from './incident-reads.ts';
@@ -79,7 +80,7 @@ export function incidentPage(data: IncidentPageData): PageContent {
           {},
           chart === null
             ? empty('This alert has no chart, because recalld has stored no values for it.')
-            : { ...chart, marks: [...(chart.marks ?? []), ...messageMarks(data.messages)].toSorted(byTime) },
+            : { ...chart, marks: inOrder([...(chart.marks ?? []), ...messageMarks(data.messages)]) },
         ),
       ),
       evidence(incident),
@@ -102,7 +103,7 @@ function titleOf(incident: Incident): string {
 }
 
 function summary({ incident, golden, live, lastGoodAt, deployments }: IncidentPageData): Content {
-  const { pipeline, openedAt, closedAt, confirmedAt, cause, also, runId, referenceRunId } = incident;
+  const { pipeline, openedAt, closedAt, cause, also, runId, referenceRunId } = incident;
   const worst = worstAlert(incident);
   const beside = besideOf(incident);
   return [
@@ -120,12 +121,7 @@ function summary({ incident, golden, live, lastGoodAt, deployments }: IncidentPa
       styledParagraph('quiet', 'No deployment is known since the last good run.'),
     causeLine(incident),
     also.map(alsoLine),
-    closedAt === null &&
-      confirmedAt === null &&
-      styledParagraph(
-        'quiet',
-        'This is the first diagnosis of the incident. The next diagnosis, within a minute, may correct the cause.',
-      ),
+    firstNote(incident),
     paragraph(strong('What to do: '), beside === null ? causeTexts[cause].action : tellApart(cause, beside.cause)),
     list(
       'links',
@@ -271,10 +267,6 @@ function messageMarks(sent: readonly SentMessage[]): TrendMark[] {
     sentAt === null ? [] : [{ at: sentAt, text: `${eventTexts[event]} sent`, kind: 'notification' as const }],
   );
   return [...new Map(marks.map((mark) => [`${mark.text} ${mark.at.toISOString().slice(0, 16)}`, mark])).values()];
-}
-
-function byTime(a: TrendMark, b: TrendMark): number {
-  return a.at.getTime() - b.at.getTime();
 }
 
 function alerts({ timeline }: Incident): Section {
