@@ -4,18 +4,8 @@ import type { Form, Input } from '../model/content.ts';
 import { hrefOf } from './links.ts';
 import type { Frame } from './page.tsx';
 
-export function FormFigure({
-  form,
-  frame,
-  forbidden,
-  children,
-}: {
-  readonly form: Form;
-  readonly frame: Frame;
-  /** Replaces the form for visitors without the `admin` scope. */
-  readonly forbidden: ComponentChildren;
-  readonly children: ComponentChildren;
-}) {
+/** @param forbidden replaces the form for visitors without the `admin` scope */
+export function formFigure(form: Form, frame: Frame, children: ComponentChildren, forbidden: ComponentChildren) {
   const { action, section = null, method = 'post', hidden = {}, fold } = form;
   const { path, query, range, visitor } = frame;
   if (method === 'post' && visitor?.canAct !== true) return <>{forbidden}</>;

@@ -97,11 +97,7 @@ export function runQueries(text: string, runId: string, view: string, against: s
 }
 
 export function runQuery(runId: string, queryId: string, text: Content = queryId): Link {
-  return link(text, runQueryPath(runId, queryId));
-}
-
-export function runQueryPath(runId: string, queryId: string): string {
-  return `${runPath(runId)}/queries/${encodeURIComponent(queryId)}`;
+  return link(text, `${runPath(runId)}/queries/${encodeURIComponent(queryId)}`);
 }
 
 export function labelsPath(pipeline: string, goldenSet: string): string {

@@ -22,7 +22,7 @@ import { PartsFigure } from './charts/parts-chart.tsx';
 import { Sparkline } from './charts/sparkline.tsx';
 import { StripsFigure } from './charts/strips-chart.tsx';
 import { TrendFigure } from './charts/trend-chart.tsx';
-import { FormFigure, InputFigure } from './forms.tsx';
+import { formFigure, InputFigure } from './forms.tsx';
 import { hrefOf } from './links.ts';
 import { type Frame, Page } from './page.tsx';
 
@@ -111,7 +111,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
     case 'progress':
       return <progress value={content.value} max={content.of} aria-label={content.label} />;
     case 'sparkline':
-      return <Sparkline points={content.points} normal={content.normal} />;
+      return <Sparkline {...content} />;
     case 'paragraph':
       return (
         <p
@@ -189,10 +189,8 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
     case 'pager':
       return pagerOf(content, scene);
     case 'form':
-      return scene.frame === null ? null : (
-        <FormFigure form={content} frame={scene.frame} forbidden={shown(content.forbidden, scene)}>
-          {shown(content.content, scene)}
-        </FormFigure>
+      return (
+        scene.frame && formFigure(content, scene.frame, shown(content.content, scene), shown(content.forbidden, scene))
       );
     case 'input':
       return <InputFigure input={content} label={shown(content.label, scene)} />;

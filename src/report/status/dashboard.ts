@@ -27,14 +27,14 @@ import { dashboardUids, runbookUrl } from '../../platform/metrics/alert-rules.ts
 const set = ['pipeline', 'golden_set'] as const;
 const check = ['pipeline', 'check'] as const;
 
-const anyIsBad: readonly Step[] = [
-  { from: null, color: 'green' },
-  { from: 1, color: 'red' },
-];
-const anyIsDoubtful: readonly Step[] = [
-  { from: null, color: 'green' },
-  { from: 1, color: 'yellow' },
-];
+/** A number that should be 0; any other number has the given color. */
+function problemCount(title: string, description: string, color: Step['color'], expr: string): Builder<Panel> {
+  const steps: readonly Step[] = [
+    { from: null, color: 'green' },
+    { from: 1, color },
+  ];
+  return stat({ title, description, unit: 'short', width: 4, steps, queries: [{ expr }] });
+}
 
 function checksIn(state: Verdict): string {
   return `sum(${maxBy(check, 'recalld_check_state', { state })})`;
@@ -52,31 +52,14 @@ const verdictOverTime = (['critical', 'no_data', 'warning'] as const)
 
 function glance(): Builder<Panel>[] {
   return [
-    stat({
-      title: 'Critical checks',
-      description: 'Checks whose latest verdict is critical.',
-      unit: 'short',
-      width: 4,
-      steps: anyIsBad,
-      queries: [{ expr: checksIn('critical') }],
-    }),
-    stat({
-      title: 'Warning checks',
-      description: 'Checks whose latest verdict is a warning.',
-      unit: 'short',
-      width: 4,
-      steps: anyIsDoubtful,
-      queries: [{ expr: checksIn('warning') }],
-    }),
-    stat({
-      title: 'No data, or blind',
-      description:
-        'Checks that cannot currently detect a problem: checks without data, and blind regression checks. A check that is only waiting for traffic is not counted. A regression check is blind if its queries are too few to detect a drop of twice its threshold.',
-      unit: 'short',
-      width: 4,
-      steps: anyIsDoubtful,
-      queries: [{ expr: `(${withoutData} or vector(0)) + (sum(${maxBy(check, 'recalld_check_blind')}) or vector(0))` }],
-    }),
+    problemCount('Critical checks', 'Checks whose latest verdict is critical.', 'red', checksIn('critical')),
+    problemCount('Warning checks', 'Checks whose latest verdict is a warning.', 'yellow', checksIn('warning')),
+    problemCount(
+      'No data, or blind',
+      'Checks that cannot currently detect a problem: checks without data, and blind regression checks. A check that is only waiting for traffic is not counted. A regression check is blind if its queries are too few to detect a drop of twice its threshold.',
+      'yellow',
+      `(${withoutData} or vector(0)) + (sum(${maxBy(check, 'recalld_check_blind')}) or vector(0))`,
+    ),
     stat({
       title: 'Age of the oldest scores',
       description:
@@ -91,14 +74,12 @@ function glance(): Builder<Panel>[] {
       ],
       queries: [{ expr: `max((time() - ${lastSuccess}) / ${interval})` }],
     }),
-    stat({
-      title: 'Withheld scores',
-      description: 'Golden sets whose latest scores are not exported, because they are too old to trust.',
-      unit: 'short',
-      width: 4,
-      steps: anyIsBad,
-      queries: [{ expr: `sum(${maxBy(set, 'recalld_golden_scores_withheld')})` }],
-    }),
+    problemCount(
+      'Withheld scores',
+      'Golden sets whose latest scores are not exported, because they are too old to trust.',
+      'red',
+      `sum(${maxBy(set, 'recalld_golden_scores_withheld')})`,
+    ),
     snapshotAge(4),
     stat({
       title: 'Margin above the threshold',

@@ -1,12 +1,11 @@
 /** Reads the data of the status page and of the overview of a pipeline. */
 import { type Context, onReplica } from '../../core/context.ts';
-import type { Verdict } from '../../core/model.ts';
 import { deploymentsWithin } from '../../golden/edge/pages/golden-reads.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { isOverviewSeries } from '../../measures/shown-measures.ts';
 import { pageOf, type Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/links.ts';
-import { openIncidentOf, type PipelineStatus } from './pipeline-status.ts';
+import { openIncidentOf, verdictsWorstFirst } from './pipeline-status.ts';
 import { readQuality } from './quality-charts.ts';
 import { readStatus, readStatuses } from './read-status.ts';
 
@@ -21,7 +20,9 @@ export async function readStatusPage(context: Context, query: Query, range: Time
     context.db.silences.endingAfter(now),
   ]);
   const wanted = (query['filter'] ?? '').trim();
-  const found = worstFirst(statuses).filter(({ pipeline }) => pipeline.toLowerCase().includes(wanted.toLowerCase()));
+  const found = verdictsWorstFirst
+    .flatMap((state) => statuses.filter((status) => status.state === state))
+    .filter(({ pipeline }) => pipeline.toLowerCase().includes(wanted.toLowerCase()));
   const page = Math.min(pageOf(query), Math.max(1, Math.ceil(found.length / PAGE_SIZE)));
   const cards = found.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE).map(async (status) => {
     const [quality, [last]] = await Promise.all([
@@ -40,13 +41,6 @@ export async function readStatusPage(context: Context, query: Query, range: Time
     pageSize: PAGE_SIZE,
     range,
   };
-}
-
-/** Verdicts, the worst first. Missing data may hide a worse verdict, so `no_data` is listed before `warning`. */
-export const verdictsWorstFirst: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
-
-function worstFirst(statuses: readonly PipelineStatus[]): PipelineStatus[] {
-  return verdictsWorstFirst.flatMap((state) => statuses.filter((status) => status.state === state));
 }
 
 const MAX_INCIDENTS = 20;

@@ -73,7 +73,7 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
     /** Worst verdict of the checks and the required data. */
     state: worstVerdict(findings.map(({ verdict }) => verdict)),
     /** Reasons why the pipeline is not ok, worst first. */
-    reasons: worstFirst(findings),
+    reasons: worstFirst(findings.filter(({ verdict }) => verdict !== 'ok')),
     /**
      * Missing data that does not change the status, such as missing data for checks with little traffic; one sentence
      * each.
@@ -152,9 +152,11 @@ function unknownsOf(checks: readonly CheckState[], measurements: readonly Measur
 }
 
 function worstFirst(findings: readonly Reason[]): readonly Reason[] {
-  const order: readonly Verdict[] = ['critical', 'no_data', 'warning'];
-  return order.flatMap((verdict) => findings.filter((finding) => finding.verdict === verdict));
+  return verdictsWorstFirst.flatMap((verdict) => findings.filter((finding) => finding.verdict === verdict));
 }
+
+/** Verdicts, the worst first. Missing data may hide a worse verdict, so `no_data` is listed before `warning`. */
+export const verdictsWorstFirst: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
 
 function checkFinding({ name, verdict, explanation, isTooOld }: CheckState): Reason {
   if (explanation === null) return { verdict, sentence: `${name}: not evaluated yet.` };

@@ -49,7 +49,7 @@ export async function readStatus(context: Context, pipeline: WatchedPipeline) {
 }
 
 async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
-  const { intervalSeconds, liveIntervalSeconds } = context;
+  const { intervalSeconds, liveIntervalSeconds, ownLag } = context;
   const [latest, measurements, statuses] = await Promise.all([
     context.db.golden.runs.latest(),
     context.db.measurements.latest(now),
@@ -63,7 +63,7 @@ async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
     checks: statesOf(context, statuses, now),
     intervalSeconds,
     liveIntervalSeconds,
-    ownLag: context.ownLag,
+    ownLag,
   };
 }
 
@@ -86,17 +86,14 @@ export async function readOverview(context: Context) {
   const overview = [];
   for (const status of statuses) {
     const { pipeline, state, reasons, unknowns, golden } = status;
-    const sets = await Promise.all(golden.map((set) => goldenSet(context.db.golden.runs, pipeline, set)));
-    const summary = openIncidentOf(status, open)?.summary ?? null;
-    const sentences = reasons.map(({ sentence }) => sentence);
     overview.push({
       pipeline,
       state,
-      reasons: sentences,
+      reasons: reasons.map(({ sentence }) => sentence),
       unknowns,
       /** Summary of the open incident's diagnosis; null if no incident is open. */
-      diagnosis: summary,
-      golden_sets: sets,
+      diagnosis: openIncidentOf(status, open)?.summary ?? null,
+      golden_sets: await Promise.all(golden.map((set) => goldenSet(context.db.golden.runs, pipeline, set))),
     });
   }
   return overview;
@@ -107,7 +104,7 @@ async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, c
   return {
     golden_set: set,
     /** Age of the last completed run; null if no run has completed. */
-    age_seconds: completed === null ? null : Math.round(completed.ageSeconds),
+    age_seconds: completed && Math.round(completed.ageSeconds),
     is_too_old: completed?.isTooOld ?? false,
     /** nDCG at the largest cutoff. */
     score: headline && {
@@ -122,12 +119,7 @@ async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, c
 }
 
 /** nDCG at `k` in a set's last completed runs, oldest first; null for a run without this cutoff. */
-export async function readTrend(
-  runs: GoldenRuns,
-  pipeline: string,
-  set: string,
-  k: number,
-): Promise<readonly (number | null)[]> {
+export async function readTrend(runs: GoldenRuns, pipeline: string, set: string, k: number) {
   const found = await runs.list({ pipeline, goldenSet: set, status: 'completed', limit: TREND_RUNS });
   const values = await Promise.all(
     found.map(async ({ id }) => {

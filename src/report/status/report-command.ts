@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { z } from 'zod';
-import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { version } from '../../app/version.ts';
-import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../cli/output.ts';
+import { printJson, printLine, withConfig } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { toDocument } from '../../core/text/names.ts';
@@ -25,31 +25,12 @@ const assets = path.join(import.meta.dirname, '../../../src/report/console/asset
 
 const formats = ['html', 'markdown', 'slack'] as const;
 
-interface WriteOptions extends ConfiguredOptions, ReportOptions {
-  readonly format: (typeof formats)[number];
-  readonly out?: string;
-  readonly force?: boolean;
-}
-
-async function readReport(
-  settings: CommandSettings,
-  { pipeline, from, until }: ReturnType<typeof readReportOptions>,
-): Promise<WeeklyReport> {
-  const privacy = settings.config.pipelines.find(({ name }) => name === pipeline)?.privacy;
-  const showsText = privacy?.text !== 'hash';
-  return withCommandStore(settings, (store) => {
-    const watched = store.pipelines.find(({ name }) => name === pipeline);
-    if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not monitored.`);
-    return readWeeklyReport(store, { pipeline: watched, from, until, showsText });
-  });
-}
-
-async function rendered(report: WeeklyReport, format: WriteOptions['format']): Promise<string> {
+async function rendered(report: WeeklyReport, format: (typeof formats)[number]): Promise<string> {
   const now = systemClock.now();
   if (format === 'markdown') return reportMarkdown(report, now);
   if (format === 'slack') return `${JSON.stringify(reportSlack(report, now))}\n`;
   const sheets = ['style.css', 'report.css'].map((name) => readFile(path.join(assets, name), 'utf8'));
-  return renderReport({ report, now, version, style: (await Promise.all(sheets)).join('\n') });
+  return renderReport(report, now, version, (await Promise.all(sheets)).join('\n'));
 }
 
 export function reportCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
@@ -63,13 +44,12 @@ export function reportCommand(command: Command, signal: AbortSignal): CommandUnk
     .addOption(new Option('--format <format>', 'format of the report').choices(formats).default('html'))
     .option('--out <file>', 'file to write (default: report.html for HTML, otherwise standard output)')
     .option('--force', 'overwrite an existing file')
-    .action(async (options: WriteOptions) => {
-      const { config, format, force = false, json } = options;
+    .action(async ({ config, format, force = false, json, ...options }) => {
       const settings = commandSettings(config, signal);
       const pipelines = settings.config.pipelines.map(({ name }) => name);
       const scope = readReportOptions(options, pipelines, systemClock.now());
       const out = options.out ?? (format === 'html' ? 'report.html' : null);
-      const report = await readReport(settings, scope);
+      const report = await withCommandStore(settings, (store) => readWeeklyReport(store, scope));
       const text = await rendered(report, format);
       if (out !== null) await writeText(out, text, force);
       if (json === true) printJson({ file: out, ...reportJson(report) });
@@ -139,9 +119,9 @@ export function readReportOptions(options: ReportOptions, pipelines: readonly st
   const from = readStart(start, until ?? now);
   const problems: string[] = [];
   if (pipelines.length === 0) problems.push('the config has no pipeline; add a pipeline under `pipelines`');
-  else if (pipeline === undefined) problems.push(`--pipeline must name one of ${pipelines.join(', ')}`);
-  else if (!pipelines.includes(pipeline)) {
-    problems.push(`--pipeline must name one of ${pipelines.join(', ')}, not "${pipeline}"`);
+  else if (pipeline === undefined || !pipelines.includes(pipeline)) {
+    const not = pipeline === undefined ? '' : `, not "${pipeline}"`;
+    problems.push(`--pipeline must name one of ${pipelines.join(', ')}${not}`);
   }
   if (from === null)
     problems.push(`--from must be a length such as 7d or a time such as 2026-11-13T15:45:00Z, not "${start}"`);

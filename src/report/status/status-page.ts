@@ -5,10 +5,22 @@ import { silenceNotice } from '../../incidents/notifications/edge/silence-panel.
 import { incidentPath, pipelinePath } from '../console/links.ts';
 import type { TrendChart } from '../model/charts.ts';
 import type { Content, PageContent, Section } from '../model/content.ts';
-import { age, empty, group, lead, link, list, section, styledParagraph, time, verdictBadge } from '../model/show.ts';
+import {
+  age,
+  button,
+  empty,
+  group,
+  lead,
+  link,
+  list,
+  section,
+  styledParagraph,
+  time,
+  verdictBadge,
+} from '../model/show.ts';
 import { firingPanel, verdictBadges } from './firing.ts';
-import { type readStatusPage, verdictsWorstFirst } from './overview-reads.ts';
-import type { PipelineStatus } from './pipeline-status.ts';
+import type { readStatusPage } from './overview-reads.ts';
+import { type PipelineStatus, verdictsWorstFirst } from './pipeline-status.ts';
 import { qualityCharts } from './quality-charts.ts';
 
 type StatusPageData = Awaited<ReturnType<typeof readStatusPage>>;
@@ -62,7 +74,7 @@ function filterForm(filter: string): Content {
         value: filter,
         attributes: { type: 'search', 'data-filters': '.panel.state' },
       },
-      { kind: 'button', text: 'Filter' },
+      button('Filter'),
     ],
   };
 }

@@ -5,11 +5,11 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { goldenSegment } from '../../golden/rules/golden-set.ts';
 import { REPRESENTATIVENESS } from '../../golden/sets/live-mix.ts';
-import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { showsTextOf } from '../console/shows-text.ts';
 
 interface ReportScope extends TimeSpan {
-  readonly pipeline: WatchedPipeline;
-  readonly showsText: boolean;
+  readonly pipeline: string;
 }
 
 export type WeeklyReport = Awaited<ReturnType<typeof readWeeklyReport>>;
@@ -25,18 +25,20 @@ const MAX_RUNS = 1_000;
 const MAX_TOPICS = 20;
 const MAX_LISTED = 1_000;
 
-export async function readWeeklyReport(context: Context, request: ReportScope) {
-  const { from, until, showsText } = request;
-  const pipeline = request.pipeline.name;
+/** @throws RecalldError pipeline_unknown */
+export async function readWeeklyReport(context: Context, scope: ReportScope) {
+  const { pipeline, from, until } = scope;
+  const watched = findPipeline(context.pipelines, pipeline);
+  const showsText = showsTextOf(context, pipeline);
   const plan = context.densityPlans.find((one) => one.pipeline === pipeline) ?? null;
   const [sets, incidents, density, uncovered, events, state, topics, deployments] = await Promise.all([
-    Promise.all(request.pipeline.golden.map(({ set }) => readSet(context, request, set))),
+    Promise.all(watched.golden.map(({ set }) => readSet(context, watched, scope, set))),
     context.db.incidents.list({ pipeline, during: { from, until }, limit: MAX_LISTED }),
     context.db.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
     context.db.measurements.series({ pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT }, from, until),
     context.db.density.watch.events({ pipeline, limit: MAX_LISTED }),
     context.db.density.watch.find(pipeline),
-    readTopics(context, request),
+    readTopics(context, scope, showsText),
     context.db.live.deployments.list({ pipeline, since: from, limit: MAX_LISTED }),
   ]);
   const isFull = (list: readonly unknown[]): boolean => list.length === MAX_LISTED;
@@ -70,12 +72,17 @@ export async function readWeeklyReport(context: Context, request: ReportScope) {
   };
 }
 
-async function readSet(context: Context, { pipeline, from, until }: ReportScope, goldenSet: string) {
+async function readSet(
+  context: Context,
+  { name, checks }: WatchedPipeline,
+  { from, until }: TimeSpan,
+  goldenSet: string,
+) {
   const [version, runs, representativeness] = await Promise.all([
     context.db.golden.sets.latest(goldenSet),
-    context.db.golden.runReads.history({ pipeline: pipeline.name, goldenSet, from, until, limit: MAX_RUNS }),
+    context.db.golden.runReads.history({ pipeline: name, goldenSet, from, until, limit: MAX_RUNS }),
     context.db.measurements.series(
-      { pipeline: pipeline.name, measure: REPRESENTATIVENESS, segment: goldenSegment(goldenSet) },
+      { pipeline: name, measure: REPRESENTATIVENESS, segment: goldenSegment(goldenSet) },
       from,
       until,
     ),
@@ -92,7 +99,7 @@ async function readSet(context: Context, { pipeline, from, until }: ReportScope,
     /** The last measurement in the period; null if there is none. */
     representativeness: representativeness.at(-1) ?? null,
     /** Checks that set a minimum score, keyed by measure and cutoff. */
-    floors: new Map<string, FloorCheck>(ofKind(pipeline.checks, 'floor').map((floor) => [floor.measure, floor])),
+    floors: new Map<string, FloorCheck>(ofKind(checks, 'floor').map((floor) => [floor.measure, floor])),
   };
 }
 
@@ -108,7 +115,7 @@ async function readLast(context: Context, runId: string) {
 }
 
 /** Returns topics that were seen before the end of the period and are still open, largest excess first. */
-async function readTopics(context: Context, { pipeline: { name: pipeline }, until, showsText }: ReportScope) {
+async function readTopics(context: Context, { pipeline, until }: ReportScope, showsText: boolean) {
   const topics = await context.db.density.topics.list({
     pipeline,
     states: ['open', 'acknowledged'],

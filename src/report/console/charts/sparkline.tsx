@@ -1,20 +1,15 @@
 /** Draws a measure over time as a line in a table cell, on top of the measure's normal range. */
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { line } from 'd3-shape';
-import type { NormalRange, TrendPoint } from '../../model/charts.ts';
+import type { TrendPoint } from '../../model/charts.ts';
+import type { ContentNode } from '../../model/content.ts';
 import { round, thinned } from './trend-geometry.ts';
 
 /** Size in pixels. */
 const WIDTH = 96;
 const HEIGHT = 22;
 
-export function Sparkline({
-  points,
-  normal = null,
-}: {
-  readonly points: readonly TrendPoint[];
-  readonly normal?: NormalRange | null;
-}) {
+export function Sparkline({ points, normal }: Extract<ContentNode, { kind: 'sparkline' }>) {
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined) return null;
   const values = [...points.map(({ value }) => value), normal?.low ?? last.value, normal?.high ?? last.value];

@@ -1,5 +1,6 @@
 /** Draws a measure over time with its confidence band, normal range, thresholds and events, and the table of its values. */
 import { formatBounded, formatValue, minute, type Unit } from '../../../core/format.ts';
+import type { TimeSpan } from '../../../core/time.ts';
 import { shownFrom, type TrendChart, type TrendMark, type TrendSeries } from '../../model/charts.ts';
 import { Plot, percent, Stretched } from './plot.tsx';
 import { markNumbers, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
@@ -9,14 +10,8 @@ const FEW_DOTS = 3;
 /** Maximum number of points that all get a dot; with more points, only the last point gets a dot. */
 const maxDots = { full: 60, small: FEW_DOTS } as const;
 
-export function TrendFigure({
-  chart,
-  ...page
-}: {
-  readonly chart: TrendChart;
-  readonly from: Date;
-  readonly until: Date;
-}) {
+/** @param page the time range of the page */
+export function TrendFigure({ chart, ...page }: TimeSpan & { readonly chart: TrendChart }) {
   const { title, levels = [], normal = null, spans = [], unit, size = 'full' } = chart;
   const until = chart.until ?? page.until;
   const all = chart.series.flatMap(({ points }) => points);
@@ -111,22 +106,14 @@ export function TrendFigure({
         {levels.map(({ value, text, severity }) => (
           <line key={text} class={`level ${severity ?? ''}`} x1="0" x2="100%" y1={y(value)} y2={y(value)} />
         ))}
-        <Marks marks={marks} x={x} size={plot} />
+        {marksOf(marks, x, plot)}
       </Plot>
       {marks.length === 0 || size === 'small' || chart.hasMarkList === false ? null : <MarkList marks={marks} />}
     </figure>
   );
 }
 
-function Marks({
-  marks,
-  x,
-  size: { top, height, bottom },
-}: {
-  readonly marks: readonly TrendMark[];
-  readonly x: (at: Date) => number;
-  readonly size: PlotSize;
-}) {
+function marksOf(marks: readonly TrendMark[], x: (at: Date) => number, { top, height, bottom }: PlotSize) {
   return (
     <g>
       {marks.map(({ at, text, kind = 'deployment' }) => (
@@ -169,7 +156,7 @@ export function MarkList({ marks }: { readonly marks: readonly TrendMark[] }) {
 }
 
 /** Shows the latest value of each series or, while the chart has a cursor, the values under the cursor (pages.js). */
-function Latest({ series, unit }: { readonly series: readonly TrendSeries[]; readonly unit: Unit }) {
+function Latest({ series, unit }: Pick<TrendChart, 'series' | 'unit'>) {
   return (
     <span class="legend">
       {series.map(({ name, points }, index) => {
@@ -187,15 +174,7 @@ function Latest({ series, unit }: { readonly series: readonly TrendSeries[]; rea
 }
 
 /** Table of the values, used by screen readers and by the script of the page. */
-function Values({
-  title,
-  series,
-  unit,
-}: {
-  readonly title: string;
-  readonly series: readonly TrendSeries[];
-  readonly unit: Unit;
-}) {
+function Values({ title, series, unit }: Pick<TrendChart, 'title' | 'series' | 'unit'>) {
   const times = [...new Set(series.flatMap(({ points }) => points.map(({ at }) => at.getTime())))].toSorted(
     (a, b) => a - b,
   );

@@ -8,43 +8,30 @@ import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
 import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
 import { renderDocument, shown } from '../../console/render.tsx';
 import { markdown } from '../../markdown.ts';
-import type { Content, ContentNode } from '../../model/content.ts';
+import type { Content, Fact } from '../../model/content.ts';
 import { bounded, callout, fact, facts, lead, list, section } from '../../model/show.ts';
 import { plainText } from '../../terminal.ts';
 import type { WeeklyReport } from '../weekly-report.ts';
 import { whatChanged, whatToDo } from './summary.ts';
 
-interface ReportProps {
-  readonly report: WeeklyReport;
-  readonly now: Date;
-  readonly version: string;
-  readonly style: string;
-}
-
 function reportContent(report: WeeklyReport): Content {
   const { topics, showsText, density, truncated } = report;
   const marks = report.deployments.map(deploymentMark);
+  const todo = whatToDo(report);
   return [
     truncated.length > 0 &&
       callout(
         `This report is incomplete: there are too many ${truncated.join(' and ')} to list. Choose a shorter period.`,
       ),
-    section('glance', 'At a glance', {}, glance(report)),
-    summary(report),
+    section('glance', 'At a glance', {}, facts(...glance(report))),
+    section('changed', 'What changed', {}, list('signs', whatChanged(report))),
+    section('todo', 'What to do', {}, todo.length === 0 ? lead('Nothing.') : list('signs', todo)),
     scoresPart(report, marks),
     incidentsPart(report),
     densityPart(report, marks),
     topicsSection(topics, showsText, density.isWatched, 'Topics to write about'),
     goldenHealthPart(report),
     pagesPart(report),
-  ];
-}
-
-function summary(report: WeeklyReport): Content {
-  const todo = whatToDo(report);
-  return [
-    section('changed', 'What changed', {}, list('signs', whatChanged(report))),
-    section('todo', 'What to do', {}, todo.length === 0 ? lead('Nothing.') : list('signs', todo)),
   ];
 }
 
@@ -60,8 +47,7 @@ function part(name: string, lines: readonly string[]): string {
 /** @returns the body of a message for a Slack incoming webhook, with the first part of the report */
 export function reportSlack(report: WeeklyReport, now: Date): object {
   const title = titleOf(report);
-  const facts = glance(report);
-  const lines = facts.kind === 'facts' ? facts.facts.map(({ name, value }) => `${name}: ${plainText(value, now)}`) : [];
+  const lines = glance(report).map(({ name, value }) => `${name}: ${plainText(value, now)}`);
   const todo = whatToDo(report);
   const texts = [
     part('At a glance', lines),
@@ -86,12 +72,12 @@ function titleOf({ pipeline, from, until }: WeeklyReport): string {
   return `${pipeline}: retrieval quality, ${minute(from)} to ${minute(until)} UTC`;
 }
 
-function glance({ sets, incidents, density, topics, from, until }: WeeklyReport): ContentNode {
+function glance({ sets, incidents, density, topics, from, until }: WeeklyReport): Fact[] {
   const critical = incidents.filter(({ severity }) => severity === 'critical').length;
   const latest = density.series.query_density.at(-1);
   const { pages, suspect } = pageStatistics(incidents, from, until);
   const accepted = density.budget === null ? null : acceptedText(density.budget, until.getTime() - from.getTime());
-  return facts(
+  return [
     ...sets.map(headlineOf),
     incidents.length === 0
       ? fact('Incidents', 'none', 'no alert fired')
@@ -105,20 +91,16 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
     pages === 0
       ? fact('Pages', 'none', accepted === null ? 'no alert became critical' : `budget for false pages: ${accepted}`)
       : fact('Pages', pages, `${suspect} suspect`),
-  );
+  ];
 }
 
 /** Prevents the browser from loading resources and running scripts, even if a text in the report contains HTML. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a complete HTML document with inline styles and charts, and without scripts */
-export function renderReport(props: ReportProps): string {
-  return renderDocument(<Report {...props} />);
-}
-
-function Report({ report, now, version, style }: ReportProps) {
+export function renderReport(report: WeeklyReport, now: Date, version: string, style: string): string {
   const { pipeline, from, until } = report;
-  return (
+  return renderDocument(
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -150,6 +132,6 @@ function Report({ report, now, version, style }: ReportProps) {
           </p>
         </footer>
       </body>
-    </html>
+    </html>,
   );
 }

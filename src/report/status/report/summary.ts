@@ -1,5 +1,6 @@
 /** The first part of the weekly report: changes in the period, and what to do now. */
 import { formatValue, plural, signed } from '../../../core/format.ts';
+import { countEach } from '../../../core/group-by.ts';
 import { staleParts } from '../../../golden/rules/labels.ts';
 import { type Cause, causeTexts } from '../../../incidents/diagnosis/rules/cause.ts';
 import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
@@ -52,9 +53,7 @@ function coverageChange(series: WeeklyReport['density']['series']['query_uncover
 
 /** Returns the causes and their counts, the most frequent first. */
 function byCause(incidents: WeeklyReport['incidents']): [Cause, number][] {
-  const counts = new Map<Cause, number>();
-  for (const { cause } of incidents) counts.set(cause, (counts.get(cause) ?? 0) + 1);
-  return [...counts].toSorted((a, b) => b[1] - a[1]);
+  return [...countEach(incidents.map(({ cause }) => cause))].toSorted((a, b) => b[1] - a[1]);
 }
 
 export function whatToDo({ pipeline, sets, incidents, topics, from, until }: WeeklyReport): string[] {

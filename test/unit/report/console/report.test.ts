@@ -200,8 +200,7 @@ const report: WeeklyReport = {
 
 const assets = path.resolve(import.meta.dirname, '../../../../src/report/console/assets');
 const style = ['style.css', 'report.css'].map((name) => readFileSync(path.join(assets, name), 'utf8')).join('\n');
-const html = (parts: Partial<WeeklyReport> = {}) =>
-  renderReport({ report: { ...report, ...parts }, now: NOON, version: '1.2.3', style });
+const html = (parts: Partial<WeeklyReport> = {}) => renderReport({ ...report, ...parts }, NOON, '1.2.3', style);
 
 describe('the weekly report', () => {
   it('shows scores, incidents, coverage, topics, judgments and pages', () => {

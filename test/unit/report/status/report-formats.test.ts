@@ -73,7 +73,7 @@ describe('the weekly report', () => {
   const report = aReport({ sets: [faq], incidents: [anIncident({ pipeline: 'docs' })] });
 
   it('is one page that loads and runs nothing, with what changed and what to do first', () => {
-    const html = renderReport({ report, now: until, version: '0.1.0', style: '' });
+    const html = renderReport(report, until, '0.1.0', '');
     expect(html).not.toMatch(/<script|<link|src="http/);
     const order = ['id="glance', 'id="changed', 'id="todo', 'id="incidents'].map((part) => html.indexOf(part));
     expect(order.every((at) => at > 0)).toBe(true);
