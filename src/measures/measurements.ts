@@ -176,13 +176,8 @@ export function createMeasurements(pool: Pool) {
     latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 
     /** Returns the latest `limit` values (default: all) whose windows ended in [`from`, `until`), oldest first. */
-    async series(
-      { pipeline, measure, segment }: MeasurementSeries,
-      from: Date,
-      until: Date,
-      limit?: number,
-    ): Promise<readonly Measurement[]> {
-      return namingOutage(pool, async () => {
+    series: ({ pipeline, measure, segment }: MeasurementSeries, from: Date, until: Date, limit?: number) =>
+      namingOutage(pool, async (): Promise<readonly Measurement[]> => {
         const rows = await queryRows<Measurement>(
           pool,
           `select ${measurementColumns} from measurements
@@ -192,19 +187,14 @@ export function createMeasurements(pool: Pool) {
           [pipeline, measure, segment, from, until, limit ?? null],
         );
         return rows.toReversed();
-      });
-    },
+      }),
 
     /** Returns the lowest and the highest value of each chart bucket in [`from`, `until`), in chronological order. */
     trends: (series: Parameters<typeof readTrends>[1], from: Date, until: Date) =>
       namingOutage(pool, () => readTrends(pool, series, from, until)),
 
     /** Returns the values of a segment since `since`, at most one per step, ordered by measure and then by time. */
-    history: (
-      { pipeline, segment, measures }: Parameters<typeof readTrends>[1],
-      since: Date,
-      stepMs: number,
-    ): Promise<readonly Measurement[]> =>
+    history: ({ pipeline, segment, measures }: Parameters<typeof readTrends>[1], since: Date, stepMs: number) =>
       namingOutage(pool, () =>
         queryRows<Measurement>(
           pool,
@@ -299,17 +289,12 @@ export interface MeasuredRows {
 }
 
 /** Returns the gauge samples for a value and its bounds, or none if the measure has no gauge. */
-export function valueSamples({
-  pipeline,
-  segment,
-  measure,
-  newest,
-}: Pick<LatestMeasurement, 'pipeline' | 'segment' | 'measure' | 'newest'>): GaugeSample[] {
-  const { gauge } = measureRow(measure);
-  if (gauge === undefined || newest === null) return [];
+export function valueSamples({ pipeline, segment, measure, newest }: Omit<LatestMeasurement, 'gap'>): GaugeSample[] {
+  const row = measureRow(measure);
+  if (row.gauge === undefined || newest === null) return [];
   const known = { pipeline, segment, k: String(newest.details['k']) };
-  const labels = Object.fromEntries(gauge.labels.map((label) => [label, known[label]]));
-  return boundedSamples(gauge.name as GaugeSample['name'], labels, newest);
+  const labels = Object.fromEntries(row.labels.map((label) => [label, known[label]]));
+  return boundedSamples(row.gauge as GaugeSample['name'], labels, newest);
 }
 
 /** Returns the gauge sample and, if known, its bounds `_ci_low` and `_ci_high`. */

@@ -9,9 +9,7 @@ import { trafficMeasures } from './rules/traffic-measures.ts';
 const order: readonly string[] = Object.keys(measureTable);
 
 /** Sorts in the order of the measure table; measures that are not in the table come last. */
-export function inReadingOrder<Measured extends { readonly measure: string }>(
-  measured: readonly Measured[],
-): Measured[] {
+export function inReadingOrder<Measured extends { readonly measure: string }>(measured: readonly Measured[]) {
   const place = ({ measure }: Measured): number => {
     const found = order.indexOf(measure);
     return found < 0 ? order.length : found;

@@ -143,11 +143,7 @@ export function isWatched(
 const LIVE_SECONDS = 300;
 
 /** Returns the values that are not stale. */
-export function trustedWatched(
-  watched: readonly WatchedValue[],
-  intervalSeconds: IntervalOf,
-  now: Date,
-): readonly WatchedValue[] {
+export function trustedWatched(watched: readonly WatchedValue[], intervalSeconds: IntervalOf, now: Date) {
   return watched.filter(({ pipeline, segment, newest }) => {
     const set = goldenSetOf(segment);
     const runTrust = set === null ? 0 : runTrustSeconds(intervalSeconds(pipeline, set));

@@ -118,7 +118,7 @@ function queryTexts(): Builder<Panel> {
     description: [malformed, plain].map(({ title, note }) => `${title}: ${note}`).join('\n\n'),
     ...share,
     width: 8,
-    queries: [malformed, plain].map(({ title, gauge }) => ({ expr: maxBy([], gauge.name), legend: title })),
+    queries: [malformed, plain].map(({ title, gauge }) => ({ expr: maxBy([], gauge), legend: title })),
   });
 }
 

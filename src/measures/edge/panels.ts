@@ -12,6 +12,9 @@ import { measureTable } from '../rules/measure-table.ts';
  */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 
+/** Returns the panel of a number of queries, sessions or the like. */
+export const countPanel = (metric: string, title: string) => ({ metric, title, unit: 'short', min: 0 }) as const;
+
 /** Grafana unit names. */
 const units: Readonly<Record<MeasureScale, string>> = {
   count: 'short',
@@ -23,7 +26,7 @@ const units: Readonly<Record<MeasureScale, string>> = {
 
 const rows = new Map(
   Object.entries<Measure>(measureTable).flatMap(([measure, row]) =>
-    row.gauge === undefined ? [] : [[row.gauge.name, { ...row, measure }]],
+    row.gauge === undefined ? [] : [[row.gauge, { ...row, measure }]],
   ),
 );
 
@@ -39,15 +42,12 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
   const { title = row?.title, unit = row === undefined ? undefined : units[row.scale] } = own;
   if (title === undefined || unit === undefined)
     throw new Error(`${own.metric} has no row in the measure table; give its panel a title and a unit`);
-  // Unless one segment is selected, the panel shows several series, each with a normal range of its own.
-  const isWatched =
-    row !== undefined && isWatchedMeasure(row.measure) && row.gauge?.labels.includes('segment') === true;
-  // Without a note, the panel shows the metric's help text.
-  const described = row === undefined || row.note === '' ? {} : { description: row.note };
-  const isSegmented = row?.gauge?.labels.includes('segment') === true;
+  const isSegmented = row?.labels.includes('segment') === true;
   return {
-    ...described,
-    ...(isWatched ? { normalOf: row.measure } : {}),
+    // Without a note, the panel shows the metric's help text.
+    ...(row === undefined || row.note === '' ? {} : { description: row.note }),
+    // Unless one segment is selected, the panel shows several series, each with a normal range of its own.
+    ...(isSegmented && isWatchedMeasure(row.measure) ? { normalOf: row.measure } : {}),
     ...(isSegmented ? { checked: row.measure } : {}),
     ...own,
     title,

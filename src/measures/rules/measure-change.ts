@@ -53,13 +53,7 @@ export function isWatchedMeasure(measure: string): boolean {
 }
 
 /** Range of normal values, which includes variation by chance and changes that are too small to matter. */
-export interface NormalRange {
-  readonly normal: number;
-  readonly low: number;
-  readonly high: number;
-  /** Number of values from which the normal range was learned. */
-  readonly n: number;
-}
+export type NormalRange = NonNullable<ReturnType<typeof normalRange>>;
 
 type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd' | 'details'>;
 
@@ -115,7 +109,7 @@ export function normalRange(
   earlier: readonly Value[],
   { incidents, deployments }: { readonly incidents: readonly TimeSpan[]; readonly deployments: readonly Date[] },
   budget: { readonly count: number; readonly periodMs: number; readonly series: number },
-): NormalRange | null {
+) {
   const clean = earlier.filter(
     ({ windowStart, windowEnd, details: { against } }) =>
       windowEnd <= newest.windowStart &&
@@ -137,7 +131,13 @@ export function normalRange(
   const { scale } = measureRow(newest.measure);
   const room = Math.max(reach, materialChange(newest.measure, scale, normal));
   const low = newest.measure === 'episode_retrievals' ? Math.min(normal - reach, fewestCalls(normal)) : normal - room;
-  return { normal, low, high: normal + room, n: history.length };
+  return {
+    normal,
+    low,
+    high: normal + room,
+    /** Number of values from which the normal range was learned. */
+    n: history.length,
+  };
 }
 
 /**

@@ -22,7 +22,7 @@ export interface ThresholdPolicy {
   readonly scope: 'traffic' | 'golden_sets' | 'pipeline';
 }
 
-export interface Measure {
+interface DescribedMeasure {
   /** Row or chart heading. */
   readonly title: string;
   /** Subject of the sentence `<subject> is <value>`. */
@@ -35,14 +35,14 @@ export interface Measure {
    * during incidents. If absent, the interval is the window length.
    */
   readonly every?: number | 'live' | 'incident';
-  /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
-  readonly gauge?: MeasureGauge;
   /** Rules for evaluating a threshold on this measure; if absent, the config cannot set a threshold. */
   readonly thresholdPolicy?: ThresholdPolicy;
 }
 
+/** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
 export interface MeasureGauge {
-  readonly name: string;
+  /** Name of the metric. */
+  readonly gauge: string;
   readonly help: string;
   readonly labels: readonly ('pipeline' | 'segment' | 'k')[];
   /**
@@ -52,10 +52,4 @@ export interface MeasureGauge {
   readonly bounds: boolean | string;
 }
 
-/** Returns a function that makes gauges with these labels and bounds. */
-export function gaugesBy<
-  const Labels extends MeasureGauge['labels'],
-  const Bounds extends MeasureGauge['bounds'] = MeasureGauge['bounds'],
->(labels: Labels, bounds: Bounds) {
-  return <const Name extends string>(name: Name, help: string) => ({ name, help, labels, bounds }) as const;
-}
+export type Measure = DescribedMeasure & (MeasureGauge | { readonly gauge?: undefined });

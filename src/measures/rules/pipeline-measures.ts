@@ -1,9 +1,11 @@
 /** Rows of the measure table for the store, the index, the embedder and golden sets. */
-import { gaugesBy, type Measure } from './measure-row.ts';
+import type { Measure } from './measure-row.ts';
 
-const pipelineGauge = gaugesBy(['pipeline'], false);
-const boundedGauge = gaugesBy(['pipeline'], true);
-const wilsonGauge = gaugesBy(['pipeline'], 'Wilson');
+const exact = { labels: ['pipeline'], bounds: false } as const;
+const bounded = { labels: ['pipeline'], bounds: true } as const;
+const wilson = { labels: ['pipeline'], bounds: 'Wilson' } as const;
+/** A measure that is computed from a sample of the store. */
+const sampled = { ...exact, every: 21600 } as const;
 
 export const pipelineMeasures = {
   store_vectors: {
@@ -12,10 +14,9 @@ export const pipelineMeasures = {
     note: 'Number of vectors that the store reports.',
     scale: 'count',
     every: 300,
-    gauge: pipelineGauge(
-      'recalld_store_vectors',
-      "Number of vectors in the store. If an exact count is expensive, the value is the store's estimate.",
-    ),
+    gauge: 'recalld_store_vectors',
+    help: "Number of vectors in the store. If an exact count is expensive, the value is the store's estimate.",
+    ...exact,
   },
   ann_recall: {
     title: 'Index recall',
@@ -23,12 +24,10 @@ export const pipelineMeasures = {
     note: 'Share of the exact nearest neighbors that the index returns.',
     scale: 'score',
     every: 3600,
-    gauge: {
-      name: 'recalld_ann_recall_ratio',
-      help: 'Share of the k exact nearest neighbors that the index returns, averaged over random live queries from the last day.',
-      labels: ['pipeline', 'k'],
-      bounds: true,
-    },
+    gauge: 'recalld_ann_recall_ratio',
+    help: 'Share of the k exact nearest neighbors that the index returns, averaged over random live queries from the last day.',
+    labels: ['pipeline', 'k'],
+    bounds: true,
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 10, confirm: 2, scope: 'pipeline' },
   },
   store_agreement: {
@@ -37,10 +36,9 @@ export const pipelineMeasures = {
     note: 'Share of the documents in golden results that are among the nearest chunks in the store. The level depends on the retriever, for example on its reranker; a change shows that a component between the store and the results changed.',
     scale: 'score',
     every: 86_400,
-    gauge: boundedGauge(
-      'recalld_store_agreement_ratio',
-      'Mean share of the n documents returned for a golden query that are also among the n nearest chunks in the store. Covers 32 queries of the latest golden run.',
-    ),
+    gauge: 'recalld_store_agreement_ratio',
+    help: 'Mean share of the n documents returned for a golden query that are also among the n nearest chunks in the store. Covers 32 queries of the latest golden run.',
+    ...bounded,
   },
   missed_foreign_ratio: {
     title: 'Missed documents with a wrong vector',
@@ -48,10 +46,9 @@ export const pipelineMeasures = {
     note: 'Among relevant documents that are in the store but that the latest golden run missed, the share whose vector does not match the embedding of their text.',
     scale: 'share',
     every: 86_400,
-    gauge: wilsonGauge(
-      'recalld_missed_documents_foreign_ratio',
-      'Among up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
-    ),
+    gauge: 'recalld_missed_documents_foreign_ratio',
+    help: 'Among up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
+    ...wilson,
   },
   missed_changed_ratio: {
     title: 'Missed documents with a changed text',
@@ -77,10 +74,9 @@ export const pipelineMeasures = {
     note: 'Share of the documents in golden results whose id is not in the store. A rise shows that the retriever searches another index, or returns cached results.',
     scale: 'share',
     every: 86_400,
-    gauge: wilsonGauge(
-      'recalld_returned_documents_absent_ratio',
-      'Among up to 200 distinct documents that the latest golden run returned, the share whose id is not in the store.',
-    ),
+    gauge: 'recalld_returned_documents_absent_ratio',
+    help: 'Among up to 200 distinct documents that the latest golden run returned, the share whose id is not in the store.',
+    ...wilson,
   },
   repeat_density: {
     title: 'Replayed query density',
@@ -88,10 +84,9 @@ export const pipelineMeasures = {
     note: 'Density of baseline queries replayed in the last hour: 1 if the store covers them as well as before, lower if the store has lost content.',
     scale: 'other',
     every: 300,
-    gauge: boundedGauge(
-      'recalld_repeat_density',
-      'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-d), where d is the mean change in their surprise (see recalld_query_density); 1 if the store covers them as well as in the baseline.',
-    ),
+    gauge: 'recalld_repeat_density',
+    help: 'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-d), where d is the mean change in their surprise (see recalld_query_density); 1 if the store covers them as well as in the baseline.',
+    ...bounded,
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 30, confirm: 2, scope: 'pipeline' },
   },
   embedding_canary_median: {
@@ -100,10 +95,9 @@ export const pipelineMeasures = {
     note: 'Median cosine between the current and the first vectors of fixed texts. A value below 0.995 means that the embedding model has changed.',
     scale: 'score',
     every: 600,
-    gauge: pipelineGauge(
-      'recalld_embedding_canary_median_similarity',
-      'Median cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. A value below 0.995 means that the embedding model has changed.',
-    ),
+    gauge: 'recalld_embedding_canary_median_similarity',
+    help: 'Median cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. A value below 0.995 means that the embedding model has changed.',
+    ...exact,
   },
   embedding_canary_min: {
     title: 'Embedding canary, minimum',
@@ -111,32 +105,27 @@ export const pipelineMeasures = {
     note: 'Minimum cosine between the current and the first vectors of fixed texts. A value below 0.98 means that the embedding model has changed.',
     scale: 'score',
     every: 600,
-    gauge: pipelineGauge(
-      'recalld_embedding_canary_min_similarity',
-      'Minimum cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. A value below 0.98 means that the embedding model has changed.',
-    ),
+    gauge: 'recalld_embedding_canary_min_similarity',
+    help: 'Minimum cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. A value below 0.98 means that the embedding model has changed.',
+    ...exact,
   },
   store_queries_apart_ratio: {
     title: 'Queries far from every chunk',
     subject: 'the share of live queries far from every chunk',
     note: 'Share of live queries outside the neighborhood of every sampled chunk.',
     scale: 'share',
-    every: 21600,
-    gauge: pipelineGauge(
-      'recalld_store_queries_apart_ratio',
-      'Share of sampled live queries outside the neighborhood of every sampled chunk.',
-    ),
+    gauge: 'recalld_store_queries_apart_ratio',
+    help: 'Share of sampled live queries outside the neighborhood of every sampled chunk.',
+    ...sampled,
   },
   store_chunks_unqueried_ratio: {
     title: 'Unqueried chunks',
     subject: 'the share of unqueried chunks',
     note: 'Share of sampled chunks with no live query in their neighborhood.',
     scale: 'share',
-    every: 21600,
-    gauge: pipelineGauge(
-      'recalld_store_chunks_unqueried_ratio',
-      'Share of sampled chunks with no sampled live query in their neighborhood.',
-    ),
+    gauge: 'recalld_store_chunks_unqueried_ratio',
+    help: 'Share of sampled chunks with no sampled live query in their neighborhood.',
+    ...sampled,
   },
   store_duplicates_ratio: {
     title: 'Duplicate chunks',
@@ -144,43 +133,36 @@ export const pipelineMeasures = {
     note: 'Share of sampled vectors with a copy elsewhere in the store.',
     scale: 'share',
     every: 21600,
-    gauge: wilsonGauge(
-      'recalld_store_duplicates_ratio',
-      'Share of sampled vectors with a copy elsewhere in the store.',
-    ),
+    gauge: 'recalld_store_duplicates_ratio',
+    help: 'Share of sampled vectors with a copy elsewhere in the store.',
+    ...wilson,
   },
   store_query_divergence: {
     title: 'Query-chunk divergence',
     subject: 'the divergence of queries from chunks',
     note: 'Jensen-Shannon divergence between queries and chunks over the clusters of the store, in bits (0 to 1).',
     scale: 'other',
-    every: 21600,
-    gauge: pipelineGauge(
-      'recalld_store_query_divergence',
-      'Jensen-Shannon divergence between the distribution of queries and the distribution of chunks over the clusters of the store, in bits (0 to 1). Some divergence is normal.',
-    ),
+    gauge: 'recalld_store_query_divergence',
+    help: 'Jensen-Shannon divergence between the distribution of queries and the distribution of chunks over the clusters of the store, in bits (0 to 1). Some divergence is normal.',
+    ...sampled,
   },
   store_centroid_shift: {
     title: 'Store centroid shift',
     subject: 'the shift of the store centroid',
     note: 'Cosine distance between the mean directions of the two latest store samples.',
     scale: 'other',
-    every: 21600,
-    gauge: pipelineGauge(
-      'recalld_store_centroid_shift',
-      'Cosine distance between the mean directions of the two latest store samples, 0 to 2.',
-    ),
+    gauge: 'recalld_store_centroid_shift',
+    help: 'Cosine distance between the mean directions of the two latest store samples, 0 to 2.',
+    ...sampled,
   },
   store_length_ratio: {
     title: 'Vector norm ratio',
     subject: 'the mean vector norm relative to the previous sample',
     note: 'Mean vector norm in the latest sample relative to the previous sample; 1 means no change.',
     scale: 'other',
-    every: 21600,
-    gauge: pipelineGauge(
-      'recalld_store_length_ratio',
-      'Mean vector norm in the latest sample of the store relative to the previous sample; 1 means no change.',
-    ),
+    gauge: 'recalld_store_length_ratio',
+    help: 'Mean vector norm in the latest sample of the store relative to the previous sample; 1 means no change.',
+    ...sampled,
   },
   store_sample_vectors: {
     title: 'Vectors sampled',
