@@ -4,7 +4,7 @@ import { embedderSchema } from '../connectors/embedders/embedder.ts';
 import { partsNeededBy, retrieverSchema } from '../connectors/retrievers/config.ts';
 import { vectorStoreSchema } from '../connectors/stores/config.ts';
 import { refuseRepeatsOf } from '../golden/config.ts';
-import { nameSchema } from '../platform/config/connection.ts';
+import { nameSchema, numberIn, wholeIn } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
   name: nameSchema.describe(
@@ -13,27 +13,16 @@ const shadow = z.strictObject({
   retriever: retrieverSchema.describe('Candidate retriever.'),
   vector_store: vectorStoreSchema.optional().describe("Vector store of the shadow. Default: the pipeline's store."),
   embedder: embedderSchema.optional().describe("Embedder of the shadow. Default: the pipeline's embedder."),
-  live_rate: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0.05)
-    .describe('Share of the sampled live queries to send to the shadow.'),
-  max_calls_per_day: z
-    .int()
-    .min(1)
-    .max(10_000_000)
+  live_rate: numberIn(0, 1).default(0.05).describe('Share of the sampled live queries to send to the shadow.'),
+  max_calls_per_day: wholeIn(1, 10_000_000)
     .default(2000)
     .describe(
       'Maximum number of queries per day (UTC). recalld first sends each golden set of the pipeline once, and then live queries.',
     ),
   max_per_second: z.number().positive().max(10_000).default(2).describe('Maximum number of queries per second.'),
-  concurrency: z.int().min(1).max(64).default(2).describe('Maximum number of concurrent queries.'),
-  cost_per_call: z.number().min(0).max(1000).default(0).describe('Cost per query in US dollars, for the report.'),
-  difference: z
-    .number()
-    .min(0.02)
-    .max(1)
+  concurrency: wholeIn(1, 64).default(2).describe('Maximum number of concurrent queries.'),
+  cost_per_call: numberIn(0, 1000).default(0).describe('Cost per query in US dollars, for the report.'),
+  difference: numberIn(0.02, 1)
     .default(0.03)
     .describe('nDCG difference to detect. The report estimates when there will be enough queries to detect it.'),
   chunk_separator: z
@@ -103,10 +92,7 @@ export const variantsSchema = z
       .describe(
         'First day (UTC) of the comparison. If null, the comparison begins with the oldest stored live query. Changing the day starts a new comparison.',
       ),
-    difference: z
-      .number()
-      .min(0.001)
-      .max(0.5)
+    difference: numberIn(0.001, 0.5)
       .default(0.02)
       .describe(
         'Smallest difference between two arms that matters, for shares and for mean scores (both from 0 to 1). If both bounds of the confidence interval are closer to zero than this difference, the verdict is `no_change`.',

@@ -1,7 +1,8 @@
 /** Config section `pipelines[].judged`: who grades live queries, how many, and at what cost. */
 import { z } from 'zod';
 import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../connectors/retrievers/config.ts';
-import type { VectorStoreConfig } from '../connectors/stores/config.ts';
+import { hasContent, type VectorStoreConfig } from '../connectors/stores/config.ts';
+import { numberIn, wholeIn } from '../platform/config/connection.ts';
 import { durationSchema } from '../platform/config/times.ts';
 
 /** Longest trailing window; queries received before it are not part of any score. */
@@ -25,16 +26,15 @@ const none = z.strictObject({
   kind: z.literal('none').describe('No model: all selected queries need human judgments.'),
 });
 
+const share = numberIn(0, 1);
+
 export const judgedSchema = z
   .strictObject({
     judge: z
       .discriminatedUnion('kind', [llm, reranker, none])
       .default({ kind: 'llm' })
       .describe('The model that grades selected queries.'),
-    queries_per_day: z
-      .int()
-      .min(1)
-      .max(100_000)
+    queries_per_day: wholeIn(1, 100_000)
       .default(200)
       .describe(
         'Number of live queries to judge per day. recalld selects them at random, with known probabilities, from the sampled queries.',
@@ -42,24 +42,13 @@ export const judgedSchema = z
     window: durationSchema('1h', LONGEST_WINDOW)
       .default('7d')
       .describe('Length of the trailing window for scores. The detection of drops uses daily means instead.'),
-    depth: z
-      .int()
-      .min(1)
-      .max(10)
-      .default(5)
-      .describe('Number of top documents to grade per query. Grades range from 0 to 3.'),
+    depth: wholeIn(1, 10).default(5).describe('Number of top documents to grade per query. Grades range from 0 to 3.'),
     pooling: z
       .strictObject({
-        share: z
-          .number()
-          .min(0)
-          .max(1)
+        share: share
           .default(0.05)
           .describe('Share of the selected queries that get a judgment pool; 0 disables pooling.'),
-        documents: z
-          .int()
-          .min(1)
-          .max(100)
+        documents: wholeIn(1, 100)
           .default(20)
           .describe('Number of nearest chunks to grade in addition to the documents that users got.'),
       })
@@ -67,18 +56,12 @@ export const judgedSchema = z
       .describe(
         'Judgment pools: the judge also grades the nearest chunks in the vector store, so that the ideal order of nDCG includes better documents that users did not get. Requires a model judge and a vector store with `content`.',
       ),
-    episode_share: z
-      .number()
-      .min(0)
-      .max(1)
+    episode_share: share
       .default(0.5)
       .describe(
         'Share of the selected agent turns (episodes) to grade as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. Requires a model judge and queries with `episode.original_text`; 0 disables the grading of episodes.',
       ),
-    max_cost_per_day: z
-      .number()
-      .min(0)
-      .max(1_000_000)
+    max_cost_per_day: numberIn(0, 1_000_000)
       .default(2)
       .describe(
         'Maximum cost of the judge per day (UTC), in US dollars. recalld counts queries beyond this limit, but does not select them.',
@@ -91,16 +74,10 @@ export const judgedSchema = z
       .describe(
         'Share of the selected queries that also need human judgments. Without a model judge, all selected queries need human judgments.',
       ),
-    second_reviewer_share: z
-      .number()
-      .min(0)
-      .max(1)
+    second_reviewer_share: share
       .default(0.2)
       .describe('Share of the human-graded queries that a second person grades independently.'),
-    min_agreement: z
-      .number()
-      .min(0)
-      .max(1)
+    min_agreement: share
       .default(0.4)
       .describe(
         'Minimum for the lower bound of the weighted kappa between the judge and people. An alert fires if the whole 95 % CI of kappa is below this minimum. If the judge and people have both graded at least 40 sessions in the window, the alert fires even if only the lower bound is below the minimum.',
@@ -111,10 +88,6 @@ export const judgedSchema = z
   );
 
 export type JudgedConfig = z.infer<typeof judgedSchema>;
-
-export function hasContent(store: VectorStoreConfig | undefined): boolean {
-  return store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
-}
 
 /** Rejects a model judge if query texts are not stored, or if document texts cannot be read. */
 export function refuseUnjudgeableTraffic(
@@ -138,7 +111,7 @@ export function refuseUnjudgeableTraffic(
     refuse(['judged', 'judge', 'kind'], `is ${kind}, but query texts are not stored (privacy.text: hash); ${fix}`);
   }
   const path = textFieldMissingIn(retriever, store);
-  if (path === null || (hasContent(store) && embedder !== undefined)) return;
+  if (path === null || (store !== undefined && hasContent(store) && embedder !== undefined)) return;
   const orStore = path[0] === 'vector_store' ? '' : ', or vector_store.content and an embedder';
   refuse(['judged'], `needs document texts; set ${path.filter((key) => key !== 'of').join('.')}${orStore}`);
 }

@@ -1,9 +1,9 @@
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReranker } from '../connectors/models/reranker.ts';
+import { hasContent } from '../connectors/stores/config.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { durationMs } from '../platform/config/times.ts';
-import { hasContent } from './config.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 
 export type JudgingPlan = ReturnType<typeof createJudgingPlans>[number];
@@ -18,7 +18,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly WatchedPi
     const parts = pipelines.find((one) => one.name === name);
     if (judged === undefined || parts === undefined) return [];
     const judge = judgeOf(judged.judge, config);
-    const isSearchable = judge !== null && judged.pooling.share > 0 && hasContent(store);
+    const isSearchable = judge !== null && judged.pooling.share > 0 && store !== undefined && hasContent(store);
     return [
       {
         pipeline: name,

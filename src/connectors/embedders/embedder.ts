@@ -1,6 +1,6 @@
 /** `pipelines[].embedder`: the embedding model for query texts. */
 import { z } from 'zod';
-import { httpServiceShape, keySchema, textSchema } from '../../platform/config/connection.ts';
+import { httpServiceShape, keySchema, textSchema, wholeIn } from '../../platform/config/connection.ts';
 import type { FailedCall } from '../../platform/outbound/json-api.ts';
 
 /**
@@ -60,7 +60,7 @@ const { url: _url, ...service } = httpServiceShape;
 
 const base = textSchema.meta({ secret: 'url' });
 
-const batch = z.int().min(1).max(2048).default(64).describe('Maximum number of texts in one request.');
+const batch = wholeIn(1, 2048).default(64).describe('Maximum number of texts in one request.');
 
 const openai = z.strictObject({
   kind: z.literal('openai').describe('OpenAI, Azure, vLLM, TEI, Ollama and other OpenAI-compatible services.'),

@@ -10,8 +10,9 @@ import {
   textSchema,
   timeoutSchema,
   tlsSchema,
+  wholeIn,
 } from '../../platform/config/connection.ts';
-import { engineShape } from '../stores/config.ts';
+import { candidatesSchema, engineShape, hasContent, type VectorStoreConfig } from '../stores/config.ts';
 
 const templatedBody = z.json().meta({ secret: 'body' });
 
@@ -73,16 +74,18 @@ const http = z.strictObject({
   retries: retriesSchema,
 });
 
+const filter = z
+  .record(z.string(), z.string())
+  .default({})
+  .describe(
+    'Field values that a result must have, such as `{course: "{{tags.course}}"}`. recalld ignores empty values.',
+  );
+
 const vectorStore = z.strictObject({
   kind: z
     .literal('vector_store')
     .describe("Embeds the text with the pipeline's embedder and searches its vector store."),
-  filter: z
-    .record(z.string(), z.string())
-    .default({})
-    .describe(
-      'Field values that a result must have, such as `{course: "{{tags.course}}"}`. recalld ignores empty values.',
-    ),
+  filter,
   timeout_ms: timeoutSchema.describe('Timeout for embedding and search together.'),
 });
 
@@ -102,20 +105,12 @@ const searchEngineShape = {
       "Query in the search engine's query language, instead of a match on `fields`. May contain {{text}} and {{tags.NAME}}.",
     ),
   embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
-  num_candidates: z
-    .int()
-    .min(1)
-    .max(10_000)
+  num_candidates: candidatesSchema
     .default(100)
     .describe(
       'Number of vector candidates per shard. In `hybrid` mode, also the number of results that each of the two searches contributes.',
     ),
-  filter: z
-    .record(z.string(), z.string())
-    .default({})
-    .describe(
-      'Field values that a result must have, such as `{course: "{{tags.course}}"}`. recalld ignores empty values.',
-    ),
+  filter,
   id: textSchema.default('_id').describe('Field that contains the document id.'),
   content: textSchema.optional().describe('Field that contains the text; needed only for a reranker.'),
   rank_constant: z.int().min(1).default(60).describe('Rank constant of reciprocal rank fusion.'),
@@ -144,21 +139,19 @@ const command = z.strictObject({
 
 const stages = [http, vectorStore, elasticsearch, opensearch, command] as const;
 
-const rerankerShape = {
-  ...httpServiceShape,
-  api_key: keySchema,
-};
+const rerankPath = z.string().startsWith('/').describe('Path of the endpoint; Jina requires /v1/rerank.');
+const rerankerShape = { ...httpServiceShape, api_key: keySchema };
 
 const teiReranker = z.strictObject({
   kind: z.literal('tei').describe('Text Embeddings Inference.'),
   ...rerankerShape,
-  path: z.string().startsWith('/').default('/rerank').describe('Path of the endpoint; Jina requires /v1/rerank.'),
+  path: rerankPath.default('/rerank'),
 });
 
 const cohereReranker = z.strictObject({
   kind: z.literal('cohere').describe('Cohere, or a compatible service such as Jina or vLLM.'),
   ...rerankerShape,
-  path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the endpoint; Jina requires /v1/rerank.'),
+  path: rerankPath.default('/v2/rerank'),
   model: textSchema.describe('Name of the model.'),
 });
 
@@ -166,7 +159,7 @@ export const rerankerSchema = z.discriminatedUnion('kind', [teiReranker, cohereR
 
 const rerank = z.strictObject({
   kind: z.literal('rerank').describe('Gets candidates from another retriever and orders them with a reranker.'),
-  candidates: z.int().min(1).max(1000).default(50).describe('Number of documents to request from the first stage.'),
+  candidates: wholeIn(1, 1000).default(50).describe('Number of documents to request from the first stage.'),
   of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must contain document texts.'),
   reranker: rerankerSchema.describe('The service that orders the candidates.'),
   timeout_ms: timeoutSchema.describe('Timeout for both stages together.'),
@@ -200,10 +193,7 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
  * A reranker needs the texts of its candidates. Returns the path of the config field that must be set for `stage` to
  * return these texts; null if `stage` already returns them.
  */
-export function textFieldMissingIn(
-  stage: RetrieverConfig,
-  store: { readonly kind: string; readonly content?: string | undefined } | undefined,
-): readonly string[] | null {
+export function textFieldMissingIn(stage: RetrieverConfig, store: VectorStoreConfig | undefined) {
   switch (stage.kind) {
     case 'http':
       return stage.results.text === undefined ? ['retriever', 'of', 'results', 'text'] : null;
@@ -211,10 +201,7 @@ export function textFieldMissingIn(
     case 'opensearch':
       return stage.content === undefined ? ['retriever', 'of', 'content'] : null;
     case 'vector_store':
-      // Chroma stores the text of a document separately, so the config need not name a text field.
-      return store === undefined || store.kind === 'chroma' || store.content !== undefined
-        ? null
-        : ['vector_store', 'content'];
+      return store === undefined || hasContent(store) ? null : ['vector_store', 'content'];
     case 'command':
     case 'rerank':
       return null;

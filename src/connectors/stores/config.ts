@@ -1,14 +1,16 @@
 /** `pipelines[].vector_store`: the vector store of a pipeline, one schema per kind. */
 import { z } from 'zod';
-import { httpServiceShape, keySchema, textSchema, timeoutSchema } from '../../platform/config/connection.ts';
-
-const content = textSchema
-  .optional()
-  .describe('Field that contains the text of a chunk, if the store has such a field.');
+import { httpServiceShape, keySchema, textSchema, timeoutSchema, wholeIn } from '../../platform/config/connection.ts';
 
 const version = textSchema
   .optional()
   .describe("Field that contains the version, hash or time of a chunk's document, if the store has such a field.");
+
+/** Optional fields of a chunk. */
+const chunkShape = {
+  content: textSchema.optional().describe('Field that contains the text of a chunk, if the store has such a field.'),
+  version,
+};
 
 const id = textSchema.describe('Field that contains the document id.');
 
@@ -16,6 +18,18 @@ const optionalId = (fallback: string) =>
   textSchema.optional().describe(`Field that contains the document id. Default: ${fallback}.`);
 
 const embedding = textSchema.describe('Field that contains the vector.');
+
+const metric = z.enum(['cosine', 'l2', 'dot']).default('cosine');
+
+const collection = textSchema.describe('Collection that contains the chunks.');
+
+const vectorName = (fallback: string) =>
+  textSchema.optional().describe(`Name of the vector, if the collection has named vectors. Default: ${fallback}.`);
+
+const keyedServiceShape = { ...httpServiceShape, api_key: keySchema };
+
+/** Number of candidates of a vector search in a search engine. */
+export const candidatesSchema = wholeIn(1, 10_000);
 
 /** Config fields for a search engine and one of its indexes. */
 export const engineShape = {
@@ -32,32 +46,26 @@ const pgvector = z.strictObject({
   table: textSchema.describe('Table that contains the chunks; the name may include the schema, as in `rag.chunks`.'),
   id: id.default('id'),
   embedding: embedding.default('embedding'),
-  content,
-  version,
-  metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance metric of the index.'),
+  ...chunkShape,
+  metric: metric.describe('Distance metric of the index.'),
   timeout_ms: timeoutSchema,
 });
 
 const qdrant = z.strictObject({
   kind: z.literal('qdrant').describe('Qdrant.'),
-  ...httpServiceShape,
-  api_key: keySchema,
-  collection: textSchema.describe('Collection that contains the chunks.'),
-  vector_name: textSchema
-    .optional()
-    .describe('Name of the vector, if the collection has named vectors. Default: the unnamed vector.'),
+  ...keyedServiceShape,
+  collection,
+  vector_name: vectorName('the unnamed vector'),
   id: optionalId('the point id'),
-  content,
-  version,
+  ...chunkShape,
 });
 
 const chroma = z.strictObject({
   kind: z.literal('chroma').describe('Chroma.'),
-  ...httpServiceShape,
-  api_key: keySchema,
+  ...keyedServiceShape,
   tenant: textSchema.default('default_tenant').describe('Tenant to which the collection belongs.'),
   database: textSchema.default('default_database').describe('Database that contains the collection.'),
-  collection: textSchema.describe('Collection that contains the chunks.'),
+  collection,
   id: optionalId('the record id'),
   version,
 });
@@ -66,17 +74,13 @@ const searchEngineShape = {
   ...engineShape,
   embedding: embedding.default('embedding'),
   id: id.default('_id'),
-  content,
-  version,
+  ...chunkShape,
 };
 
 const elasticsearch = z.strictObject({
   kind: z.literal('elasticsearch').describe('Elasticsearch.'),
   ...searchEngineShape,
-  num_candidates: z
-    .int()
-    .min(1)
-    .max(10_000)
+  num_candidates: candidatesSchema
     .optional()
     .describe(
       'Number of candidates per shard; set the value that your service uses. Default: twice k, but at least 100.',
@@ -90,16 +94,12 @@ const opensearch = z.strictObject({
 
 const weaviate = z.strictObject({
   kind: z.literal('weaviate').describe('Weaviate.'),
-  ...httpServiceShape,
-  api_key: keySchema,
-  collection: textSchema.describe('Collection that contains the chunks.'),
+  ...keyedServiceShape,
+  collection,
   tenant: textSchema.optional().describe('Tenant in a multi-tenant collection.'),
-  vector_name: textSchema
-    .optional()
-    .describe('Name of the vector, if the collection has named vectors. Default: the only vector.'),
+  vector_name: vectorName('the only vector'),
   id: optionalId('the object UUID'),
-  content,
-  version,
+  ...chunkShape,
 });
 
 const milvus = z.strictObject({
@@ -107,11 +107,10 @@ const milvus = z.strictObject({
   ...httpServiceShape,
   token: keySchema.describe('Token: an API key, or `user:password`.'),
   database: textSchema.optional().describe('Database that contains the collection. Default: the default database.'),
-  collection: textSchema.describe('Collection that contains the chunks.'),
+  collection,
   embedding: embedding.default('embedding'),
   id: id.default('id'),
-  content,
-  version,
+  ...chunkShape,
 });
 
 const pinecone = z.strictObject({
@@ -121,8 +120,7 @@ const pinecone = z.strictObject({
   api_key: keySchema,
   namespace: z.string().default('').describe('Namespace that contains the chunks.'),
   id: optionalId('the vector id'),
-  content,
-  version,
+  ...chunkShape,
 });
 
 const redisShape = {
@@ -138,8 +136,7 @@ const redisVectorSet = z.strictObject({
   kind: z.literal('redis_vector_set').describe('A Redis 8 vector set.'),
   ...redisShape,
   key: textSchema.describe('Key of the vector set.'),
-  content,
-  version,
+  ...chunkShape,
 });
 
 const redisSearch = z.strictObject({
@@ -148,8 +145,7 @@ const redisSearch = z.strictObject({
   index: textSchema.describe('Index to search.'),
   embedding: embedding.default('embedding'),
   id: optionalId('the key without prefix'),
-  content,
-  version,
+  ...chunkShape,
 });
 
 const lancedb = z.strictObject({
@@ -165,14 +161,10 @@ const lancedb = z.strictObject({
   table: textSchema.describe('Table that contains the chunks.'),
   id: id.default('id'),
   embedding: embedding.default('vector'),
-  content,
-  version,
-  metric: z
-    .enum(['cosine', 'l2', 'dot'])
-    .default('cosine')
-    .describe(
-      'Distance metric that your service uses in its queries. If the column has an index, recalld uses the metric of the index.',
-    ),
+  ...chunkShape,
+  metric: metric.describe(
+    'Distance metric that your service uses in its queries. If the column has an index, recalld uses the metric of the index.',
+  ),
   timeout_ms: timeoutSchema,
 });
 
@@ -191,5 +183,10 @@ export const vectorStoreSchema = z.discriminatedUnion('kind', [
 ]);
 
 export type VectorStoreConfig = z.infer<typeof vectorStoreSchema>;
+
+/** True if the store returns the texts of chunks. Chroma stores them separately, so its config names no text field. */
+export function hasContent(store: VectorStoreConfig): boolean {
+  return store.kind === 'chroma' || store.content !== undefined;
+}
 
 export type StoreConfigOf<Kind extends VectorStoreConfig['kind']> = Extract<VectorStoreConfig, { kind: Kind }>;

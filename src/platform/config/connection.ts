@@ -8,6 +8,12 @@ export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 
 
 export const textSchema = z.string().min(1);
 
+/** A number in a range that includes its bounds. */
+export const numberIn = (min: number, max: number) => z.number().min(min).max(max);
+
+/** A whole number in a range that includes its bounds. */
+export const wholeIn = (min: number, max: number) => z.int().min(min).max(max);
+
 export const headersSchema = z
   .record(z.string(), z.string().meta({ secret: 'all' }))
   .default({})
