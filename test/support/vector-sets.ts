@@ -1,6 +1,6 @@
 /** Creates and fills vector sets for tests, in Redis or in a stand-in for Redis. */
 import { Redis } from 'ioredis';
-import { float32Bytes } from '../../src/connectors/stores/redis/connection.ts';
+import { bytesOfVector } from '../../src/platform/postgres/values.ts';
 import type { StoreService } from '../contract/vector-store-bench.ts';
 import { openStore } from './connectors.ts';
 import { startTcpOutage } from './outage.ts';
@@ -31,7 +31,7 @@ export function vectorSetService(url: string, stop: () => Promise<void>): StoreS
           await Promise.all(
             documents.map(({ id, vector, content, fields }) => {
               const attributes = JSON.stringify({ text: content, ...fields });
-              return writer.call('VADD', key, 'FP32', float32Bytes(vector), id, 'SETATTR', attributes, 'NOQUANT');
+              return writer.call('VADD', key, 'FP32', bytesOfVector(vector), id, 'SETATTR', attributes, 'NOQUANT');
             }),
           );
         },

@@ -5,9 +5,9 @@
 
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
-import { float32Bytes } from '../../src/connectors/stores/redis/connection.ts';
 import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import { type PgvectorServer, startPglite } from '../../src/demo/rag/store.ts';
+import { bytesOfVector } from '../../src/platform/postgres/values.ts';
 import { addRecords, createCollection, dropCollection, openChroma, startChroma } from './chroma.ts';
 import { openStore } from './connectors.ts';
 import { startFakeRedisSearch } from './fake-redis-search.ts';
@@ -162,7 +162,7 @@ export async function fillableRedisIndex(): Promise<FillableStore> {
     async add(rows) {
       for (const { doc, text, version, vector: numbers } of withoutOld(rows)) {
         keys.add(`chunks:${doc}`);
-        const fields = ['embedding', float32Bytes(numbers), 'text', text, 'language', version];
+        const fields = ['embedding', bytesOfVector(numbers), 'text', text, 'language', version];
         await writer.call('HSET', `chunks:${doc}`, ...fields);
       }
     },
@@ -198,7 +198,7 @@ export async function fillableVectorSet(url: string): Promise<FillableStore> {
         Promise.all(
           some.map(({ doc, text, version, vector }) => {
             const attributes = JSON.stringify({ text, language: version });
-            return writer.call('VADD', key, 'FP32', float32Bytes(vector), doc, 'NOQUANT', 'SETATTR', attributes);
+            return writer.call('VADD', key, 'FP32', bytesOfVector(vector), doc, 'NOQUANT', 'SETATTR', attributes);
           }),
         ),
       ),

@@ -2,24 +2,18 @@
 
 import { at, fieldsOf, keyHeader, numberOf, textOf, vectorOf } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
-import { createRemoteStore, createStoreCalls, rememberShape, type StoreShape } from './remote-store.ts';
+import { createRemoteStore, createStoreCalls, rememberShape } from './remote-store.ts';
 import {
   type Attempt,
   chooseKeys,
+  chunksInPortions,
   type Entry,
   failureCode,
   type Hit,
-  inPortions,
   knownIds,
-  needsVectors,
-  toChunks,
   toSample,
 } from './store-rows.ts';
 import { MAX_CHUNKS, type ScoredMetric } from './vector-store.ts';
-
-interface Collection extends StoreShape {
-  readonly id: string;
-}
 
 const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
 
@@ -31,7 +25,7 @@ const spaces: Readonly<Record<string, ScoredMetric>> = {
 };
 
 /** Returns null for anything that is not a collection description. */
-function readCollection(answer: unknown): Collection | null {
+function readCollection(answer: unknown) {
   const id = textOf(at(answer, 'id'));
   if (id === null) return null;
   const configuration = fieldsOf(at(answer, 'configuration_json'));
@@ -139,12 +133,7 @@ interface Page {
  */
 export function createChromaStore(config: ChromaConfig, configField: string) {
   const { tenant, database, collection: name, id: idKey } = config;
-  const calls = createStoreCalls(config, {
-    service: 'Chroma',
-    configField,
-    credentials: keyHeader('x-chroma-token', config.api_key),
-    credentialsKey: 'api_key',
-  });
+  const calls = createStoreCalls('Chroma', config, configField, keyHeader('x-chroma-token', config.api_key));
   const collections = `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
   const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
   const metadata = idKey === undefined ? [] : ['metadatas'];
@@ -167,7 +156,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
    */
   const ask = async (path: string, purpose: string, body: unknown, attempt: Attempt): Promise<unknown> => {
     const method = body === undefined ? 'GET' : 'POST';
-    const send = ({ id }: Collection) =>
+    const send = ({ id }: { readonly id: string }) =>
       calls.json({ method, path: `${collections}/${id}/${path}`, body, purpose }, attempt);
     try {
       return await send(await shapes.current(attempt));
@@ -231,10 +220,9 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
     shapes,
     noExactSearch: 'Chroma has no search that bypasses its index.',
     placeOf,
-    unexpected: calls.unexpected,
-    close: calls.close,
+    ...calls,
 
-    async search({ scoreKind }, request, attempt) {
+    async search(_, request, attempt) {
       const body = {
         query_embeddings: [Array.from(request.vector)],
         n_results: request.k,
@@ -242,7 +230,7 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
           'distances',
           ...(request.withContent ? ['documents'] : []),
           ...metadata,
-          ...(needsVectors(scoreKind) ? ['embeddings'] : []),
+          ...(request.withVector ? ['embeddings'] : []),
         ],
         ...whereOf(request.filter),
       };
@@ -288,13 +276,9 @@ export function createChromaStore(config: ChromaConfig, configField: string) {
 
     async chunks(ids, attempt) {
       const include = ['documents', 'metadatas'];
-      if (idKey === undefined) return toChunks(await get(ids, include, attempt));
+      if (idKey === undefined) return get(ids, include, attempt);
       const limit = Math.min(MAX_CHUNKS, maxPerRequest);
-      const entries: Stored[] = [];
-      for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
-        if (entries.length < MAX_CHUNKS) entries.push(...(await withIds(idKey, portion, { limit, include }, attempt)));
-      }
-      return toChunks(entries).slice(0, MAX_CHUNKS);
+      return chunksInPortions(ids, VALUES_PER_REQUEST, (some) => withIds(idKey, some, { limit, include }, attempt));
     },
   });
 }

@@ -9,31 +9,25 @@ import { codeOf } from '../../core/errors.ts';
 import { createRandom, drawn } from '../../math/stats/random.ts';
 import { orAborted } from '../../platform/threads/wait.ts';
 import type { StoreConfigOf } from './config.ts';
-import { createRemoteStore, rememberShape, type StoreShape } from './remote-store.ts';
+import { createRemoteStore, rememberShape } from './remote-store.ts';
 import {
   type Attempt,
+  chunksInPortions,
   type Entry,
   failed,
-  inPortions,
   knownIds,
-  needsVectors,
   Refused,
   readSample,
-  toChunks,
   unsupported,
 } from './store-rows.ts';
-import { MAX_CHUNKS, type ScoreKind, type StoredChunk, type VectorMetric } from './vector-store.ts';
+import type { ScoreKind, VectorMetric } from './vector-store.ts';
 
 /** The functions of the package that the adapter uses. */
 export interface LanceDbPackage {
   readonly connect: typeof connect;
 }
 
-interface TableShape extends StoreShape {
-  readonly table: Table;
-  /** Arrow column types, keyed by column name. */
-  readonly types: ReadonlyMap<string, string>;
-}
+type TableShape = Awaited<ReturnType<typeof readShape>>;
 
 const scoreKinds = { cosine: 'cosine_distance', l2: 'squared_l2', dot: 'one_minus_dot' } as const satisfies Record<
   VectorMetric,
@@ -123,7 +117,7 @@ export function createLanceDbStore(
         idColumn,
         '_distance',
         request.withContent ? content : undefined,
-        needsVectors(shape.scoreKind) ? embedding : undefined,
+        request.withVector ? embedding : undefined,
       );
       const query = shape.table
         .vectorSearch(request.vector)
@@ -179,18 +173,14 @@ export function createLanceDbStore(
     async chunks(ids, attempt) {
       const shape = await shapes.current(attempt);
       const columns = columnsOf(idColumn, content, version);
-      const chunks: StoredChunk[] = [];
-      for (const some of inPortions(ids, IDS_PER_CALL)) {
-        const remaining = MAX_CHUNKS - chunks.length;
-        if (remaining <= 0) break;
+      return chunksInPortions(ids, IDS_PER_CALL, async (some, limit) => {
         const query = shape.table
           .query()
           .where(equals(shape, idColumn, some))
           .select(columns)
-          .limit(remaining);
-        chunks.push(...toChunks((await rowsOf(query, 'lookup of chunks', attempt)).map(entryOf)));
-      }
-      return chunks;
+          .limit(limit);
+        return (await rowsOf(query, 'lookup of chunks', attempt)).map(entryOf);
+      });
     },
   });
 }
@@ -219,7 +209,7 @@ async function readShape(
   { embedding, metric: configured }: StoreConfigOf<'lancedb'>,
   configField: string,
   table: Table,
-): Promise<TableShape> {
+) {
   const { fields } = await table.schema();
   const types = new Map(fields.map(({ name, type }) => [name, String(type)]));
   const [, length] = /^FixedSizeList\[(\d+)\]<Float(?:32|64)>$/.exec(types.get(embedding) ?? '') ?? [];
@@ -238,6 +228,7 @@ async function readShape(
     dimensions: Number(length),
     metric,
     scoreKind: scoreKinds[metric],
+    /** Arrow column types, keyed by column name. */
     types,
     traits: {
       table: table.name,

@@ -17,7 +17,7 @@ import {
   vectorOf,
 } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
-import { createRemoteStore, createStoreCalls, rememberShape, type StoreShape, settingsHash } from './remote-store.ts';
+import { createRemoteStore, createStoreCalls, rememberShape, settingsHash } from './remote-store.ts';
 import {
   type Attempt,
   chooseKeys,
@@ -25,9 +25,7 @@ import {
   failed,
   failureCode,
   knownIds,
-  needsVectors,
   readSample,
-  toChunks,
   unsupported,
   vectorsPerCall,
 } from './store-rows.ts';
@@ -117,8 +115,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
       id: `field ${idField} of an entity`,
       vector: `field ${embedding} of an entity`,
     },
-    unexpected: calls.unexpected,
-    close: calls.close,
+    ...calls,
 
     async search(shape, request, attempt) {
       if (request.exact && !shape.isFlat) {
@@ -137,7 +134,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
         outputFields: [
           idField,
           ...contentField(request.withContent !== false),
-          ...(needsVectors(shape.scoreKind) ? [embedding] : []),
+          ...(request.withVector ? [embedding] : []),
         ],
       };
       const rows = listOf(await data.ask('/entities/search', body, 'search', attempt)).map(fieldsOf);
@@ -151,8 +148,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
       const isSmall = total <= WINDOW;
       const keys = async () =>
         isSmall ? (await keysOf('', key, attempt)).toSorted() : drawnKeys(request, key, total, attempt);
-      const chosen =
-        n < 1 || total === 0 ? [] : await chooseKeys(n, seed, async () => ({ ids: await keys(), next: null }));
+      const chosen = await chooseKeys(total === 0 ? 0 : n, seed, async () => ({ ids: await keys(), next: null }));
       const outputFields = [...new Set([key, idField, embedding, ...contentField(withContent)])];
       const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
       return readSample(chosen, perCall, withContent, isSmall, async (portion) => {
@@ -186,8 +182,7 @@ export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: 
       const filter = anyOf(types, idField, ids);
       if (filter === null) return [];
       const outputFields = [idField, content, version].filter((name) => name !== undefined);
-      const rows = await query(filter, MAX_CHUNKS, outputFields, 'lookup of chunks', attempt);
-      return toChunks(rows.map(entryOf));
+      return (await query(filter, MAX_CHUNKS, outputFields, 'lookup of chunks', attempt)).map(entryOf);
     },
   });
 }
@@ -219,7 +214,7 @@ const meanings: Readonly<Record<string, { code: string; problem: string; field: 
 function createMilvusCall(config: StoreConfigOf<'milvus'>, configField: string) {
   const { database, token } = config;
   const service = 'Milvus';
-  const calls = createStoreCalls(config, { service, configField, credentials: bearer(token), credentialsKey: 'token' });
+  const calls = createStoreCalls(service, config, configField, bearer(token), 'token');
   return {
     calls,
     /** Returns the `data` field of the response. @throws Refused */
@@ -246,14 +241,8 @@ function createMilvusCall(config: StoreConfigOf<'milvus'>, configField: string) 
   };
 }
 
-interface MilvusShape extends StoreShape {
-  /** True for a FLAT index, which compares a query with every vector. */
-  readonly isFlat: boolean;
-  /** Name of the primary key. */
-  readonly key: string;
-  /** Types of the fields in the schema, keyed by field name. Dynamic fields are not included. */
-  readonly types: ReadonlyMap<string, string>;
-}
+/** Types of the fields in the schema, keyed by field name. Dynamic fields are not included. */
+type FieldTypes = ReadonlyMap<string, string>;
 
 const metrics: Readonly<Record<string, ScoredMetric>> = {
   COSINE: { metric: 'cosine', scoreKind: 'cosine' },
@@ -266,7 +255,7 @@ async function readMilvusCollection(
   { collection: collectionName, embedding }: StoreConfigOf<'milvus'>,
   milvus: ReturnType<typeof createMilvusCall>,
   attempt: Attempt,
-): Promise<MilvusShape> {
+) {
   const collection = fieldsOf(
     await milvus.ask('/collections/describe', { collectionName }, 'metadata request', attempt),
   );
@@ -294,7 +283,9 @@ async function readMilvusCollection(
   return {
     dimensions,
     ...kinds,
+    /** True for a FLAT index, which compares a query with every vector. */
     isFlat: textOf(details['indexType']) === 'FLAT',
+    /** Name of the primary key. */
     key: textOf(key?.['name']) ?? 'id',
     types: new Map(fields.map(({ name, type }) => [textOf(name) ?? '', textOf(type) ?? ''])),
     traits: {
@@ -318,13 +309,13 @@ function parameter(field: Fields, name: string): unknown {
  * Returns `name == value` in the filter language, according to the field's type; null for a value that the field cannot
  * have.
  */
-function equality(types: MilvusShape['types'], name: string, value: string): string | null {
+function equality(types: FieldTypes, name: string, value: string): string | null {
   const literal = literalOf(types.get(name), value);
   return literal === null ? null : `${nameOf(name)} == ${literal}`;
 }
 
 /** Returns `name in [...]` for the values that the field can have; null if there are none. */
-function anyOf(types: MilvusShape['types'], name: string, values: readonly string[]): string | null {
+function anyOf(types: FieldTypes, name: string, values: readonly string[]): string | null {
   const literals = values.flatMap((value) => literalOf(types.get(name), value) ?? []);
   return literals.length === 0 ? null : `${nameOf(name)} in [${literals.join(',')}]`;
 }

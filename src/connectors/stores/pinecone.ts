@@ -21,12 +21,10 @@ import type { StoreConfigOf } from './config.ts';
 import { createRemoteStore, createStoreCalls, rememberShape } from './remote-store.ts';
 import {
   type Attempt,
-  chooseKeys,
+  chooseCounted,
+  chunksInPortions,
   type Entry,
-  inPortions,
   knownIds,
-  needsVectors,
-  toChunks,
   toSample,
   unsupported,
 } from './store-rows.ts';
@@ -61,15 +59,8 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
 export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configField: string) {
   const { namespace, id: idKey, content, version } = config;
   const headers = { ...config.headers, 'x-pinecone-api-version': API_VERSION };
-  const calls = createStoreCalls(
-    { ...config, headers },
-    {
-      service: 'Pinecone',
-      configField,
-      credentials: keyHeader('api-key', config.api_key),
-      credentialsKey: 'api_key',
-    },
-  );
+  const credentials = keyHeader('api-key', config.api_key);
+  const calls = createStoreCalls('Pinecone', { ...config, headers }, configField, credentials);
   const missing = `there is no such index; set ${configField}.url to the host of the index`;
   const ask = (call: JsonCall, attempt: Attempt) => calls.json({ missing, ...call }, attempt);
 
@@ -137,10 +128,9 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
       id: `metadata key ${idKey ?? 'id'} of a match`,
       vector: 'matches[].values',
     },
-    unexpected: calls.unexpected,
-    close: calls.close,
+    ...calls,
 
-    async search({ scoreKind }, request, attempt) {
+    async search(_, request, attempt) {
       if (request.exact) throw unsupported('Pinecone supports only approximate searches.');
       const conditions = Object.entries(request.filter).map(([key, value]) => [key, { $eq: value }]);
       const body = {
@@ -149,23 +139,19 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
         topK: request.k,
         ...(conditions.length === 0 ? {} : { filter: Object.fromEntries(conditions) as unknown }),
         includeMetadata: idKey !== undefined || (request.withContent && content !== undefined),
-        includeValues: needsVectors(scoreKind),
+        includeValues: request.withVector,
       };
       const answer = await ask({ method: 'POST', path: '/query', body, purpose: 'search' }, attempt);
       const matches = listOf(at(answer, 'matches'));
       return matches.map((match) => ({ ...entryOf(match), score: numberOf(at(match, 'score')) }));
     },
 
-    async sample({ n, seed, withContent }, attempt) {
+    async sample(request, attempt) {
       const { count } = await shapes.fresh(attempt);
-      if (count > MAX_PAGES * PAGE) {
-        throw unsupported(
-          `A uniform sample from Pinecone requires reading every id, but the index has too many (${count}).`,
-        );
-      }
-      const walk = () => chooseKeys(n, seed, (from: string | null) => pageOfKeys(from, 'sample', attempt));
-      const ids = n < 1 || count === 0 ? [] : await walk();
-      return toSample(await fetched(ids, 'sample', attempt), withContent, true);
+      const limit = { most: MAX_PAGES * PAGE, because: 'from Pinecone requires reading every id, but the index' };
+      const page = (from: string | null) => pageOfKeys(from, 'sample', attempt);
+      const ids = await chooseCounted(request, count, limit, page);
+      return toSample(await fetched(ids, 'sample', attempt), request.withContent, true);
     },
 
     describe: async ({ count }) => ({ count, isExactCount: false }),
@@ -184,12 +170,8 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
 
     async chunks(ids, attempt) {
       const purpose = 'lookup of chunks';
-      if (idKey === undefined) return toChunks(await fetched(ids.slice(0, MAX_CHUNKS), purpose, attempt));
-      const entries: Entry[] = [];
-      for (const portion of inPortions(ids, DOCUMENTS_PER_CALL)) {
-        if (entries.length < MAX_CHUNKS) entries.push(...(await withIds(idKey, portion, purpose, attempt)));
-      }
-      return toChunks(entries).slice(0, MAX_CHUNKS);
+      if (idKey === undefined) return fetched(ids.slice(0, MAX_CHUNKS), purpose, attempt);
+      return chunksInPortions(ids, DOCUMENTS_PER_CALL, (some) => withIds(idKey, some, purpose, attempt));
     },
   });
 }

@@ -3,27 +3,30 @@
 import { createHash } from 'node:crypto';
 import { sizeClass } from '../../math/vector/size-class.ts';
 import type { HttpServiceConfig } from '../../platform/config/connection.ts';
-import { createJsonApi, type JsonCall, type ServiceIdentity } from '../../platform/outbound/json-api.ts';
+import { createJsonApi, type JsonCall } from '../../platform/outbound/json-api.ts';
 import {
   type Attempt,
   dimensionMismatch,
+  type Entry,
   failed,
   failureCode,
   type Hit,
+  needsVectors,
   outcomeOf,
   outcomeOfScan,
+  toChunks,
   toNearest,
   unsupported,
 } from './store-rows.ts';
-import type {
-  ListedIds,
-  NearestRequest,
-  SampledVectors,
-  SampleRequest,
-  ScoredMetric,
-  StoreDescription,
-  StoredChunk,
-  VectorStore,
+import {
+  type ListedIds,
+  MAX_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoredMetric,
+  type StoreDescription,
+  type VectorStore,
 } from './vector-store.ts';
 
 /** Properties of a store that the adapters of all products report. */
@@ -33,6 +36,9 @@ export interface StoreShape extends ScoredMetric {
   readonly traits: StoreDescription['traits'];
 }
 
+/** `withVector` is true if hits must include their vectors, because the score is not a cosine. */
+type SearchRequest = NearestRequest & { readonly withVector: boolean };
+
 /** The operations of one product. Each operation sends requests and reads the responses. @throws Refused */
 export interface StoreOperations<S extends StoreShape> {
   readonly kind: string;
@@ -40,7 +46,7 @@ export interface StoreOperations<S extends StoreShape> {
   /** Reason why an exact search is impossible, if that is known without a request. */
   readonly noExactSearch?: string;
   /** Returns hits in the order of the store, best first; null if the filter cannot match anything. */
-  search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
+  search(shape: S, request: SearchRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
   /** Names of the properties that a hit may lack, for error messages; a name is passed to `unexpected` as `lacking`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
   /** Returns the error for a response that does not have the documented form. */
@@ -55,8 +61,8 @@ export interface StoreOperations<S extends StoreShape> {
   ): Promise<Partial<StoreDescription> & { readonly count: number; readonly isExactCount: boolean }>;
   existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
   list(from: string | null, attempt: Attempt): Promise<ListedIds>;
-  /** Returns at most MAX_CHUNKS chunks. The list `ids` is never empty. */
-  chunks(ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]>;
+  /** Returns chunks, of which the first MAX_CHUNKS with an id are used. The list `ids` is never empty. */
+  chunks(ids: readonly string[], attempt: Attempt): Promise<readonly Entry[]>;
   close(): void;
 }
 
@@ -68,7 +74,8 @@ export function createRemoteStore<S extends StoreShape>(operations: StoreOperati
       (request.exact ? outcomeOfScan : outcomeOf)(signal, async (attempt) => {
         if (request.exact && noExactSearch !== undefined) throw unsupported(noExactSearch);
         return shapes.search(request.vector, attempt, async (shape) => {
-          const hits = await operations.search(shape, request, attempt);
+          const withVector = needsVectors(shape.scoreKind);
+          const hits = await operations.search(shape, { ...request, withVector }, attempt);
           if (hits === null) return { neighbours: [], isShort: true };
           const nearest = toNearest(hits, shape.scoreKind, request);
           if (typeof nearest !== 'string') return nearest;
@@ -94,7 +101,7 @@ export function createRemoteStore<S extends StoreShape>(operations: StoreOperati
     chunks: (ids, signal) =>
       outcomeOf(signal, async (attempt) => {
         const possible = ids.filter((id) => id !== '');
-        return possible.length === 0 ? [] : operations.chunks(possible, attempt);
+        return possible.length === 0 ? [] : toChunks(await operations.chunks(possible, attempt)).slice(0, MAX_CHUNKS);
       }),
     close: async () => operations.close(),
   };
@@ -175,10 +182,18 @@ export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> 
   }
 }
 
-/** @throws the errors of createJsonApi */
-export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIdentity) {
-  const { service, configField } = identity;
-  const api = createJsonApi(config, identity);
+/**
+ * @param credentials headers made from the config key `credentialsKey`
+ * @throws the errors of createJsonApi
+ */
+export function createStoreCalls(
+  service: string,
+  config: HttpServiceConfig,
+  configField: string,
+  credentials: Readonly<Record<string, string>>,
+  credentialsKey = 'api_key',
+) {
+  const api = createJsonApi(config, { service, configField, credentials, credentialsKey });
   return {
     service,
     configField,

@@ -5,14 +5,16 @@
 import { createReservoir } from '../../math/stats/random.ts';
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
 import type { FailedCall } from '../../platform/outbound/json-api.ts';
-import type {
-  Nearest,
-  NearestRequest,
-  Neighbour,
-  SampledVectors,
-  ScoreKind,
-  StoredChunk,
-  StoreOutcome,
+import {
+  MAX_CHUNKS,
+  type Nearest,
+  type NearestRequest,
+  type Neighbour,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoredChunk,
+  type StoreOutcome,
 } from './vector-store.ts';
 
 /** A chunk in a response; missing properties are null. */
@@ -90,6 +92,7 @@ export async function chooseKeys<Key, Place>(
   seed: number,
   page: (from: Place | null) => Promise<{ readonly ids: readonly Key[]; readonly next: Place | null }>,
 ): Promise<readonly Key[]> {
+  if (n < 1) return [];
   const reservoir = createReservoir<Key>(n, seed);
   let from: Place | null = null;
   do {
@@ -98,6 +101,22 @@ export async function chooseKeys<Key, Place>(
     from = next;
   } while (from !== null);
   return reservoir.chosen();
+}
+
+/**
+ * Like chooseKeys, for a store that has `count` keys.
+ *
+ * @param limit maximum number of keys to read, and the middle of the sentence that refuses to read more
+ * @throws Refused
+ */
+export async function chooseCounted<Key, Place>(
+  { n, seed }: Pick<SampleRequest, 'n' | 'seed'>,
+  count: number,
+  limit: { readonly most: number; readonly because: string },
+  page: Parameters<typeof chooseKeys<Key, Place>>[2],
+): Promise<readonly Key[]> {
+  if (count > limit.most) throw unsupported(`A uniform sample ${limit.because} has too many (${count}).`);
+  return chooseKeys(count === 0 ? 0 : n, seed, page);
 }
 
 /** Reads the sampled rows in batches. */
@@ -124,6 +143,19 @@ export function toSample(entries: readonly Entry[], withContent: boolean, isSeed
     contents: stored.map(({ content }) => content),
     isSeeded,
   };
+}
+
+/** Reads the chunks of many documents in portions, until there are MAX_CHUNKS. @param read returns at most `limit` rows */
+export async function chunksInPortions(
+  ids: readonly string[],
+  size: number,
+  read: (some: readonly string[], limit: number) => Promise<readonly Entry[]>,
+): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (const some of inPortions(ids, size)) {
+    if (entries.length < MAX_CHUNKS) entries.push(...(await read(some, MAX_CHUNKS - entries.length)));
+  }
+  return entries;
 }
 
 /** Omits rows without an id, because their document is unknown. */
@@ -192,15 +224,11 @@ export function isAway(code: string): boolean {
   );
 }
 
-/** Sums the durations of the calls behind a response, excluding waits for the rate limit or for a retry. */
-interface Stopwatch {
-  latencyMs: number;
-}
-
 /** Parameters of all requests that one store method makes. */
 export interface Attempt {
   readonly signal: AbortSignal;
-  readonly stopwatch: Stopwatch;
+  /** Sums the durations of the calls behind a response, excluding waits for the rate limit or for a retry. */
+  readonly stopwatch: { latencyMs: number };
   /** Factor by which `timeout_ms` is multiplied for each call. */
   readonly patience: number;
 }

@@ -255,10 +255,7 @@ function toNeighbour(row: FoundRow, query: Float32Array, metric: VectorMetric): 
 }
 
 /** `course` is a column; `metadata.course` is a path in a JSON column. Values are compared as text. */
-function conditionsOf(
-  filter: Readonly<Record<string, string>>,
-  firstParameter: number,
-): { readonly conditions: string[]; readonly values: unknown[] } {
+function conditionsOf(filter: Readonly<Record<string, string>>, firstParameter: number) {
   const conditions: string[] = [];
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${firstParameter + values.push(value) - 1}`;

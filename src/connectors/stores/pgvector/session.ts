@@ -1,10 +1,11 @@
 /** Read-only transactions with a time limit, on a small pool of connections. */
 import { Socket } from 'node:net';
-import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
-import { codeOf } from '../../../core/errors.ts';
+import { Client, Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
+import { codeOf, RecalldError } from '../../../core/errors.ts';
 import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
-import { type DatabaseRoute, mayFallBack } from '../../../platform/postgres/database-url.ts';
+import { type DatabaseRoute, mayFallBack, readDatabaseUrl } from '../../../platform/postgres/database-url.ts';
 import { orAborted } from '../../../platform/threads/wait.ts';
+import type { StoreConfigOf } from '../config.ts';
 import { Refused } from '../store-rows.ts';
 
 interface Failure {
@@ -28,71 +29,64 @@ export class CallFailure extends Error implements Failure {
 /** Thrown if no response arrived within the time limit. */
 export class TimeOver extends Error {}
 
-/** Location of the store, worded for messages. */
-export interface Place {
-  /** Host and port, without user and password. */
-  readonly address: string;
-  readonly table: string;
-  readonly user: string;
-  readonly configField: string;
-  readonly timeoutMs: number;
+export type Place = ReturnType<typeof placeOf>;
+
+/** Returns the location of the store, worded for messages. @throws RecalldError config_invalid */
+export function placeOf({ url, table, timeout_ms: timeoutMs }: StoreConfigOf<'pgvector'>, configField: string) {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new RecalldError('config_invalid', `${configField}.url: not a postgres:// URL.`);
+  }
+  const { connection } = readDatabaseUrl(url, `${configField}.url`);
+  const { host, port, user } = new Client(connection);
+  // The address has no user and password.
+  return { address: `${host}:${port}`, user: user ?? 'of this process', table, configField, timeoutMs };
 }
 
-type Sentence = (place: Place) => Failure;
+function timeout({ address, timeoutMs, configField }: Place): Failure {
+  const fix = `raise ${configField}.timeout_ms or check the server's load`;
+  return { code: 'timeout', problem: `${address} did not respond within ${timeoutMs} ms; ${fix}.` };
+}
 
-const timeout: Sentence = ({ address, timeoutMs, configField }) => ({
-  code: 'timeout',
-  problem: `${address} did not respond within ${timeoutMs} ms; raise ${configField}.timeout_ms or check the server's load.`,
-});
+function authentication({ address, user, configField }: Place): Failure {
+  const problem = `${address} rejects the user ${user}; check ${configField}.url and pg_hba.conf.`;
+  return { code: 'authentication_failed', problem };
+}
 
-const authentication: Sentence = ({ address, user, configField }) => ({
-  code: 'authentication_failed',
-  problem: `${address} rejects the user ${user}; check ${configField}.url and pg_hba.conf.`,
-});
-
-const missing: Sentence = ({ table, configField }) => ({
-  code: 'not_found',
-  problem: `a table, column or operator in the statement does not exist; check ${configField} and the table ${table}.`,
-});
-
-/** Error messages by SQLSTATE (appendix A of the PostgreSQL manual). */
-const sentences = new Map<string, Sentence>([
-  ['57014', timeout],
-  ['55P03', timeout],
-  ['28000', authentication],
-  ['28P01', authentication],
-  ['42P01', missing],
-  ['42703', missing],
-  ['42883', missing],
-  [
-    '22000',
-    ({ configField }) => ({
-      code: 'dimension_mismatch',
-      problem: `the query vector and the vectors of ${configField}.embedding differ in length; check that the pipeline and the store use the same embedding model.`,
-    }),
-  ],
-  [
-    '3D000',
-    ({ address, configField }) => ({
-      code: 'database_missing',
-      problem: `${address} has no such database; check ${configField}.url.`,
-    }),
-  ],
-  [
-    '42501',
-    ({ table, user }) => ({
-      code: 'permission_denied',
-      problem: `the user ${user} may not read ${table}; run GRANT SELECT ON ${table} TO that user, and GRANT USAGE on its schema.`,
-    }),
-  ],
-  [
-    '53300',
-    ({ address }) => ({
-      code: 'too_many_connections',
-      problem: `${address} has no free connection; raise max_connections or use a pooler.`,
-    }),
-  ],
-]);
+/** Returns the failure for a SQLSTATE (appendix A of the PostgreSQL manual). */
+function failureOfState(state: string, place: Place): Failure {
+  const { address, table, user, configField } = place;
+  switch (state) {
+    case '57014':
+    case '55P03':
+      return timeout(place);
+    case '28000':
+    case '28P01':
+      return authentication(place);
+    case '42P01':
+    case '42703':
+    case '42883': {
+      const problem = 'a table, column or operator in the statement does not exist';
+      return { code: 'not_found', problem: `${problem}; check ${configField} and the table ${table}.` };
+    }
+    case '22000': {
+      const problem = `the query vector and the vectors of ${configField}.embedding differ in length`;
+      const fix = 'check that the pipeline and the store use the same embedding model';
+      return { code: 'dimension_mismatch', problem: `${problem}; ${fix}.` };
+    }
+    case '3D000':
+      return { code: 'database_missing', problem: `${address} has no such database; check ${configField}.url.` };
+    case '42501': {
+      const fix = `run GRANT SELECT ON ${table} TO that user, and GRANT USAGE on its schema`;
+      return { code: 'permission_denied', problem: `the user ${user} may not read ${table}; ${fix}.` };
+    }
+    case '53300': {
+      const problem = `${address} has no free connection; raise max_connections or use a pooler.`;
+      return { code: 'too_many_connections', problem };
+    }
+    default:
+      return { code: 'query_failed', problem: `${address} returned the PostgreSQL error ${state}.` };
+  }
+}
 
 /**
  * Returns a failure with the SQLSTATE but without the error text, which may repeat a vector, a filter value or the URL
@@ -101,14 +95,7 @@ const sentences = new Map<string, Sentence>([
 export function classifyFailure(error: unknown, place: Place): Failure {
   if (error instanceof CallFailure) return error;
   const state = stateOf(error);
-  const sentence = state === null ? undefined : sentences.get(state);
-  if (sentence !== undefined) return sentence(place);
-  if (state !== null) {
-    return {
-      code: 'query_failed',
-      problem: `${place.address} returned the PostgreSQL error ${state}.`,
-    };
-  }
+  if (state !== null) return failureOfState(state, place);
   if (isTimeout(error)) return timeout(place);
   const said = error instanceof Error ? error.message : '';
   if (said.startsWith('SASL')) return authentication(place);
@@ -205,7 +192,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
      * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was acquired. Rejects with
      * `signal.reason` as soon as `signal` aborts, or with the error from PostgreSQL or the connection.
      */
-    async run<Value>(work: (query: Query) => Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value> {
+    async run<Value>(limitMs: number, signal: AbortSignal, work: (query: Query) => Promise<Value>): Promise<Value> {
       signal.throwIfAborted();
       const client = await connect(signal);
       const transaction = inTransaction(client, work, limitMs);
@@ -236,11 +223,7 @@ function tellsMore(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }
 
-async function inTransaction<Value>(
-  client: PoolClient,
-  work: (query: Query) => Promise<Value>,
-  limitMs: number,
-): Promise<Value> {
+async function inTransaction<Value>(client: PoolClient, work: (query: Query) => Promise<Value>, limitMs: number) {
   const query: Query = async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     (await client.query<Row>(text, [...values])).rows;
   const begun = client.query(`begin read only; set local statement_timeout = ${Math.ceil(limitMs)}`);

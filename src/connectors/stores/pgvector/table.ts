@@ -11,11 +11,6 @@ import { CallFailure, type Query } from './session.ts';
  */
 const COUNTED_ROWS = 100_000;
 
-interface IndexRow {
-  readonly definition: string;
-  readonly files: string;
-}
-
 export async function describeTable(query: Query, table: Table): Promise<StoreDescription> {
   const { metric } = table.settings;
   const isExactCount = table.estimate === null || table.estimate < COUNTED_ROWS;
@@ -98,8 +93,8 @@ async function lengthOfOne(query: Query, table: Table): Promise<number | null> {
  * Returns the approximate indexes on the column, each with the identifiers of its files. An index has one file, or one
  * file per partition. A rebuilt index has new files.
  */
-function vectorIndexes(query: Query, { oid, settings }: Table): Promise<IndexRow[]> {
-  return query<IndexRow>(
+function vectorIndexes(query: Query, { oid, settings }: Table) {
+  return query<{ definition: string; files: string }>(
     `select pg_get_indexdef(i.indexrelid) as definition,
        coalesce(pg_relation_filenode(i.indexrelid)::text,
          (select string_agg(pg_relation_filenode(relid)::text, ',' order by relid)
@@ -139,23 +134,7 @@ export const distanceOperators: Readonly<Record<VectorMetric, string>> = { cosin
 
 type TableSettings = StoreConfigOf<'pgvector'> & { readonly configField: string };
 
-export interface Table {
-  readonly settings: TableSettings;
-  readonly oid: number;
-  /** Schema and table, quoted for SQL. */
-  readonly name: string;
-  /** True if rows have a physical position that identifies them; view rows have none. */
-  readonly hasRowPlaces: boolean;
-  /** Number of rows at the last ANALYZE; null if the table was never analyzed. */
-  readonly estimate: number | null;
-  readonly idType: string;
-  readonly vectorType: 'vector' | 'halfvec';
-  /** pgvector's schema, quoted for SQL; it need not be in the search path. */
-  readonly vectorSchema: string;
-  readonly extensionVersion: string;
-  /** Vector length from the column type; null if the column accepts any length. */
-  readonly dimensions: number | null;
-}
+export type Table = Awaited<ReturnType<typeof lookUpTable>>;
 
 interface RelationRow {
   readonly oid: number;
@@ -174,7 +153,7 @@ interface ColumnRow {
 }
 
 /** @throws CallFailure if the table or one of its columns is missing or cannot be searched */
-export async function lookUpTable(query: Query, settings: TableSettings): Promise<Table> {
+export async function lookUpTable(query: Query, settings: TableSettings) {
   const relation = await lookUpRelation(query, settings);
   const columns = await query<ColumnRow>(
     `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, t.typname as "typeName",
@@ -204,14 +183,21 @@ export async function lookUpTable(query: Query, settings: TableSettings): Promis
   return {
     settings,
     oid: relation.oid,
+    /** Schema and table, quoted for SQL. */
     name: `${quoted(relation.schema)}.${quoted(relation.name)}`,
+    /** True if rows have a physical position that identifies them; view rows have none. */
     hasRowPlaces: ['r', 'p', 'm'].includes(relation.kind),
-    // Before PostgreSQL 14, 0 also meant "never analyzed".
+    /**
+     * Number of rows at the last ANALYZE; null if the table was never analyzed. Before PostgreSQL 14, 0 also meant
+     * "never analyzed".
+     */
     estimate: relation.estimate > 0 ? relation.estimate : null,
     idType: id.typeName,
     vectorType,
+    /** pgvector's schema, quoted for SQL; it need not be in the search path. */
     vectorSchema: embedding.typeSchema,
     extensionVersion: extension?.version ?? 'unknown',
+    /** Vector length from the column type; null if the column accepts any length. */
     dimensions: embedding.modifier > 0 ? embedding.modifier : null,
   };
 }

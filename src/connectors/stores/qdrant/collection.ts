@@ -1,19 +1,8 @@
 /** Reads the properties of a Qdrant collection. */
 import { at, type Fields, fieldsOf, listOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
-import { type StoreCalls, type StoreShape, settingsHash, unlessForbidden } from '../remote-store.ts';
+import { type StoreCalls, settingsHash, unlessForbidden } from '../remote-store.ts';
 import { type Attempt, failed, unsupported } from '../store-rows.ts';
 import type { ScoredMetric } from '../vector-store.ts';
-import type { Indexes } from './filter.ts';
-
-export interface CollectionShape extends StoreShape {
-  readonly dimensions: number;
-  /** The server's estimate of the number of points, which is inexact while segments are being merged. */
-  readonly count: number;
-  /** True if points are assigned to shards by a user-defined key; such shards may differ in size and content. */
-  readonly hasCustomShards: boolean;
-  /** Types of payload indexes, such as `keyword` or `integer`, keyed by path. */
-  readonly indexes: Indexes;
-}
 
 const distances: Readonly<Record<string, ScoredMetric>> = {
   Cosine: { metric: 'cosine', scoreKind: 'cosine' },
@@ -27,7 +16,7 @@ export async function readCollection(
   collection: string,
   vectorName: string | undefined,
   attempt: Attempt,
-): Promise<CollectionShape> {
+) {
   const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
   const path = `/collections/${encodeURIComponent(collection)}`;
   const answer = await calls.json({ method: 'GET', path, purpose: 'metadata request', missing }, attempt);
@@ -48,12 +37,14 @@ export async function readCollection(
   const indexes = Object.entries(fieldsOf(at(answer, 'result', 'payload_schema'))).map(
     ([key, index]): [string, string] => [key, textOf(at(index, 'data_type')) ?? ''],
   );
-  const count = numberOf(at(answer, 'result', 'points_count')) ?? 0;
   return {
     dimensions,
     ...kinds,
-    count,
+    /** The server's estimate of the number of points, which is inexact while segments are being merged. */
+    count: numberOf(at(answer, 'result', 'points_count')) ?? 0,
+    /** True if points are assigned to shards by a user-defined key; such shards may differ in size and content. */
     hasCustomShards: params['sharding_method'] === 'custom',
+    /** Types of payload indexes, such as `keyword` or `integer`, keyed by path. */
     indexes: new Map(indexes),
     traits: {
       version: await versionOf(calls, attempt),

@@ -45,13 +45,9 @@ export function mayBeIntegers(ids: readonly string[]): boolean {
   return integers(ids).length > 0;
 }
 
-interface Readings {
-  readonly text: Condition;
-  readonly any: readonly Condition[];
-  readonly integer?: readonly Condition[];
-  readonly float?: readonly Condition[];
-  readonly bool?: readonly Condition[];
-}
+type Readings = { readonly text: Condition; readonly any: readonly Condition[] } & Partial<
+  Readonly<Record<'integer' | 'float' | 'bool', readonly Condition[]>>
+>;
 
 /**
  * If a value cannot be converted to the type of the index, it is searched for as text, and the search finds nothing.

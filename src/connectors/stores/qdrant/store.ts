@@ -18,14 +18,11 @@ import type { StoreConfigOf } from '../config.ts';
 import { createRemoteStore, createStoreCalls, rememberShape } from '../remote-store.ts';
 import {
   type Attempt,
-  chooseKeys,
+  chooseCounted,
   type Entry,
   inPortions,
   knownIds,
-  needsVectors,
   readSample,
-  toChunks,
-  unsupported,
   vectorsPerCall,
 } from '../store-rows.ts';
 import { MAX_CHUNKS } from '../vector-store.ts';
@@ -49,12 +46,7 @@ const MAX_PAGES = 5000;
  */
 export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: string) {
   const { collection, id: idKey, content, version, vector_name: vectorName } = config;
-  const calls = createStoreCalls(config, {
-    service: 'Qdrant',
-    configField,
-    credentials: keyHeader('api-key', config.api_key),
-    credentialsKey: 'api_key',
-  });
+  const calls = createStoreCalls('Qdrant', config, configField, keyHeader('api-key', config.api_key));
   const shapes = rememberShape(calls.service, (attempt) => readCollection(calls, collection, vectorName, attempt));
   const path = `/collections/${encodeURIComponent(collection)}/points`;
   const missing = `there is no collection ${collection}; check ${configField}.collection`;
@@ -102,10 +94,9 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
       id: `payload key ${idKey ?? 'id'} of a point`,
       vector: 'vectors',
     },
-    unexpected: calls.unexpected,
-    close: calls.close,
+    ...calls,
 
-    async search({ scoreKind, indexes }, request, attempt) {
+    async search({ indexes }, request, attempt) {
       const conditions = Object.entries(request.filter).map(([name, value]) => equals(name, value, indexes));
       const body = {
         query: [...request.vector],
@@ -114,29 +105,26 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
         ...(request.exact ? { params: { exact: true } } : {}),
         limit: request.k,
         with_payload: pathsOf(idKey, request.withContent === false ? undefined : content),
-        with_vector: needsVectors(scoreKind) && withVector,
+        with_vector: request.withVector && withVector,
       };
       const points = listOf(at(await post('/query', body, 'search', attempt), 'points'));
       return points.map((point) => ({ ...entryOf(point), score: numberOf(at(point, 'score')) }));
     },
 
-    async sample({ n, seed, withContent }, attempt) {
+    async sample(request, attempt) {
+      const { n, withContent } = request;
       const { dimensions, hasCustomShards, count } = await shapes.fresh(attempt);
-      if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
-        throw unsupported(
-          `A uniform sample from custom Qdrant shards requires reading every id, but the collection has too many (${count}).`,
-        );
-      }
       const randomIds = async () => {
         const body = { query: { sample: 'random' }, limit: n, with_payload: false, with_vector: false };
         return idsIn(listOf(at(await post('/query', body, 'sample', attempt), 'points')));
       };
+      const because = 'from custom Qdrant shards requires reading every id, but the collection';
       const walkedIds = () =>
-        chooseKeys(n, seed, async (from: string | null) => {
+        chooseCounted(request, count, { most: MAX_PAGES * IDS_PER_CALL, because }, async (from: string | null) => {
           const { points, next } = await scroll(from, false, 'sample', attempt);
           return { ids: idsIn(points), next };
         });
-      const drawn = n < 1 ? [] : await (hasCustomShards ? walkedIds() : randomIds());
+      const drawn = hasCustomShards ? await walkedIds() : n < 1 ? [] : await randomIds();
       const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
       return readSample(drawn, perCall, withContent, hasCustomShards, async (ids) => {
         const payload = pathsOf(idKey, withContent ? content : undefined);
@@ -178,11 +166,11 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
       if (idKey === undefined) {
         const body = { ids: ids.flatMap(pointId).slice(0, MAX_CHUNKS), ...shown };
         const asked = new Map(ids.map((id) => [canonicalId(id), id]));
-        const found = toChunks(listOf(await post('', body, purpose, attempt)).map(entryOf));
-        return found.map((chunk) => ({ ...chunk, id: asked.get(canonicalId(chunk.id)) ?? chunk.id }));
+        const found = listOf(await post('', body, purpose, attempt)).map(entryOf);
+        return found.map((entry) => ({ ...entry, id: asked.get(canonicalId(entry.id ?? '')) ?? entry.id }));
       }
       const body = { filter: await withIds(idKey, ids, attempt), limit: MAX_CHUNKS, ...shown };
-      return toChunks(listOf(at(await post('/scroll', body, purpose, attempt), 'points')).map(entryOf));
+      return listOf(at(await post('/scroll', body, purpose, attempt), 'points')).map(entryOf);
     },
   });
 }

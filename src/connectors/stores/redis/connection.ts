@@ -113,11 +113,7 @@ export function createRedisConnection(
      *
      * @throws Refused
      */
-    async send(
-      commands: readonly RedisCommand[],
-      purpose: string,
-      { signal, stopwatch, patience }: Attempt,
-    ): Promise<readonly Reply[]> {
+    async send(commands: readonly RedisCommand[], purpose: string, { signal, stopwatch, patience }: Attempt) {
       signal.throwIfAborted();
       const [first] = commands;
       if (first === undefined) return [];
@@ -202,15 +198,4 @@ export function replyNumber(reply: Reply | undefined): number | null {
 export function valueAfter(list: readonly Reply[], name: string): Reply | undefined {
   const place = list.findIndex((reply) => replyText(reply) === name);
   return place < 0 ? undefined : list[place + 1];
-}
-
-/** Encodes a vector in little-endian order, as expected by every Redis command that takes a vector as bytes. */
-export function float32Bytes(vector: Float32Array): Buffer {
-  const bytes = Buffer.alloc(vector.length * 4);
-  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
-  return bytes;
-}
-
-export function float32Of(bytes: Buffer): Float32Array {
-  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
 }

@@ -1,6 +1,5 @@
 /** Reads the FT.INFO reply of an index. */
 
-import type { StoreShape } from '../remote-store.ts';
 import { settingsHash } from '../remote-store.ts';
 import { failed, unsupported } from '../store-rows.ts';
 import type { NearestRequest, ScoredMetric } from '../vector-store.ts';
@@ -69,16 +68,7 @@ function escaped(name: string): string {
 
 export type IndexedField = ReturnType<typeof fieldOf>;
 
-export interface IndexInfo extends StoreShape {
-  readonly dimensions: number;
-  readonly count: number;
-  readonly keyType: 'HASH' | 'JSON';
-  readonly prefixes: readonly string[];
-  /** True for a FLAT index, which compares a query with every vector. */
-  readonly isFlat: boolean;
-  readonly vector: IndexedField;
-  readonly fields: readonly IndexedField[];
-}
+export type IndexInfo = ReturnType<typeof readIndexInfo>;
 
 const metrics: Readonly<Record<string, ScoredMetric>> = {
   COSINE: { metric: 'cosine', scoreKind: 'cosine_distance' },
@@ -92,7 +82,7 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
  *
  * @param name attribute or identifier of the vector field
  */
-export function readIndexInfo(reply: Reply, name: string, configField: string): IndexInfo {
+export function readIndexInfo(reply: Reply, name: string, configField: string) {
   const info = repliesOf(reply);
   const definition = repliesOf(valueAfter(info, 'index_definition'));
   const attributes = repliesOf(valueAfter(info, 'attributes')).map(repliesOf);
@@ -120,6 +110,7 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
     ...kinds,
     keyType,
     prefixes: prefixes.length === 0 ? [''] : prefixes,
+    /** True for a FLAT index, which compares a query with every vector. */
     isFlat: text('algorithm') === 'FLAT',
     vector: fieldOf(vector),
     fields: attributes.map(fieldOf),

@@ -7,25 +7,23 @@
 
 import { parseBoundedJson } from '../../../core/text/json.ts';
 import { listOf, textOf, vectorOf } from '../../../platform/outbound/json-api.ts';
+import { bytesOfVector, vectorOfBytes } from '../../../platform/postgres/values.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { createRemoteStore, rememberShape } from '../remote-store.ts';
 import {
   type Attempt,
-  chooseKeys,
+  chooseCounted,
+  chunksInPortions,
   type Entry,
   failed,
   inPortions,
   knownIds,
-  needsVectors,
   readSample,
-  toChunks,
   unsupported,
 } from '../store-rows.ts';
-import { MAX_CHUNKS, type StoredChunk } from '../vector-store.ts';
+import { MAX_CHUNKS } from '../vector-store.ts';
 import {
   createRedisConnection,
-  float32Bytes,
-  float32Of,
   type RedisCommand,
   type Reply,
   repliesOf,
@@ -157,28 +155,23 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
       if (request.exact && !info.isFlat) {
         throw unsupported(`The index ${index} is approximate; only a FLAT index compares a query with all vectors.`);
       }
-      const query = nearestQuery(info, request, float32Bytes(request.vector));
+      const query = nearestQuery(info, request, bytesOfVector(request.vector));
       if (query === null) return null;
-      const withVector = needsVectors(info.scoreKind);
-      const wanted = [DISTANCE, idField, request.withContent ? content : undefined, withVector ? embedding : undefined];
-      const fields = wanted.filter((name) => name !== undefined);
+      const stored = [idField, request.withContent ? content : undefined, request.withVector ? embedding : undefined];
+      const fields = [DISTANCE, ...stored].filter((name) => name !== undefined);
       const rows = await rowsOf(query, fields, ['SORTBY', DISTANCE, 'LIMIT', 0, request.k], 'search', attempt);
       return rows.map((row) => ({ ...entryOf(row, info), score: replyNumber(valueAfter(row.values, DISTANCE)) }));
     },
 
-    async sample({ n, seed, withContent }, attempt) {
+    async sample(request, attempt) {
+      const { withContent } = request;
       const info = await shapes.fresh(attempt);
-      if (info.count > MAX_PAGES * IDS_PER_CALL) {
-        throw unsupported(
-          `A uniform sample from an index requires reading every key, but the index has too many (${info.count}).`,
-        );
-      }
-      const walk = () =>
-        chooseKeys(n, seed, async (from: string | null) => {
-          const { rows, next } = await pageOfKeys(from, 'sample', attempt);
-          return { ids: rows.map(({ key }) => key), next };
-        });
-      const drawn = n < 1 || info.count === 0 ? [] : await walk();
+      const most = MAX_PAGES * IDS_PER_CALL;
+      const because = 'from an index requires reading every key, but the index';
+      const drawn = await chooseCounted(request, info.count, { most, because }, async (from: string | null) => {
+        const { rows, next } = await pageOfKeys(from, 'sample', attempt);
+        return { ids: rows.map(({ key }) => key), next };
+      });
       return readSample(drawn, VECTORS_PER_CALL, withContent, true, (keys) =>
         storedAt(keys, info, withContent, attempt),
       );
@@ -222,19 +215,15 @@ export function createRedisSearchStore(config: StoreConfigOf<'redis_search'>, co
       if (idField === undefined) {
         const keys = info.prefixes.flatMap((prefix) => ids.map((id) => `${prefix}${id}`)).slice(0, MAX_CHUNKS);
         const entries = await storedAt(keys, info, true, attempt);
-        return toChunks(entries.filter(({ vector }) => vector !== null));
+        return entries.filter(({ vector }) => vector !== null);
       }
       const field = tagOf(info, idField);
       const fields = [idField, content, version].filter((name) => name !== undefined);
-      const chunks: StoredChunk[] = [];
-      for (const wanted of inPortions(ids, VALUES_PER_CALL)) {
-        const rest = ['LIMIT', 0, MAX_CHUNKS - chunks.length];
-        if (chunks.length < MAX_CHUNKS) {
-          const rows = await rowsOf(anyOfQuery(field, wanted), fields, rest, 'lookup of chunks', attempt);
-          chunks.push(...toChunks(rows.map((row) => entryOf(row, info))));
-        }
-      }
-      return chunks;
+      return chunksInPortions(ids, VALUES_PER_CALL, async (wanted, limit) => {
+        const query = anyOfQuery(field, wanted);
+        const rows = await rowsOf(query, fields, ['LIMIT', 0, limit], 'lookup of chunks', attempt);
+        return rows.map((row) => entryOf(row, info));
+      });
     },
   });
 }
@@ -258,7 +247,7 @@ function withoutPrefix(key: string, { prefixes }: IndexInfo): string {
 
 function vectorIn(reply: Reply | undefined, { keyType, dimensions }: IndexInfo): Float32Array | null {
   if (!Buffer.isBuffer(reply)) return null;
-  if (keyType === 'HASH') return reply.length === dimensions * 4 ? float32Of(reply) : null;
+  if (keyType === 'HASH') return reply.length === dimensions * 4 ? vectorOfBytes(reply) : null;
   return vectorOf(parseBoundedJson(reply.toString('utf8')));
 }
 

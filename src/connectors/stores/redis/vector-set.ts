@@ -7,13 +7,13 @@
 
 import { parseBoundedJson } from '../../../core/text/json.ts';
 import { textAt } from '../../../platform/outbound/json-api.ts';
+import { bytesOfVector } from '../../../platform/postgres/values.ts';
 import type { StoreConfigOf } from '../config.ts';
-import { createRemoteStore, rememberShape, type StoreShape } from '../remote-store.ts';
-import { type Attempt, chooseKeys, failed, inPortions, Refused, readSample, unsupported } from '../store-rows.ts';
+import { createRemoteStore, rememberShape } from '../remote-store.ts';
+import { type Attempt, chooseCounted, failed, inPortions, Refused, readSample, unsupported } from '../store-rows.ts';
 import { MAX_CHUNKS, type NearestRequest } from '../vector-store.ts';
 import {
   createRedisConnection,
-  float32Bytes,
   type RedisCommand,
   type Reply,
   repliesOf,
@@ -21,12 +21,6 @@ import {
   replyText,
   valueAfter,
 } from './connection.ts';
-
-interface SetShape extends StoreShape {
-  readonly count: number;
-  /** True if vectors are stored as random projections with fewer dimensions. */
-  readonly isProjected: boolean;
-}
 
 const IDS_PER_CALL = 1000;
 const MAX_PAGES = 5000;
@@ -60,7 +54,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
     needs: `Redis ${since} or later`,
   });
 
-  const shapes = rememberShape<SetShape>('Redis', async (attempt) => {
+  const shapes = rememberShape('Redis', async (attempt) => {
     const [info] = await redis.send([command('VINFO', [])], 'metadata request', attempt);
     return readShape(key, repliesOf(info));
   });
@@ -130,7 +124,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
 
     async search(_, request, attempt) {
       const filter = filterExpression(request.filter);
-      const args = ['FP32', float32Bytes(request.vector), 'WITHSCORES', 'COUNT', request.k];
+      const args = ['FP32', bytesOfVector(request.vector), 'WITHSCORES', 'COUNT', request.k];
       const options = [...(filter === null ? [] : ['FILTER', filter]), ...(request.exact ? ['TRUTH'] : [])];
       const [reply] = await redis.send([command('VSIM', [...args, ...options])], 'search', attempt);
       const hits = inPortions(repliesOf(reply), 2).map(([id, score]) => ({
@@ -145,16 +139,14 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
       return hits.map((hit, place) => ({ ...hit, content: contents[place] ?? null }));
     },
 
-    async sample({ n, seed, withContent }, attempt) {
+    async sample(request, attempt) {
+      const { withContent } = request;
       const { count, isProjected } = await shapes.fresh(attempt);
       if (isProjected) throw unsupported('This vector set stores only projections of its vectors (REDUCE).');
-      if (count > MAX_PAGES * IDS_PER_CALL) {
-        throw unsupported(
-          `A uniform sample from a vector set requires reading every name, but the set has too many (${count}).`,
-        );
-      }
-      const walk = () => chooseKeys(n, seed, (from: Buffer | null) => pageAfter(from, 'sample', attempt));
-      const drawn = n < 1 || count === 0 ? [] : await walk();
+      const most = MAX_PAGES * IDS_PER_CALL;
+      const because = 'from a vector set requires reading every name, but the set';
+      const page = (from: Buffer | null) => pageAfter(from, 'sample', attempt);
+      const drawn = await chooseCounted(request, count, { most, because }, page);
       return readSample(drawn, VECTORS_PER_CALL, withContent, true, async (ids) => {
         const embeddings = ids.map((id) => command('VEMB', [id]));
         const vectors = await redis.send(embeddings, 'sample', attempt);
@@ -185,7 +177,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
       const attributes = present.length === 0 ? [] : await attributesOf(present, attempt);
       return present.map((id, place) => {
         const attribute = attributes[place];
-        return { id, content: textAt(attribute, content), version: textAt(attribute, version) };
+        return { id, vector: null, content: textAt(attribute, content), version: textAt(attribute, version) };
       });
     },
   });
@@ -196,16 +188,17 @@ function textsOf(names: readonly Reply[]): string[] {
 }
 
 /** Omits `vset-uid` and `hnsw-max-node-uid`, because restarts and writes change them. */
-function readShape(key: string, info: readonly Reply[]): SetShape {
+function readShape(key: string, info: readonly Reply[]) {
   const kept = replyNumber(valueAfter(info, 'vector-dim'));
   const input = replyNumber(valueAfter(info, 'projection-input-dim')) ?? 0;
   const trait = (name: string) => replyText(valueAfter(info, name)) ?? 'unknown';
   return {
     dimensions: input > 0 ? input : kept,
     count: replyNumber(valueAfter(info, 'size')) ?? 0,
+    /** True if vectors are stored as random projections with fewer dimensions. */
     isProjected: input > 0,
-    metric: 'cosine',
-    scoreKind: 'shifted_cosine',
+    metric: 'cosine' as const,
+    scoreKind: 'shifted_cosine' as const,
     traits: {
       key,
       quant_type: trait('quant-type'),

@@ -28,24 +28,12 @@ import {
   failed,
   failureCode,
   knownIds,
-  needsVectors,
   readSample,
-  toChunks,
   unsupported,
   vectorsPerCall,
 } from '../store-rows.ts';
 import { MAX_CHUNKS, type NearestRequest } from '../vector-store.ts';
-import { type Dialect, dialectOf, type EngineConfig, type Scoring, type VectorField } from './dialects.ts';
-
-interface IndexShape extends VectorField {
-  /** Number of indexes behind the configured name, which may be an alias. */
-  readonly indexes: number;
-  /** Maximum number of results per search. */
-  readonly window: number;
-  readonly traits: Readonly<Record<string, string>>;
-  /** Returns the field to use for exact matches: the field itself, or the keyword subfield of a text field. */
-  readonly exactField: (name: string) => string;
-}
+import { type Dialect, dialectOf, type EngineConfig, type Scoring } from './dialects.ts';
 
 const DEFAULT_WINDOW = 10_000;
 
@@ -54,13 +42,7 @@ const DEFAULT_WINDOW = 10_000;
  *
  * @param field name of the vector field
  */
-async function readIndex(
-  calls: StoreCalls,
-  dialect: Dialect,
-  index: string,
-  field: string,
-  attempt: Attempt,
-): Promise<IndexShape> {
+async function readIndex(calls: StoreCalls, dialect: Dialect, index: string, field: string, attempt: Attempt) {
   const missing = `there is no index or alias ${index}; check ${calls.configField}.index`;
   const get = (path: string, query: Readonly<Record<string, string>>) =>
     calls.json(
@@ -84,7 +66,9 @@ async function readIndex(
   const windows = names.map((name) => numberOf(settingsOf(name)['index.max_result_window']) ?? DEFAULT_WINDOW);
   return {
     ...vectorField,
+    /** Number of indexes behind the configured name, which may be an alias. */
     indexes: names.length,
+    /** Maximum number of results per search. */
     window: Math.min(...windows),
     traits: {
       index: names.join(','),
@@ -93,7 +77,8 @@ async function readIndex(
       settings: settingsHash(names.map((name) => steadySettings(settingsOf(name)))),
       metric: vectorField.metric,
     },
-    exactField(name) {
+    /** Returns the field to use for exact matches: the field itself, or the keyword subfield of a text field. */
+    exactField(name: string): string {
       const mapped = fieldMapping(properties, name);
       return mapped?.['type'] === 'text' && at(mapped, 'fields', 'keyword') !== undefined ? `${name}.keyword` : name;
     },
@@ -142,12 +127,8 @@ const IDS_PER_CALL = 1000;
 export function createSearchEngineStore(config: EngineConfig, configField: string) {
   const dialect = dialectOf(config);
   const { index, embedding, id: idField, content, version, api_key: key, username, password } = config;
-  const calls = createStoreCalls(config, {
-    service: dialect.name,
-    configField,
-    credentials: key === undefined ? basic(username, password) : { authorization: `ApiKey ${key}` },
-    credentialsKey: loginKey(config),
-  });
+  const credentials = key === undefined ? basic(username, password) : { authorization: `ApiKey ${key}` };
+  const calls = createStoreCalls(dialect.name, config, configField, credentials, loginKey(config));
   const shapes = rememberShape(calls.service, (attempt) => readIndex(calls, dialect, index, embedding, attempt));
 
   const post = (path: string, body: Fields, purpose: string, attempt: Attempt, query: JsonCall['query'] = {}) => {
@@ -197,8 +178,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
       id: `field ${idField} of a hit`,
       vector: `field ${embedding} of a hit`,
     },
-    unexpected: calls.unexpected,
-    close: calls.close,
+    ...calls,
 
     async search(shape, request, attempt) {
       if (!request.exact && !shape.isIndexed) {
@@ -215,7 +195,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
         ...(request.exact
           ? comparingAll(request, shape.scoreKind, filters)
           : dialect.approximate(embedding, request, filters)),
-        ...dialect.returning(embedding, sources, needsVectors(shape.scoreKind)),
+        ...dialect.returning(embedding, sources, request.withVector),
       };
       try {
         const found = await hits(body, 'search', attempt);
@@ -295,7 +275,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
       const query = idField === '_id' ? { ids: { values: ids } } : { terms: { [exactField(idField)]: ids } };
       const returning = dialect.returning(embedding, sourcesOf(content, version), false);
       const body = { size: Math.min(window, MAX_CHUNKS), query, ...returning };
-      return toChunks((await hits(body, 'lookup of chunks', attempt)).map(entryOf));
+      return (await hits(body, 'lookup of chunks', attempt)).map(entryOf);
     },
   });
 }

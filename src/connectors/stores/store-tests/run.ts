@@ -71,17 +71,12 @@ export interface TestedStore {
  * Samples a store: all vectors if there are fewer than 1,000, otherwise 1,000 vectors. The test queries are some of the
  * sampled vectors, and sums of two sampled vectors. Returns a finding if the store cannot even be described.
  */
-export async function knownSubject(
-  tested: TestedStore,
-): Promise<
-  | { readonly kind: 'subject'; readonly subject: StoreSubject }
-  | { readonly kind: 'finding'; readonly finding: StoreFinding }
-> {
+export async function knownSubject(tested: TestedStore) {
   try {
-    return { kind: 'subject', subject: await knowStore(tested) };
+    return { kind: 'subject', subject: await knowStore(tested) } as const;
   } catch (error) {
     const does = 'describes itself and returns some of its vectors';
-    return { kind: 'finding', finding: findingOf(error, 'describe', does) };
+    return { kind: 'finding', finding: findingOf(error, 'describe', does) } as const;
   }
 }
 

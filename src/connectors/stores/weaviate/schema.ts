@@ -5,18 +5,13 @@ import { type StoreCalls, settingsHash } from '../remote-store.ts';
 import { type Attempt, failed, unsupported } from '../store-rows.ts';
 import type { ScoredMetric } from '../vector-store.ts';
 
-export interface Property {
+interface Property {
   /** Data type: `text`, `int`, `number`, `boolean`, `uuid`, ... */
   readonly type: string;
   readonly tokenization: string;
 }
 
-export interface CollectionSchema extends ScoredMetric {
-  /** True for a flat index, which compares a query with every vector. */
-  readonly isFlat: boolean;
-  readonly properties: ReadonlyMap<string, Property>;
-  readonly traits: Readonly<Record<string, string>>;
-}
+type CollectionSchema = Awaited<ReturnType<typeof readSchema>>;
 
 const distances: Readonly<Record<string, ScoredMetric>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
@@ -33,7 +28,7 @@ export async function readSchema(
   collection: string,
   vectorName: string | undefined,
   attempt: Attempt,
-): Promise<CollectionSchema> {
+) {
   const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
   const path = `/v1/schema/${encodeURIComponent(collection)}`;
   const schema = fieldsOf(await calls.json({ method: 'GET', path, purpose: 'metadata request', missing }, attempt));
@@ -64,6 +59,7 @@ export async function readSchema(
   ]);
   return {
     ...kinds,
+    /** True for a flat index, which compares a query with every vector. */
     isFlat: type === 'flat',
     properties: new Map(properties),
     traits: {
@@ -131,27 +127,6 @@ export function graphqlName(name: string): string {
 /** Weaviate capitalizes collection names, regardless of how they were created. */
 export function collectionName(name: string): string {
   return graphqlName(capitalized(name));
-}
-
-interface GetQuery {
-  readonly collection: string;
-  readonly tenant?: string | undefined;
-  /** Arguments in addition to the tenant, such as `limit: 10`. */
-  readonly args: readonly string[];
-  readonly properties: readonly string[];
-  /** GraphQL fields in `_additional`. */
-  readonly additional: readonly string[];
-}
-
-export function getQuery({ collection, tenant, args, properties, additional }: GetQuery): string {
-  const all = [...args, ...(tenant === undefined ? [] : [`tenant: ${JSON.stringify(tenant)}`])];
-  const fields = [...new Set(properties.map(graphqlName)), `_additional { ${additional.join(' ')} }`];
-  return `{ Get { ${collection}(${all.join(', ')}) { ${fields.join(' ')} } } }`;
-}
-
-export function countQuery(collection: string, tenant: string | undefined): string {
-  const args = tenant === undefined ? '' : `(tenant: ${JSON.stringify(tenant)})`;
-  return `{ Aggregate { ${collection}${args} { meta { count } } } }`;
 }
 
 export function nearVector(vector: Float32Array, target: string | undefined): string {

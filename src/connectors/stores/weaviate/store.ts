@@ -10,22 +10,18 @@ import type { StoreConfigOf } from '../config.ts';
 import { createRemoteStore, createStoreCalls, rememberShape, unlessForbidden } from '../remote-store.ts';
 import {
   type Attempt,
-  chooseKeys,
+  chooseCounted,
   type Entry,
   failed,
   knownIds,
-  needsVectors,
   readSample,
-  toChunks,
   unsupported,
   vectorsPerCall,
 } from '../store-rows.ts';
 import { MAX_CHUNKS } from '../vector-store.ts';
 import {
   collectionName,
-  countQuery,
   equality,
-  getQuery,
   graphqlName,
   nearVector,
   readSchema,
@@ -51,12 +47,7 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
  */
 export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configField: string) {
   const { tenant, id: idProperty, content, version, vector_name: vectorName } = config;
-  const calls = createStoreCalls(config, {
-    service: 'Weaviate',
-    configField,
-    credentials: bearer(config.api_key),
-    credentialsKey: 'api_key',
-  });
+  const calls = createStoreCalls('Weaviate', config, configField, bearer(config.api_key));
   const vectorField = vectorName === undefined ? 'vector' : `vectors { ${vectorName} }`;
 
   const shapes = rememberShape(calls.service, async (attempt) => {
@@ -90,7 +81,9 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
     attempt: Attempt,
   ): Promise<readonly unknown[]> => {
     const collection = collectionName(config.collection);
-    const query = getQuery({ collection, tenant, args, properties, additional });
+    const all = [...args, ...(tenant === undefined ? [] : [`tenant: ${JSON.stringify(tenant)}`])].join(', ');
+    const fields = [...new Set(properties.map(graphqlName)), `_additional { ${additional.join(' ')} }`].join(' ');
+    const query = `{ Get { ${collection}(${all}) { ${fields} } } }`;
     return listOf(at(await graphql(query, purpose, attempt), 'Get', collection));
   };
 
@@ -102,7 +95,8 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
 
   const count = async (attempt: Attempt): Promise<number> => {
     const collection = collectionName(config.collection);
-    const data = await graphql(countQuery(collection, tenant), 'count', attempt);
+    const args = tenant === undefined ? '' : `(tenant: ${JSON.stringify(tenant)})`;
+    const data = await graphql(`{ Aggregate { ${collection}${args} { meta { count } } } }`, 'count', attempt);
     const counted = numberOf(at(data, 'Aggregate', collection, 0, 'meta', 'count'));
     if (counted === null) throw calls.unexpected('count', 'meta.count');
     return counted;
@@ -126,8 +120,7 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
       id: `property ${idProperty ?? 'id'} of an object`,
       vector: '_additional.vector',
     },
-    unexpected: calls.unexpected,
-    close: calls.close,
+    ...calls,
 
     async search(shape, request, attempt) {
       if (request.exact && !shape.isFlat) {
@@ -141,27 +134,22 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
       const found = await objects(
         [nearVector(request.vector, vectorName), `limit: ${request.k}`, ...where],
         named(idProperty, request.withContent === false ? undefined : content),
-        ['id', 'distance', ...(needsVectors(shape.scoreKind) ? [vectorField] : [])],
+        ['id', 'distance', ...(request.withVector ? [vectorField] : [])],
         'search',
         attempt,
       );
       return found.map((object) => ({ ...entryOf(object), score: numberOf(at(object, '_additional', 'distance')) }));
     },
 
-    async sample({ n, seed, withContent }, attempt) {
+    async sample(request, attempt) {
+      const { withContent } = request;
       const { dimensions } = await shapes.fresh(attempt);
-      const total = await count(attempt);
-      if (total > MAX_PAGES * PAGE) {
-        throw unsupported(
-          `A uniform sample from Weaviate requires reading every UUID, but the collection has too many (${total}).`,
-        );
-      }
-      const walk = () =>
-        chooseKeys(n, seed, async (from: string | null) => {
-          const { page, next } = await pageAfter(from, [], 'sample', attempt);
-          return { ids: page.flatMap((object) => uuidOf(object) ?? []), next };
-        });
-      const uuids = n < 1 || total === 0 ? [] : await walk();
+      const because = 'from Weaviate requires reading every UUID, but the collection';
+      const limit = { most: MAX_PAGES * PAGE, because };
+      const uuids = await chooseCounted(request, await count(attempt), limit, async (from: string | null) => {
+        const { page, next } = await pageAfter(from, [], 'sample', attempt);
+        return { ids: page.flatMap((object) => uuidOf(object) ?? []), next };
+      });
       const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
       return readSample(uuids, perCall, withContent, true, async (portion) => {
         const properties = named(idProperty, withContent ? content : undefined);
@@ -213,10 +201,10 @@ export function createWeaviateStore(config: StoreConfigOf<'weaviate'>, configFie
         idProperty === undefined ? whereIds(uuids) : whereAnyOf(await shapes.current(attempt), idProperty, ids);
       const properties = named(idProperty, content, version);
       const found = await objects([`limit: ${MAX_CHUNKS}`, where], properties, ['id'], 'lookup of chunks', attempt);
-      const chunks = toChunks(found.map(entryOf));
+      const entries = found.map(entryOf);
       return idProperty === undefined
-        ? chunks.map((chunk) => ({ ...chunk, id: lower.get(chunk.id) ?? chunk.id }))
-        : chunks;
+        ? entries.map((entry) => ({ ...entry, id: lower.get(entry.id ?? '') ?? entry.id }))
+        : entries;
     },
   });
 }

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
-import { float32Bytes } from '../../../../src/connectors/stores/redis/connection.ts';
+import { bytesOfVector } from '../../../../src/platform/postgres/values.ts';
 import { describeVectorStore } from '../../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../../contract/vector-store-bench.ts';
 import { openStore } from '../../../support/connectors.ts';
@@ -34,7 +34,7 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
             documents.map(({ id, vector: numbers, content, fields: { topic, language } }) => {
               const fields = [
                 'embedding',
-                float32Bytes(numbers),
+                bytesOfVector(numbers),
                 'text',
                 content,
                 'topic',

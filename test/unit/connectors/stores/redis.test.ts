@@ -5,8 +5,8 @@
  */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { float32Bytes } from '../../../../src/connectors/stores/redis/connection.ts';
 import type { VectorStore } from '../../../../src/connectors/stores/vector-store.ts';
+import { bytesOfVector } from '../../../../src/platform/postgres/values.ts';
 import { openStore } from '../../../support/connectors.ts';
 import { type Resp, type RespServer, startRespServer } from '../../../support/fake-redis.ts';
 
@@ -255,7 +255,7 @@ describe('an index of the query engine', () => {
   });
 
   it.each([
-    ['L2', 'HASH', 'squared_l2', float32Bytes(Float32Array.of(2, 0, 1))],
+    ['L2', 'HASH', 'squared_l2', bytesOfVector(Float32Array.of(2, 0, 1))],
     ['IP', 'JSON', 'one_minus_dot', '[2,0,1]'],
   ])('over %s of a %s computes the cosine from the vectors', async (metric, keyType, scoreKind, vector) => {
     const rows = [1, 'doc:a', ['__recalld_distance', '1.25', 'embedding', vector]];
@@ -286,7 +286,7 @@ describe('an index of the query engine', () => {
   });
 
   it('returns a sample of all keys, read by a cursor', async () => {
-    const embedding = float32Bytes(Float32Array.of(1, 2, 3));
+    const embedding = bytesOfVector(Float32Array.of(1, 2, 3));
     const server = await redisWith({
       'FT.INFO': [indexInfo()],
       'FT.AGGREGATE': [[[1, ['__key', 'doc:a'], ['__key', 'doc:b']], 42]],
