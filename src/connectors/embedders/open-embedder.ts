@@ -1,6 +1,7 @@
 /** Creates the embedder for a config. To add a kind, add one case to `protocolOf`. */
 import { plural } from '../../core/format.ts';
 import { at, bearer, createJsonApi } from '../../platform/outbound/json-api.ts';
+import { vectorOfBytes } from '../../platform/postgres/values.ts';
 import type { Embedder, EmbedderConfig } from './embedder.ts';
 
 /**
@@ -60,18 +61,11 @@ class BrokenResponse extends Error {
   }
 }
 
-/** Differences between the APIs of embedders. */
-interface Protocol {
-  readonly identity: string;
-  readonly path: string;
-  /** Required vector length; null for any length. */
-  readonly dimensions: number | null;
-  readonly bodyOf: (texts: readonly string[]) => object;
-  /** Returns the vectors of one response, in the order of the texts. @throws BrokenResponse */
-  readonly read: (json: unknown, count: number) => readonly Float32Array[];
-}
-
-function protocolOf(config: EmbedderConfig): Protocol {
+/**
+ * Returns what differs between the APIs of embedders. `dimensions` is the required vector length; null for any length.
+ * `read` returns the vectors of one response, in the order of the texts, or throws BrokenResponse.
+ */
+function protocolOf(config: EmbedderConfig) {
   switch (config.kind) {
     // OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama, and gateways with an OpenAI-compatible API. Vectors are
     // sorted by their `index` field. Azure's `api-version` is a parameter of the base address.
@@ -82,7 +76,7 @@ function protocolOf(config: EmbedderConfig): Protocol {
         identity: `openai ${model}${dimensions === undefined ? '' : ` ${dimensions}`}`,
         path: '/embeddings',
         dimensions: dimensions ?? null,
-        bodyOf: (input) => ({ model, input, encoding_format: 'float', ...optional }),
+        bodyOf: (input: readonly string[]) => ({ model, input, encoding_format: 'float', ...optional }),
         read: readData,
       };
     }
@@ -95,7 +89,7 @@ function protocolOf(config: EmbedderConfig): Protocol {
         identity: `tei${promptName === undefined ? '' : ` ${promptName}`}`,
         path: '/embed',
         dimensions: null,
-        bodyOf: (inputs) => ({ inputs, truncate: true, ...optional }),
+        bodyOf: (inputs: readonly string[]) => ({ inputs, truncate: true, ...optional }),
         read: readRows,
       };
     }
@@ -153,7 +147,7 @@ function decodeBase64(text: string): Float32Array | null {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64');
   if (bytes.byteLength === 0 || bytes.byteLength % 4 !== 0) return null;
-  return Float32Array.from({ length: bytes.byteLength / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+  return vectorOfBytes(bytes);
 }
 
 function wrongCount(returned: number, count: number): BrokenResponse {

@@ -47,11 +47,8 @@ export function createReranker(config: RerankerConfig, configField: string): Rer
       let latencyMs = 0;
       for (let start = 0; start < candidates.length; start += batchSize) {
         const batch = candidates.slice(start, start + batchSize);
-        const body = bodyOf(
-          text,
-          batch.map((candidate) => candidate.text),
-          k,
-        );
+        const texts = batch.map((candidate) => candidate.text);
+        const body = bodyOf(text, texts, k);
         const answer = await api.call({ method: 'POST', path: config.path, body, purpose: 'reranking' }, signal);
         latencyMs += answer.latencyMs;
         if (answer.kind === 'failed') {
@@ -74,17 +71,11 @@ export function createReranker(config: RerankerConfig, configField: string): Rer
   };
 }
 
-/** Differences between the APIs of rerankers. */
-interface Protocol {
-  /** Maximum number of texts per call. */
-  readonly batchSize: number;
-  readonly bodyOf: (query: string, texts: readonly string[], k: number) => object;
-  readonly resultsIn: (json: unknown) => unknown;
-  /** Key of the score in a result. The position of the text is always under the key `index`. */
-  readonly scoreKey: string;
-}
-
-function protocolOf(config: RerankerConfig): Protocol {
+/**
+ * Returns what differs between the APIs of rerankers. `batchSize` is the maximum number of texts per call. `scoreKey` is
+ * the key of the score in a result; the position of the text is always under the key `index`.
+ */
+function protocolOf(config: RerankerConfig) {
   switch (config.kind) {
     // The reranker in Hugging Face Text Embeddings Inference returns `[{index, score}]`.
     case 'tei':
@@ -92,21 +83,21 @@ function protocolOf(config: RerankerConfig): Protocol {
         // The service's default limit, which the option `--max-client-batch-size` can change. A cross-encoder scores
         // each pair independently.
         batchSize: 32,
-        bodyOf: (query, texts) => ({ query, texts, truncate: true }),
-        resultsIn: (json) => json,
+        bodyOf: (query: string, texts: readonly string[]) => ({ query, texts, truncate: true }),
+        resultsIn: (json: unknown) => json,
         scoreKey: 'score',
       };
     // Cohere, Jina and vLLM return `{results: [{index, relevance_score}]}`.
     case 'cohere':
       return {
         batchSize: Number.POSITIVE_INFINITY,
-        bodyOf: (query, documents, k) => ({
+        bodyOf: (query: string, documents: readonly string[], k: number) => ({
           model: config.model,
           query,
           documents,
           top_n: Math.min(k, documents.length),
         }),
-        resultsIn: (json) => at(json, 'results'),
+        resultsIn: (json: unknown) => at(json, 'results'),
         scoreKey: 'relevance_score',
       };
   }

@@ -12,11 +12,7 @@ const LINE_FEED = 10;
  * Calls `onTooLong` if a line is longer than `maxBytes`, and emits nothing after that. The buffer never exceeds
  * `maxBytes`.
  */
-export function createLineCutter(
-  maxBytes: number,
-  onLine: (line: string) => void,
-  onTooLong: () => void,
-): (chunk: Buffer) => void {
+export function createLineCutter(maxBytes: number, onLine: (line: string) => void, onTooLong: () => void) {
   let parts: Buffer[] = [];
   let bytes = 0;
   let isOver = false;
@@ -28,7 +24,7 @@ export function createLineCutter(
     if (line !== '') onLine(line);
   };
 
-  return (chunk) => {
+  return (chunk: Buffer): void => {
     let rest = chunk;
     while (!isOver) {
       const end = rest.indexOf(LINE_FEED);

@@ -68,17 +68,18 @@ interface Attempt {
 export async function findRequest(
   url: string,
   headers: Readonly<Record<string, string>>,
-  texts: readonly [string, string],
+  [text, otherText]: readonly [string, string],
   signal: AbortSignal,
 ): Promise<RequestSearch> {
+  const send: Send = (attempt, k, asked = text) => ask(attempt, headers, { text: asked, k }, signal);
   let best: NotFound = { kind: 'not_found', problem: 'missing', reason: 'No request was sent.' };
   let ignoresText: FoundRequest | null = null;
   for (const attempt of attemptsFor(url)) {
-    const one = await ask(attempt, headers, { text: texts[0], k: MANY }, signal);
-    const other = one.kind === 'found' ? await ask(attempt, headers, { text: texts[1], k: MANY }, signal) : one;
+    const one = await send(attempt, MANY);
+    const other = one.kind === 'found' ? await send(attempt, MANY, otherText) : one;
     if (one.kind === 'found' && other.kind === 'found') {
       if (one.results.ids.join('\0') !== other.results.ids.join('\0')) {
-        const counted = await withCount(attempt, one, headers, texts[0], signal);
+        const counted = await withCount(attempt, one, send);
         return { kind: 'found', request: { ...counted, knowsText: true } };
       }
       ignoresText ??= { ...attempt, results: one.results, knowsK: false, knowsText: false };
@@ -114,25 +115,19 @@ interface Found {
   readonly results: FoundResults;
 }
 
+/** Sends a query, by default the first one, and asks for k results. */
+type Send = (attempt: Attempt, k: number, text?: string) => Promise<Found | NotFound>;
+
 /** Adds a parameter for the number of results, if the service supports one. */
-async function withCount(
-  attempt: Attempt,
-  { results }: Found,
-  headers: Readonly<Record<string, string>>,
-  text: string,
-  signal: AbortSignal,
-): Promise<Omit<FoundRequest, 'knowsText'>> {
+async function withCount(attempt: Attempt, { results }: Found, send: Send): Promise<Omit<FoundRequest, 'knowsText'>> {
   const asIs = { ...attempt, results };
   if (JSON.stringify(attempt).includes('{{k}}')) {
-    const few = await ask(attempt, headers, { text, k: FEW }, signal);
+    const few = await send(attempt, FEW);
     return { ...asIs, knowsK: few.kind === 'found' && few.results.ids.length <= FEW };
   }
   for (const key of countKeys) {
     const counted = withKey(attempt, key);
-    const [few, many] = [
-      await ask(counted, headers, { text, k: FEW }, signal),
-      await ask(counted, headers, { text, k: MANY }, signal),
-    ];
+    const [few, many] = [await send(counted, FEW), await send(counted, MANY)];
     if (few.kind === 'found' && many.kind === 'found' && few.results.ids.length <= FEW && many.results.ids.length > FEW)
       return { ...counted, results: many.results, knowsK: true };
   }
@@ -152,11 +147,8 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Found | NotFound> {
   const results = { list: '@', id: 'id', score: null, stages: {} };
-  const retriever = createHttpRetriever(
-    { kind: 'http', url, method, headers, body, results, timeout_ms: TIMEOUT_MS, retries: 0 },
-    true,
-    'retriever',
-  );
+  const config = { kind: 'http', url, method, headers, body, results, timeout_ms: TIMEOUT_MS, retries: 0 } as const;
+  const retriever = createHttpRetriever(config, true, 'retriever');
   const seen: SeenExchange[] = [];
   try {
     const answer = await watchExchanges(
@@ -213,18 +205,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `list`, `id`, `score` and `text` are JMESPath expressions, as in the config section `retriever.results`. */
-export interface FoundResults {
-  readonly list: string;
-  /** Expression for the id; null if only texts distinguish the results. */
-  readonly id: string | null;
-  readonly score: string | null;
-  readonly text: string | null;
-  /** Ids of the first hundred results. */
-  readonly ids: readonly string[];
-  /** True if all ids are different. Ids may repeat, because chunks of one document may share an id. */
-  readonly isUnique: boolean;
-}
+export type FoundResults = NonNullable<ReturnType<typeof findResults>>;
 
 /** Common names of id fields, most likely first. */
 const idNames = [
@@ -275,7 +256,7 @@ const EXAMINED = 100;
  *
  * @returns null if the response contains no list whose results all have an id or all have a text
  */
-export function findResults(answer: unknown): FoundResults | null {
+export function findResults(answer: unknown) {
   const found = listsIn(answer, [], 0).flatMap(({ path, items }) => readList(path, items) ?? []);
   return found.toSorted((a, b) => a.rank - b.rank)[0]?.results ?? null;
 }
@@ -291,20 +272,21 @@ function listsIn(value: unknown, path: readonly string[], depth: number): Placed
   return Object.entries(value).flatMap(([key, inner]) => listsIn(inner, [...path, key], depth + 1));
 }
 
-function readList(
-  path: readonly string[],
-  items: readonly unknown[],
-): { readonly rank: number; readonly results: FoundResults } | null {
+function readList(path: readonly string[], items: readonly unknown[]) {
   const score = firstPlace(items, scoreNames, (value) => Number.isFinite(value));
   const text = firstPlace(items, textNames, (value) => typeof value === 'string' && contentId(value) !== null);
   const found = (rank: number, id: string | null, ids: readonly string[]) => ({
     rank,
+    // `list`, `id`, `score` and `text` are JMESPath expressions, as in the config section `retriever.results`.
     results: {
       list: path.length === 0 ? '@' : expressionOf(path),
+      /** Ids of the first hundred results. */
       ids,
+      /** Expression for the id; null if only texts distinguish the results. */
       id,
       score: score === null ? null : expressionOf(score),
       text: text === null ? null : expressionOf(text),
+      /** True if all ids are different. Ids may repeat, because chunks of one document may share an id. */
       isUnique: isUnique(ids),
     },
   });
@@ -327,11 +309,7 @@ function isUnique(ids: readonly string[]): boolean {
   return new Set(ids).size === ids.length;
 }
 
-function firstPlace(
-  items: readonly unknown[],
-  names: readonly string[],
-  isRight: (value: unknown) => boolean,
-): readonly string[] | null {
+function firstPlace(items: readonly unknown[], names: readonly string[], isRight: (value: unknown) => boolean) {
   return placesOf(names).find((place) => items.every((item) => isRight(at(item, ...place)))) ?? null;
 }
 

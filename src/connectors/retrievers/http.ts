@@ -33,11 +33,7 @@ const reservedNames = new Set([
  * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The message never contains the
  * value.
  */
-export function compileHeaders(
-  headers: Readonly<Record<string, string>>,
-  hasBody: boolean,
-  configField = 'retriever',
-): (request: RetrieverRequest) => Readonly<Record<string, string>> {
+export function compileHeaders(headers: Readonly<Record<string, string>>, hasBody: boolean, configField = 'retriever') {
   const fields = Object.entries(headers).map(([name, value]) => {
     const field = `${configField}.headers.${name}`;
     checkHeaderName(name, field);
@@ -49,7 +45,7 @@ export function compileHeaders(
     return { name: name.toLowerCase(), parts };
   });
 
-  return (request) => {
+  return (request: RetrieverRequest) => {
     const rendered: Record<string, string> = { accept: 'application/json', 'user-agent': 'recalld' };
     if (hasBody) rendered['content-type'] = 'application/json';
     for (const { name, parts } of fields) {

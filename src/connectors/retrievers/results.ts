@@ -40,11 +40,7 @@ type Expression = ReturnType<typeof compile>;
  * @param namesKeys true if messages may name keys in a response
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
  */
-export function compileResults(
-  expressions: ResultExpressions,
-  field = 'retriever',
-  namesKeys = true,
-): (body: AnswerBody) => Reading {
+export function compileResults(expressions: ResultExpressions, field = 'retriever', namesKeys = true) {
   const describe = (value: unknown, queryText?: string) => describeShape(value, namesKeys, queryText);
   const stages = Object.entries(expressions.stages).map(
     ([name, stage]) => [name, compileStage(stage, `${field}.results.stages.${name}`)] as const,
@@ -70,7 +66,7 @@ export function compileResults(
     }
   }
 
-  return (body) => {
+  return (body: AnswerBody): Reading => {
     const { label, queryText } = body;
     let answer: JSONValue;
     try {

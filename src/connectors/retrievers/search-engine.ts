@@ -89,12 +89,7 @@ export function createSearchEngineRetriever(
     return search({ size, query: filtered }, request, signal);
   };
 
-  const byVectors = async (
-    request: RetrieverRequest,
-    size: number,
-    embedder: Embedder,
-    signal: AbortSignal,
-  ): Promise<RetrieverAnswer> => {
+  const byVectors = async (request: RetrieverRequest, size: number, embedder: Embedder, signal: AbortSignal) => {
     const embedded = await embedder.embed([request.text], signal);
     if (embedded.kind === 'failed') return failureOf(embedded);
     const [vector = new Float32Array()] = embedded.vectors;

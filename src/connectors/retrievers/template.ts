@@ -101,14 +101,11 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
  * @param field path in the config, for errors
  * @throws RecalldError `config_invalid` for an unknown placeholder
  */
-export function compileFilter(
-  filter: Readonly<Record<string, string>>,
-  field: string,
-): (request: RetrieverRequest) => Readonly<Record<string, string>> {
+export function compileFilter(filter: Readonly<Record<string, string>>, field: string) {
   const entries = Object.entries(filter).map(
     ([name, template]) => [name, parseTemplate(template, `${field}.${name}`)] as const,
   );
-  return (request) =>
+  return (request: RetrieverRequest): Readonly<Record<string, string>> =>
     Object.fromEntries(
       entries
         .map(([name, parts]) => [name, renderText(parts, request, (text) => text)] as const)

@@ -23,14 +23,8 @@ export function createThrottleLimits(pool: Pool) {
     share(
       pipeline: string,
       holder: string,
-      {
-        concurrency,
-        using,
-        failuresInARow,
-      }: Pick<ShareClaim, 'concurrency' | 'using'> & {
-        /** Number of failures since the retriever's last response. */
-        readonly failuresInARow: number;
-      },
+      /** `failuresInARow`: number of failures since the retriever's last response. */
+      claim: Pick<ShareClaim, 'concurrency' | 'using'> & { readonly failuresInARow: number },
       leaseSeconds: number,
     ) {
       return inTransaction(pool, async (client) => {
@@ -43,13 +37,13 @@ export function createThrottleLimits(pool: Pool) {
         );
         const others = rows.map(({ slots }) => slots);
         const rank = rows.filter((row) => row.holder < holder).length;
-        const { slots, counted } = shareOf({ concurrency, using, others, rank });
+        const { slots, counted } = shareOf({ ...claim, others, rank });
         await client.query(
           `insert into retriever_shares (pipeline, holder, slots, failures_in_a_row, until)
            values ($1::text, $2::text, $3::integer, $4::integer, clock_timestamp() + make_interval(secs => $5::double precision))
            on conflict (pipeline, holder) do update
               set slots = excluded.slots, failures_in_a_row = excluded.failures_in_a_row, until = excluded.until`,
-          [pipeline, holder, counted, failuresInARow, leaseSeconds],
+          [pipeline, holder, counted, claim.failuresInARow, leaseSeconds],
         );
         const failuresElsewhere = rows.reduce((sum, row) => sum + row.failuresInARow, 0);
         return { slots, failuresElsewhere };

@@ -23,11 +23,7 @@ const MAX_LATE_MS = 50;
  * @param name the target, such as a pipeline's retriever; processes that use the same name share the rate
  * @param perSecond calls per second; may change from one reservation to the next
  */
-export function createSharedRate(
-  { db, clock }: Context,
-  name: string,
-  perSecond: () => number,
-): (signal: AbortSignal) => Promise<void> {
+export function createSharedRate({ db, clock }: Context, name: string, perSecond: () => number) {
   let next = 0;
   let gapMs = 0;
   let reserved = 0;
@@ -57,7 +53,7 @@ export function createSharedRate(
     return slot;
   };
   let last: Promise<unknown> = Promise.resolve();
-  return async (signal) => {
+  return async (signal: AbortSignal): Promise<void> => {
     const slot = last.then(take, take);
     last = slot;
     const waitMs = (await slot) - clock.monotonicMs();

@@ -12,15 +12,7 @@ import { createSharedRate } from './shared-rate.ts';
 const LEASE_SECONDS = 10;
 const HEARTBEAT_MS = 1000;
 
-export interface Throttle {
-  /** Waits until one more query may be sent. Rejects with the reason of `signal`. */
-  enter(signal: AbortSignal): Promise<void>;
-  /** Reports that an admitted query has ended. The latency is null if the query failed without a meaningful latency. */
-  leave(latencyMs: number | null, hasFailed: boolean): void;
-  /** Number of consecutive failures across all processes that call the retriever. */
-  failuresInARow(): number;
-  close(): Promise<void>;
-}
+export type Throttle = Awaited<ReturnType<typeof openThrottle>>;
 
 /** @throws the error from `limits` if this process's share cannot be determined */
 export async function openThrottle(
@@ -35,13 +27,15 @@ export async function openThrottle(
     /** Usual 95th percentile latency in milliseconds; if null, the first responses determine it. */
     readonly usualLatencyMs: number | null;
   },
-): Promise<Throttle> {
+) {
   const { db, clock, logger } = context;
   const { pipeline, holder, concurrency } = settings;
   let backoff = startBackoff(settings.usualLatencyMs);
-  let share = await db.limits.share(pipeline, holder, { concurrency, using: 0, failuresInARow: 0 }, LEASE_SECONDS);
   let inFlight = 0;
   let failures = 0;
+  const claim = (using: number) =>
+    db.limits.share(pipeline, holder, { concurrency, using, failuresInARow: failures }, LEASE_SECONDS);
+  let share = await claim(0);
   let waiting: (() => void)[] = [];
   const wake = (): void => {
     const woken = waiting;
@@ -55,14 +49,8 @@ export async function openThrottle(
   const beat = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       await clock.sleep(HEARTBEAT_MS, stop.signal);
-      const using = Math.max(share.slots, inFlight);
       try {
-        share = await db.limits.share(
-          pipeline,
-          holder,
-          { concurrency, using, failuresInARow: failures },
-          LEASE_SECONDS,
-        );
+        share = await claim(Math.max(share.slots, inFlight));
       } catch (error) {
         logger.warn("could not renew a retriever's concurrency share", { pipeline, reason: messageOf(error) });
       }
@@ -71,23 +59,9 @@ export async function openThrottle(
   };
   const beating = beat().catch(() => undefined);
 
-  const leave: Throttle['leave'] = (latencyMs, hasFailed) => {
-    inFlight -= 1;
-    failures = hasFailed ? failures + 1 : 0;
-    if (latencyMs !== null) {
-      const before = backoff.factor;
-      backoff = observeLatency(backoff, latencyMs);
-      if (backoff.factor !== before)
-        logger.info("adjusted the rate of golden queries to the retriever's latency", {
-          pipeline,
-          factor: backoff.factor,
-        });
-    }
-    wake();
-  };
-
   return {
-    async enter(signal) {
+    /** Waits until one more query may be sent. Rejects with the reason of `signal`. */
+    async enter(signal: AbortSignal): Promise<void> {
       while (inFlight >= mostInFlight()) {
         signal.throwIfAborted();
         await orAborted(new Promise<void>((resolve) => waiting.push(resolve)), signal);
@@ -101,9 +75,22 @@ export async function openThrottle(
         throw error;
       }
     },
-    leave,
-    failuresInARow: () => failures + share.failuresElsewhere,
-    async close() {
+    /** Reports that an admitted query has ended. The latency is null if the query failed without a meaningful latency. */
+    leave(latencyMs: number | null, hasFailed: boolean): void {
+      inFlight -= 1;
+      failures = hasFailed ? failures + 1 : 0;
+      if (latencyMs !== null) {
+        const { factor: before } = backoff;
+        backoff = observeLatency(backoff, latencyMs);
+        const { factor } = backoff;
+        if (factor !== before)
+          logger.info("adjusted the rate of golden queries to the retriever's latency", { pipeline, factor });
+      }
+      wake();
+    },
+    /** Number of consecutive failures across all processes that call the retriever. */
+    failuresInARow: (): number => failures + share.failuresElsewhere,
+    async close(): Promise<void> {
       stop.abort();
       await beating;
       await db.limits.leave(pipeline, holder).catch(() => undefined);
