@@ -200,7 +200,7 @@ const MAX_QUERIES = 100;
 /** Sends human judgments to the HTTP API. @throws RecalldError demo_failed; the errors of readDemoAnswers */
 export async function addHumanJudgments({ db, url }: SimulatedDaemon, now: Date): Promise<void> {
   const answers = await readDemoAnswers();
-  const open = await db.judging.reviews.next(PIPELINE, REVIEWER, now, MAX_QUERIES);
+  const open = await db.judging.reviews.next({ pipeline: PIPELINE, person: REVIEWER, now }, MAX_QUERIES);
   const judgments = open.flatMap(({ id, documents }) =>
     documents.map((document) => ({
       query_id: id,

@@ -9,7 +9,7 @@ import { ERRORS_SHARE, failedShare, type GoldenRun } from '../golden/rules/run.t
 import { createGoldenRun } from '../golden/runs/run-golden-set.ts';
 import { answersAsIn, queriesOfRun } from '../golden/runs/stored-runs.ts';
 import { type Shadow, scheduleOf, type WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { startOfUtcDay } from './ask-shadow.ts';
+import { type Asker, startOfUtcDay } from './ask-shadow.ts';
 import { comparisonsOf, keyOf } from './context.ts';
 import { isTestDue, levelOfTest, MAX_RUNS } from './rules/golden-tests.ts';
 
@@ -28,19 +28,15 @@ export async function followWithShadows(
   }
   const shadowed = context.pipelines.find(({ name }) => name === pipeline.shadowOf);
   const shadow = shadowed?.shadows.find(({ asked }) => asked.name === pipeline.name);
-  if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
+  if (shadowed !== undefined && shadow !== undefined) await testShadow({ ...context, signal }, run, shadowed, shadow);
 }
 
 /**
  * Starts at most one shadow run per day (UTC) and version of a set. Without this limit, a shadow would receive the
  * queries of an hourly set every hour.
  */
-async function startBeside(
-  context: Context,
-  run: GoldenRun,
-  pipeline: WatchedPipeline,
-  { asked, limits, maxCallsPerDay, chunkSeparator }: Shadow,
-): Promise<void> {
+async function startBeside(context: Context, run: GoldenRun, pipeline: WatchedPipeline, shadow: Shadow): Promise<void> {
+  const { asked, limits, maxCallsPerDay, chunkSeparator } = shadow;
   const { goldenSet, goldenSetVersion: version } = run;
   if (pipeline.golden.every(({ set }) => set !== goldenSet)) return;
   // Starts no shadow run during an outage of the pipeline, because any shadow would then look better.
@@ -76,19 +72,15 @@ async function startBeside(
  * Tests the shadow if the number of its runs of this golden set version has doubled since the last test. The test uses
  * all these runs, each paired with the pipeline run that it replays.
  */
-async function testShadow(
-  context: Context,
-  run: GoldenRun,
-  pipeline: WatchedPipeline,
-  shadow: Shadow,
-  signal: AbortSignal,
-): Promise<void> {
+async function testShadow(context: Asker, run: GoldenRun, pipeline: WatchedPipeline, shadow: Shadow): Promise<void> {
+  const { runs: stored, sets } = context.db.golden;
+  const { analyses } = context.db.experiments;
   const { goldenSet, goldenSetVersion: version } = run;
   const key = keyOf(pipeline, shadow);
-  const tests = await context.db.experiments.analyses.tests(key, goldenSet);
+  const tests = await analyses.tests(key, goldenSet);
   const ofVersion = tests.filter(({ goldenSetVersion }) => goldenSetVersion === version).length;
   const filter = { pipeline: run.pipeline, goldenSet, version, status: 'completed', limit: MAX_RUNS } as const;
-  const runs = (await context.db.golden.runs.list(filter)).filter(
+  const runs = (await stored.list(filter)).filter(
     ({ fingerprints, answersDeletedAt }) =>
       fingerprints['retriever'] === shadow.fingerprint && answersDeletedAt === null,
   );
@@ -96,32 +88,22 @@ async function testShadow(
   const pairs: (AnsweredPair & { readonly against: string })[] = [];
   const stale = new Set<string>();
   for (const one of runs) {
-    const against = (await context.db.golden.runs.comparisons(one.id)).find(({ kind }) => kind === 'baseline')?.against;
-    const beside = against === undefined ? null : await context.db.golden.runs.find(against);
+    const against = (await stored.comparisons(one.id)).find(({ kind }) => kind === 'baseline')?.against;
+    const beside = against === undefined ? null : await stored.find(against);
     if (beside === null || beside.answersDeletedAt !== null) continue;
-    for (const { queryId } of await context.db.golden.runs.staleLabels(beside.id)) stale.add(queryId);
+    for (const { queryId } of await stored.staleLabels(beside.id)) stale.add(queryId);
     const [before, after] = [await answersAsIn(context, one, beside), await answersAsIn(context, one, one)];
     pairs.push({ before, after, relevanceLevel: one.settings.relevanceLevel, against: beside.id });
   }
-  const queries = judgedQueries(await queriesOfRun(context.db.golden.sets, run)).filter(({ id }) => !stale.has(id));
+  const queries = judgedQueries(await queriesOfRun(sets, run)).filter(({ id }) => !stale.has(id));
   const [latest] = pairs;
   if (latest === undefined || queries.length === 0) return;
   const k = Math.max(...run.settings.cutoffs);
   const number = tests.length + 1;
   const alpha = levelOfTest(number, comparisonsOf(pipeline, shadow));
+  const ndcg = { measure: 'ndcg', k } as const;
   const settings = { alpha, minEffect: null };
-  const { metric, noise } = await context.statistics.comparePairs(
-    queries,
-    pairs,
-    { measure: 'ndcg', k },
-    settings,
-    signal,
-  );
+  const { metric, noise } = await context.statistics.comparePairs(queries, pairs, ndcg, settings, context.signal);
   const test = { number, goldenSetVersion: version, runId: run.id, against: latest.against, runs: pairs.length };
-  await context.db.experiments.analyses.saveTest(
-    key,
-    goldenSet,
-    { ...metric, ...test, k, alpha, noise },
-    context.clock.now(),
-  );
+  await analyses.saveTest(key, goldenSet, { ...metric, ...test, k, alpha, noise }, context.clock.now());
 }

@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { depthOf } from '../live/rules/live-query.ts';
-import { askQueries, forEachShadow, liveCallsLeft } from './ask-shadow.ts';
+import { type Asker, askQueries, forEachShadow, liveCallsLeft } from './ask-shadow.ts';
 import { keyOf } from './context.ts';
 import { overlapOf } from './rules/live-pairs.ts';
 import type { UnaskedQuery } from './sql/shadow-answers.ts';
@@ -28,7 +28,7 @@ export async function askShadows(context: Context, signal: AbortSignal): Promise
   await forEachShadow(context.pipelines, signal, async (pipeline, shadow) => {
     if (turn.aborted) return;
     try {
-      await askShadow(context, pipeline, shadow, turn);
+      await askShadow({ ...context, signal: turn }, pipeline, shadow);
     } catch (error) {
       // Reaching the time limit is not a failure.
       if (!turn.aborted || error !== turn.reason) throw error;
@@ -38,35 +38,26 @@ export async function askShadows(context: Context, signal: AbortSignal): Promise
 
 const depth = ({ topK, documents }: UnaskedQuery): number => depthOf(topK, documents.length);
 
-async function askShadow(
-  context: Context,
-  pipeline: WatchedPipeline,
-  shadow: Shadow,
-  signal: AbortSignal,
-): Promise<void> {
-  const left = await liveCallsLeft(context, pipeline, shadow);
+async function askShadow(round: Asker, pipeline: WatchedPipeline, shadow: Shadow): Promise<void> {
+  const left = await liveCallsLeft(round, pipeline, shadow);
   if (left <= 0 || shadow.liveRate === 0) return;
-  const queries = await context.db.experiments.answers.unasked(keyOf(pipeline, shadow), {
-    since: new Date(context.clock.now().getTime() - PATIENCE_MS),
+  const queries = await round.db.experiments.answers.unasked(keyOf(pipeline, shadow), {
+    since: new Date(round.clock.now().getTime() - PATIENCE_MS),
     rate: shadow.liveRate,
     limit: Math.min(left, MAX_PER_TURN),
   });
-  await askQueries(
-    context,
-    {
-      pipeline,
-      shadow,
-      queries,
-      lanes: shadow.limits.concurrency,
-      work: 'live',
-      withText: false,
-      depth,
-      async compare(query, found) {
-        if (found === null || (query.outcome !== 'ok' && query.outcome !== 'empty')) return { overlap: null };
-        const [ours, theirs] = [query.documents, found].map((list) => list.map(({ id }) => id));
-        return { overlap: overlapOf(ours ?? [], theirs ?? [], shadow.chunkSeparator, depth(query)) };
-      },
+  await askQueries(round, {
+    pipeline,
+    shadow,
+    queries,
+    lanes: shadow.limits.concurrency,
+    work: 'live',
+    withText: false,
+    depth,
+    async compare(query, found) {
+      if (found === null || (query.outcome !== 'ok' && query.outcome !== 'empty')) return { overlap: null };
+      const [ours, theirs] = [query.documents, found].map((list) => list.map(({ id }) => id));
+      return { overlap: overlapOf(ours ?? [], theirs ?? [], shadow.chunkSeparator, depth(query)) };
     },
-    signal,
-  );
+  });
 }

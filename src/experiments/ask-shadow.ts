@@ -22,11 +22,7 @@ export function startOfUtcDay(now: Date): Date {
  * golden sets, whether or not the sets run on that day. Subtracts the sets one after another, and skips a set that has
  * more queries than the remaining limit allows.
  */
-export async function liveCallsPerDay(
-  sets: GoldenSets,
-  { golden }: WatchedPipeline,
-  { maxCallsPerDay }: Shadow,
-): Promise<number> {
+export async function liveCallsPerDay(sets: GoldenSets, { golden }: WatchedPipeline, { maxCallsPerDay }: Shadow) {
   // The list has the newest version of each set first.
   const newest = new Map((await sets.list()).toReversed().map((one) => [one.name, one]));
   let left = maxCallsPerDay;
@@ -59,6 +55,8 @@ export function forEachShadow(
   return forEachPipeline(shadows, signal, ({ run }) => run());
 }
 
+export type Asker = Context & { readonly signal: AbortSignal };
+
 interface Asking {
   readonly pipeline: WatchedPipeline;
   readonly shadow: Shadow;
@@ -83,7 +81,8 @@ interface Asking {
  *
  * @throws the abort reason of `signal`, and RecalldError database_unreachable
  */
-export async function askQueries(context: Context, asking: Asking, signal: AbortSignal): Promise<void> {
+export async function askQueries(context: Asker, asking: Asking): Promise<void> {
+  const { signal } = context;
   const { pipeline, shadow, queries, lanes, work, withText } = asking;
   const { asked, limits } = shadow;
   if (queries.length === 0) return;

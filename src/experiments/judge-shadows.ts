@@ -6,9 +6,7 @@ import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { DeferralError, gradePooled, storedText } from '../judging/grade-queries.ts';
-import type { Judge } from '../judging/judge.ts';
-import type { JudgingPlan } from '../judging/plan.ts';
+import { DeferralError, gradePooled, type ModelRound, type Round, storedText } from '../judging/grade-queries.ts';
 import { askQueries, forEachShadow, liveCallsLeft, startOfUtcDay } from './ask-shadow.ts';
 import { keyOf } from './context.ts';
 import { scorePair, sumPairs } from './rules/live-pairs.ts';
@@ -31,21 +29,16 @@ const PATIENCE_MS = 4 * HOUR_MS;
 export async function judgeShadows(context: Context, signal: AbortSignal): Promise<void> {
   await forEachShadow(context.pipelines, signal, async (pipeline, shadow) => {
     const plan = context.judgingPlans.find((one) => one.pipeline === pipeline.name);
-    if (plan !== undefined && shadow.judgedDepth !== null) await judgeShadow(context, plan, pipeline, shadow, signal);
+    if (plan === undefined || shadow.judgedDepth === null) return;
+    await judgeShadow({ ...context, plan, judge: plan.judge, signal }, pipeline, shadow);
   });
 }
 
-async function judgeShadow(
-  context: Context,
-  plan: JudgingPlan,
-  pipeline: WatchedPipeline,
-  shadow: Shadow,
-  signal: AbortSignal,
-): Promise<void> {
-  const { db, clock } = context;
-  const { depth: k, judge } = plan;
+async function judgeShadow(round: Round, pipeline: WatchedPipeline, shadow: Shadow): Promise<void> {
+  const { db, clock, judge } = round;
+  const { depth: k } = round.plan;
   const key = keyOf(pipeline, shadow);
-  if (judge !== null) await pairQueries(context, plan, judge, pipeline, shadow, signal);
+  if (judge !== null) await pairQueries({ ...round, judge }, pipeline, shadow);
   const now = clock.now();
   const summed = new Set((await db.experiments.analyses.days(key, judgedSeries(k))).map(({ day }) => day));
   const ended = startOfUtcDay(new Date(now.getTime() - PATIENCE_MS));
@@ -56,50 +49,35 @@ async function judgeShadow(
   }
 }
 
-async function pairQueries(
-  context: Context,
-  plan: JudgingPlan,
-  configured: Judge,
-  pipeline: WatchedPipeline,
-  shadow: Shadow,
-  signal: AbortSignal,
-): Promise<void> {
+async function pairQueries(configured: ModelRound, pipeline: WatchedPipeline, shadow: Shadow): Promise<void> {
+  const { db, plan, judge } = configured;
   const { depth: k } = plan;
-  const now = context.clock.now();
-  const { identity } = await context.db.judging.panels.current(plan.pipeline, configured.fingerprint, now);
-  const judge = { ...configured, fingerprint: identity };
-  const limit = await liveCallsLeft(context, pipeline, shadow);
+  const now = configured.clock.now();
+  const { identity } = await db.judging.panels.current(plan.pipeline, judge.fingerprint, now);
+  const round = { ...configured, judge: { ...judge, fingerprint: identity } };
+  const limit = await liveCallsLeft(round, pipeline, shadow);
   if (limit <= 0) return;
   const since = new Date(now.getTime() - PATIENCE_MS);
-  const queries = await context.db.experiments.answers.unjudged(keyOf(pipeline, shadow), {
-    since,
-    judge: identity,
-    limit,
-  });
-  await askQueries(
-    context,
-    {
-      pipeline,
-      shadow,
-      queries,
-      // The judge grades one document at a time.
-      lanes: 1,
-      work: 'judged',
-      withText: true,
-      depth: () => k,
-      async compare(query, found) {
-        const returned = found === null ? null : contentsOf(shadow, query, found, k);
-        try {
-          const scores = returned === null ? null : await scorePairOf(context, plan, judge, query, returned, signal);
-          return { judged: { k, scores } };
-        } catch (error) {
-          if (error instanceof DeferralError) return null;
-          throw error;
-        }
-      },
+  const asked = { since, judge: identity, limit };
+  await askQueries(round, {
+    pipeline,
+    shadow,
+    queries: await db.experiments.answers.unjudged(keyOf(pipeline, shadow), asked),
+    // The judge grades one document at a time.
+    lanes: 1,
+    work: 'judged',
+    withText: true,
+    depth: () => k,
+    async compare(query, found) {
+      const returned = found === null ? null : contentsOf(shadow, query, found, k);
+      try {
+        return { judged: { k, scores: returned === null ? null : await scorePairOf(round, query, returned) } };
+      } catch (error) {
+        if (error instanceof DeferralError) return null;
+        throw error;
+      }
     },
-    signal,
-  );
+  });
 }
 
 /** Returns the contents of the shadow's top k documents; null if any of them cannot be read. */
@@ -129,12 +107,9 @@ function contentsOf(
  * @throws DeferralError if the budget is spent, or if the judge does not respond
  */
 async function scorePairOf(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
+  round: ModelRound,
   query: UnaskedQuery,
   returned: NonNullable<ReturnType<typeof contentsOf>>,
-  signal: AbortSignal,
 ): Promise<NonNullable<ShadowAnswer['judged']>['scores']> {
   const { documents } = query;
   const grades = new Map<string, number>();
@@ -144,10 +119,10 @@ async function scorePairOf(
   }
   for (const { hash, text } of returned) {
     if (grades.has(hash) || text === null) continue;
-    const grade = await gradePooled(context, plan, judge, query, { hash, content: text }, signal);
+    const grade = await gradePooled(round, query, { hash, content: text });
     if (grade === null) return null;
     grades.set(hash, grade);
   }
   const [shown, own] = [documents, returned].map((list) => [...new Set(list.flatMap(({ hash }) => hash ?? []))]);
-  return scorePair(shown ?? [], own ?? [], grades, plan.depth);
+  return scorePair(shown ?? [], own ?? [], grades, round.plan.depth);
 }

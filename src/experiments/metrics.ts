@@ -1,4 +1,4 @@
-import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
+import { boundedGauges, counter, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const compared = ['pipeline', 'candidate', 'source', 'measure'] as const;
 const shadow = ['pipeline', 'shadow'] as const;
@@ -35,12 +35,10 @@ export const experimentMetrics = {
     'Number of live queries in the last seven days whose two result lists were compared (n of recalld_shadow_overlap).',
     shadow,
   ),
-  recalld_shadow_live_questions_total: {
-    type: 'counter',
-    help: 'Live queries sent to the shadow, including judged queries, by outcome.',
-    labels: [...shadow, 'outcome'],
-    source: 'process',
-  },
+  recalld_shadow_live_questions_total: counter(
+    'Live queries sent to the shadow, including judged queries, by outcome.',
+    [...shadow, 'outcome'],
+  ),
   recalld_variant_split: storedGauge(
     'State of the session split: exactly one of as_declared, mismatch and no_data is 1. If sessions are missing (mismatch), the arms cannot be compared.',
     ['pipeline', 'verdict'],

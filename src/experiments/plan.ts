@@ -1,22 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../app/config/schema.ts';
 import { RecalldError } from '../core/errors.ts';
-import type { SamplingRates } from '../live/rules/sampling/decision.ts';
-import { type ArmsDesign, armMeasures } from './rules/arms.ts';
-import type { ExperimentKey } from './sql/interim-analyses.ts';
+import { armMeasures } from './rules/arms.ts';
 
-/** `experiment` is the tag whose value identifies the arm. */
-export interface VariantPlan extends ArmsDesign, ExperimentKey {
-  /** Start of the comparison; null to include all stored live queries. */
-  readonly since: Date | null;
-  readonly rates: SamplingRates;
-  readonly retentionDays: number;
-  /** Judging plan; null if live queries are not judged. */
-  readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;
-}
+export type VariantPlan = ReturnType<typeof createVariantPlans>[number];
 
 /** Returns one plan per pipeline with `variants`. */
-export function createVariantPlans(config: Config): VariantPlan[] {
+export function createVariantPlans(config: Config) {
   return config.pipelines.flatMap(({ name: pipeline, variants, sampling, privacy, judged }) => {
     if (variants === undefined) return [];
     const { tag, arms, since, difference } = variants;
@@ -24,16 +14,21 @@ export function createVariantPlans(config: Config): VariantPlan[] {
     return [
       {
         pipeline,
+        /** The tag whose value identifies the arm. */
         experiment: tag,
         fingerprint: createHash('sha256').update(identity).digest('hex').slice(0, 16),
+        /** Start of the comparison; null to include all stored live queries. */
         since: since === null ? null : new Date(`${since}T00:00:00Z`),
         arms,
         difference,
         measures: armMeasures.filter((measure) => measure !== 'ndcg' || judged !== undefined),
         rates: { rate: sampling.rate, segments: sampling.segments },
         retentionDays: privacy.retention_days,
+        /** Judging plan; null if live queries are not judged. */
         judged:
-          judged === undefined ? null : { depth: judged.depth, by: judged.judge.kind === 'none' ? 'people' : 'model' },
+          judged === undefined
+            ? null
+            : ({ depth: judged.depth, by: judged.judge.kind === 'none' ? 'people' : 'model' } as const),
       },
     ];
   });

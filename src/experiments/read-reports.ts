@@ -30,8 +30,7 @@ export async function readShadow(context: Context, pipeline: WatchedPipeline, sh
   const key = keyOf(pipeline, shadow);
   const { difference, costPerCall } = shadow;
   const golden: Comparison[] = [];
-  for (const { set, settings } of pipeline.golden)
-    golden.push(await readOnSet(context, pipeline, shadow, set, Math.max(...settings.cutoffs)));
+  for (const own of pipeline.golden) golden.push(await readOnSet(context, pipeline, shadow, own));
   const judged = await readOnJudged(context, pipeline, shadow);
   const today = startOfUtcDay(now);
   let calls = await db.experiments.answers.asked(key, today);
@@ -92,13 +91,11 @@ function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> 
   };
 }
 
-/** @param k largest configured cutoff of the set, used until a test of the set is stored */
 async function readOnSet(
   { db }: Context,
   pipeline: WatchedPipeline,
   shadow: Shadow,
-  goldenSet: string,
-  k: number,
+  { set: goldenSet, settings }: WatchedPipeline['golden'][number],
 ): Promise<Comparison> {
   const tests = await db.experiments.analyses.tests(keyOf(pipeline, shadow), goldenSet);
   const { verdict, by } = statusOfTests(tests);
@@ -108,7 +105,8 @@ async function readOnSet(
   const evidence = evidenceOfTests(tests, shadow.difference, comparisonsOf(pipeline, shadow));
   const known = {
     source: `golden:${goldenSet}`,
-    measure: `ndcg@${by?.k ?? k}`,
+    // Until a test of the set is stored, this is the largest configured cutoff.
+    measure: `ndcg@${by?.k ?? Math.max(...settings.cutoffs)}`,
     verdict,
     evidence: explained(evidence, shadow.difference, 'the second run'),
     measured_until: completed?.finishedAt?.toISOString() ?? null,

@@ -40,12 +40,7 @@ export async function sumDays(context: Context, plan: VariantPlan, signal: Abort
   await context.db.experiments.analyses.forgetTraffic(plan.pipeline, oldest);
 }
 
-async function readQueries(
-  { db }: Context,
-  plan: VariantPlan,
-  window: LiveWindow,
-  signal: AbortSignal,
-): Promise<UsedQuery[]> {
+async function readQueries({ db }: Context, plan: VariantPlan, window: LiveWindow, signal: AbortSignal) {
   const { samples } = await db.live.windows.count(window);
   let halvings = 0;
   while (samples * 2 ** -halvings > MAX_SAMPLES) halvings++;
@@ -75,21 +70,14 @@ async function readQueries(
 }
 
 /** Probability that the query would have been sampled in the arm with the lowest sampling rate. */
-function leastProbability(
-  { segments, rateProbability }: WindowQuery,
-  { arms, experiment: tag, rates }: VariantPlan,
-): number {
+function leastProbability({ segments, rateProbability }: WindowQuery, { arms, experiment: tag, rates }: VariantPlan) {
   const own = rateFor(segments, rates);
   const least = Math.min(...arms.map(({ name }) => rateFor({ ...segments, [tag]: name }, rates)));
   // The config may have had different rates on that day.
   return own === 0 ? 0 : rateProbability * Math.min(1, least / own);
 }
 
-async function readGrades(
-  { db }: Context,
-  { judged, experiment: tag }: VariantPlan,
-  window: LiveWindow,
-): Promise<GradedQuery[]> {
+async function readGrades({ db }: Context, { judged, experiment: tag }: VariantPlan, window: LiveWindow) {
   if (judged === null) return [];
   const { queries } = await db.judging.judged.graded(window);
   const own = queries.filter(({ tags }) => Object.hasOwn(tags, tag));

@@ -5,12 +5,9 @@
 
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../connectors/throttle/throttle.ts';
-import type { Context } from '../core/context.ts';
 import { type EpisodeStep, episodeSteps, splitByPause } from '../live/rules/episodes.ts';
-import { documentTexts, gradePooled, processQueue, storedText, unreachable } from './grade-queries.ts';
-import type { Judge } from './judge.ts';
+import { documentTexts, gradePooled, type ModelRound, processQueue, storedText, unreachable } from './grade-queries.ts';
 import type { JudgedRetrieval } from './judged-episodes.ts';
-import type { JudgingPlan } from './plan.ts';
 import { type EpisodeScores, rewritingScores } from './rules/episode-scores.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 import { RELEVANT_GRADE } from './rules/judged-scores.ts';
@@ -23,28 +20,24 @@ const LIMITS = { concurrency: 1, maxPerSecond: 2 } as const;
  *
  * @throws the errors of processQueue
  */
-export async function gradeEpisodes(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
-  signal: AbortSignal,
-): Promise<void> {
-  const { episodes } = context.db.judging;
-  const { pipeline, depth: k } = plan;
+export async function gradeEpisodes(round: ModelRound): Promise<void> {
+  const { episodes } = round.db.judging;
+  const { pipeline, depth: k, episodeShare } = round.plan;
+  const { fingerprint } = round.judge;
   // The rate limiter is opened only when the first episode is graded, because most pipelines have no episodes.
   let throttle: Throttle | null = null;
   const retriever: Retriever = {
     async retrieve(request, asked) {
-      throttle ??= await openThrottle(context, {
+      throttle ??= await openThrottle(round, {
         pipeline,
-        holder: `${context.holder}-episodes`,
+        holder: `${round.holder}-episodes`,
         ...LIMITS,
         usualLatencyMs: null,
       });
       await throttle.enter(asked);
       let hasFailed = true;
       try {
-        const answer = await plan.retriever.retrieve(request, asked);
+        const answer = await round.plan.retriever.retrieve(request, asked);
         hasFailed = answer.kind !== 'documents';
         return answer;
       } finally {
@@ -52,19 +45,12 @@ export async function gradeEpisodes(
       }
     },
   };
-  const grade = async ({ id }: { readonly id: string }): Promise<void> => {
-    const scores = await scoreEpisode(context, { ...plan, retriever }, judge, id, signal);
-    await episodes.close(pipeline, id, scores, { fingerprint: judge.fingerprint, k });
-  };
+  const throttled = { ...round, plan: { ...round.plan, retriever } };
+  const grade = async ({ id }: { readonly id: string }): Promise<void> =>
+    episodes.close(pipeline, id, await scoreEpisode(throttled, id), { fingerprint, k });
+  const expiryMessage = 'agent turns expired: they could not be graded within a day';
   try {
-    await processQueue(
-      context,
-      pipeline,
-      episodes,
-      'agent turns expired: they could not be graded within a day',
-      plan.episodeShare === 0 ? null : grade,
-      signal,
-    );
+    await processQueue(round, episodes, expiryMessage, episodeShare === 0 ? null : grade);
   } finally {
     await (throttle as Throttle | null)?.close();
   }
@@ -85,15 +71,10 @@ type Grader = (
  * @returns null if the episode was erased, or if any of its documents cannot be graded
  * @throws DeferralError
  */
-async function scoreEpisode(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
-  id: string,
-  signal: AbortSignal,
-): Promise<EpisodeScores | null> {
-  const found = await context.db.judging.episodes.retrievals(plan.pipeline, id);
-  const own = splitByPause(found, plan.episodeIdleMs).find((part) => part.some((one) => one.id === id)) ?? [];
+async function scoreEpisode(round: ModelRound, id: string): Promise<EpisodeScores | null> {
+  const { pipeline, episodeIdleMs, depth } = round.plan;
+  const found = await round.db.judging.episodes.retrievals(pipeline, id);
+  const own = splitByPause(found, episodeIdleMs).find((part) => part.some((one) => one.id === id)) ?? [];
   const steps = episodeSteps(own);
   const need = steps.find(({ originalText }) => originalText !== null)?.originalText ?? null;
   const [first] = steps;
@@ -102,7 +83,7 @@ async function scoreEpisode(
     const grades = new Map<string, number>();
     for (const document of ids) {
       const text = texts.get(document);
-      const grade = text === undefined ? 0 : await gradePooled(context, plan, judge, { id, text: need }, text, signal);
+      const grade = text === undefined ? 0 : await gradePooled(round, { id, text: need }, text);
       if (grade === null) return null;
       grades.set(document, grade);
     }
@@ -110,53 +91,40 @@ async function scoreEpisode(
   };
   let isHit = false;
   for (const step of steps) {
-    const graded = await gradeReturned(context, plan, step, gradeAll, signal);
+    const graded = await gradeReturned(round, step, gradeAll);
     if (graded === null) return null;
     isHit ||= [...graded.values()].some((grade) => grade >= RELEVANT_GRADE);
   }
-  if (first.text === null || first.text === need) return { isHit, rewriting: null };
-  const rewritten = await gradeNow(context, plan, first.text, first.segments, gradeAll, signal);
-  const original = rewritten && (await gradeNow(context, plan, need, first.segments, gradeAll, signal));
+  const { text: rewrite, segments } = first;
+  if (rewrite === null || rewrite === need) return { isHit, rewriting: null };
+  const rewritten = await gradeNow(round, rewrite, segments, gradeAll);
+  const original = rewritten && (await gradeNow(round, need, segments, gradeAll));
   if (rewritten === null || original === null) return null;
-  const grades = new Map([...rewritten, ...original]);
-  const rewriting = rewritingScores(
-    [...rewritten.keys()],
-    [...original.keys()],
-    (document) => grades.get(document) ?? 0,
-    plan.depth,
-  );
-  return { isHit, rewriting };
+  const gradeOf = (document: string): number => original.get(document) ?? rewritten.get(document) ?? 0;
+  return { isHit, rewriting: rewritingScores([...rewritten.keys()], [...original.keys()], gradeOf, depth) };
 }
 
 async function gradeReturned(
-  context: Context,
-  plan: JudgingPlan,
-  { text, segments, embedding, outcome, documentIds }: EpisodeStep<JudgedRetrieval>,
+  round: ModelRound,
+  { text, outcome, documentIds, ...step }: EpisodeStep<JudgedRetrieval>,
   gradeAll: Grader,
-  signal: AbortSignal,
 ): ReturnType<Grader> {
-  const ids = [...new Set(documentIds)].slice(0, plan.depth);
+  const ids = [...new Set(documentIds)].slice(0, round.plan.depth);
   if (outcome !== 'ok' || ids.length === 0) return new Map();
   if (text === null) return null;
-  return gradeAll(ids, await documentTexts(context, plan, text, embedding, segments, ids, signal));
+  return gradeAll(ids, await documentTexts(round, { ...step, text, documentIds: ids }));
 }
 
 /** Sends a text to the retriever now, and grades the top documents, best first. */
-async function gradeNow(
-  context: Context,
-  plan: JudgingPlan,
-  text: string,
-  segments: Readonly<Record<string, string>>,
-  gradeAll: Grader,
-  signal: AbortSignal,
-): ReturnType<Grader> {
+async function gradeNow(round: ModelRound, text: string, segments: JudgedRetrieval['segments'], gradeAll: Grader) {
+  const { plan, signal } = round;
   const answer = await plan.retriever.retrieve({ text, k: plan.depth, tags: segments, withText: true }, signal);
-  if (answer.kind !== 'documents') throw unreachable(context, plan.pipeline, answer.message);
+  if (answer.kind !== 'documents') throw unreachable(round, answer.message);
   const contents = new Map(answer.documents.map(({ id, text: content }) => [id, content ?? '']));
   const ids = [...contents.keys()].slice(0, plan.depth);
   const isComplete = ids.every((id) => contents.get(id)?.trim() !== '');
   const texts = isComplete
     ? new Map([...contents].map(([id, content]) => [id, storedText(content)]))
-    : await documentTexts(context, plan, text, null, segments, ids, signal);
+    : await documentTexts(round, { text, embedding: null, segments, documentIds: ids });
   return gradeAll(ids, texts);
 }

@@ -5,12 +5,22 @@ import type { Context } from '../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { textHash } from '../live/privacy/rules/redactor.ts';
 import { wellFormed } from '../platform/postgres/values.ts';
-import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
+import type { Judge, JudgeRequest } from './judge.ts';
 import type { GradedBy, OpenQuery } from './judged-table.ts';
 import type { PoolCandidate } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
+
+/** A round in which the queries, pools and episodes of one pipeline are graded. */
+export interface Round extends Context {
+  readonly plan: JudgingPlan;
+  /** The current judge; null if there is no model judge. */
+  readonly judge: Judge | null;
+  readonly signal: AbortSignal;
+}
+
+export type ModelRound = Round & { readonly judge: Judge };
 
 /** Number of nearest chunks among which recalld looks for the texts of returned documents. */
 const NEIGHBOURS = 100;
@@ -33,14 +43,11 @@ export class DeferralError extends Error {
  * @throws DeferralError if the retriever or the store did not respond; the reason of `signal`
  */
 export async function documentTexts(
-  context: Context,
-  plan: JudgingPlan,
-  text: string,
-  embedding: Float32Array | null,
-  segments: Readonly<Record<string, string>>,
-  documentIds: readonly string[],
-  signal: AbortSignal,
+  round: Round,
+  query: Omit<OpenQuery, 'id' | 'receivedAt' | 'text'> & { readonly text: string },
 ): Promise<ReadonlyMap<string, StoredText>> {
+  const { plan, signal } = round;
+  const { text, segments, documentIds } = query;
   const texts = new Map<string, StoredText>();
   const wanted = new Set(documentIds);
   const keep = (id: string, content: string | null | undefined): void => {
@@ -50,10 +57,10 @@ export async function documentTexts(
   const answer = await plan.retriever.retrieve({ text, k: documentIds.length, tags: segments, withText: true }, signal);
   if (answer.kind === 'documents') for (const { id, text: content } of answer.documents) keep(id, content);
   if (wanted.size === 0) return texts;
-  const found = await nearestChunks(plan, text, embedding, NEIGHBOURS, signal);
+  const found = await nearestChunks(round, query, NEIGHBOURS);
   for (const { id, content } of found.chunks) keep(id, content);
   const problem = answer.kind === 'documents' ? found.problem : answer.message;
-  if (texts.size === 0 && problem !== null) throw unreachable(context, plan.pipeline, problem);
+  if (texts.size === 0 && problem !== null) throw unreachable(round, problem);
   return texts;
 }
 
@@ -62,11 +69,9 @@ export async function documentTexts(
  * `signal`.
  */
 async function nearestChunks(
-  { store, embedder }: JudgingPlan,
-  text: string,
-  embedding: Float32Array | null,
+  { plan: { store, embedder }, signal }: Round,
+  { text, embedding }: { readonly text: string; readonly embedding: Float32Array | null },
   k: number,
-  signal: AbortSignal,
 ): Promise<{
   /** Chunks, best first. A document id occurs once for each chunk of the document. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
@@ -99,15 +104,10 @@ export function storedText(text: string): StoredText {
  *
  * @throws DeferralError, and the reason of `signal`
  */
-export async function askJudge(
-  context: Context,
-  { pipeline, maxCostPerDay }: JudgingPlan,
-  judge: Judge,
-  request: JudgeRequest,
-  signal: AbortSignal,
-): Promise<Exclude<JudgeAnswer, { kind: 'unreachable' }>> {
-  const { clock, meter } = context;
-  const { spending } = context.db.judging;
+export async function askJudge(round: ModelRound, request: JudgeRequest) {
+  const { clock, meter, plan, judge, signal } = round;
+  const { spending } = round.db.judging;
+  const { pipeline, maxCostPerDay } = plan;
   const maxCost = judge.maxCost(request);
   const at = clock.now();
   if (maxCost > 0 && !(await spending.reserve(pipeline, maxCost, maxCostPerDay, at)))
@@ -115,14 +115,14 @@ export async function askJudge(
   const answer = await judge.grade(request, signal);
   const cost = answer.kind === 'unreachable' ? 0 : answer.cost;
   if (maxCost > 0) await spending.recordCost(pipeline, maxCost, cost, at);
-  if (answer.kind === 'unreachable') throw unreachable(context, pipeline, answer.message);
+  if (answer.kind === 'unreachable') throw unreachable(round, answer.message);
   meter.increment('recalld_judge_cost_dollars_total', { pipeline }, cost);
   if (answer.kind === 'failed') meter.increment('recalld_judge_failures_total', { pipeline, reason: answer.problem });
   return answer;
 }
 
 /** Counts and logs a deferral, and returns its error. */
-export function unreachable({ meter, logger }: Context, pipeline: string, reason: string): DeferralError {
+export function unreachable({ meter, logger, plan: { pipeline } }: Round, reason: string): DeferralError {
   meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
   logger.warn('grading deferred: the judge, retriever or store is unreachable', { pipeline, reason });
   return new DeferralError('unreachable');
@@ -150,12 +150,10 @@ interface WorkQueue<Item> {
  * @throws the reason of `signal`, and RecalldError database_unreachable
  */
 export async function processQueue<Item extends { readonly id: string }>(
-  { clock, meter, logger }: Context,
-  pipeline: string,
+  { clock, meter, logger, plan: { pipeline }, signal }: Round,
   queue: WorkQueue<Item>,
   expiryMessage: string,
   work: ((item: Item) => Promise<void>) | null,
-  signal: AbortSignal,
 ): Promise<void> {
   const started = clock.now();
   const expired = await queue.expire(pipeline, new Date(started.getTime() - EXPIRY_MS));
@@ -189,28 +187,16 @@ export async function processQueue<Item extends { readonly id: string }>(
  *
  * @throws the errors of processQueue
  */
-export async function gradeQueries(context: Context, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
-  await processQueue(
-    context,
-    plan.pipeline,
-    context.db.judging.judged,
-    'selected live queries expired: they could not be graded within a day',
-    (query) => gradeQuery(context, plan, query, signal),
-    signal,
-  );
+export function gradeQueries(round: Round): Promise<void> {
+  const expiryMessage = 'selected live queries expired: they could not be graded within a day';
+  return processQueue(round, round.db.judging.judged, expiryMessage, (query) => gradeQuery(round, query));
 }
 
-async function gradeQuery(
-  context: Context,
-  plan: JudgingPlan,
-  { id, text, embedding, segments, documentIds }: OpenQuery,
-  signal: AbortSignal,
-): Promise<void> {
-  const { clock, meter, hashKey } = context;
-  const { judged } = context.db.judging;
-  const { pipeline, judge } = plan;
-  const texts =
-    text === null ? null : await documentTexts(context, plan, text, embedding, segments, documentIds, signal);
+async function gradeQuery(round: Round, { id, text, ...query }: OpenQuery): Promise<void> {
+  const { clock, meter, hashKey, judge } = round;
+  const { judged } = round.db.judging;
+  const { pipeline } = round.plan;
+  const texts = text === null ? null : await documentTexts(round, { text, ...query });
   if (text === null || texts === null || texts.size === 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'without_text' });
     return judged.close(pipeline, id, judge === null ? 'graded' : 'without_text');
@@ -219,10 +205,10 @@ async function gradeQuery(
   if (judge !== null) {
     const done = await judged.gradedDocuments(pipeline, id);
     const by = { textHash: textHash(text, hashKey), fingerprint: judge.fingerprint };
-    for (const documentId of documentIds) {
+    for (const documentId of query.documentIds) {
       const document = texts.get(documentId);
       if (done.has(documentId) || document === undefined) continue;
-      const graded = await gradeText(context, plan, judge, text, document, by, signal);
+      const graded = await gradeText({ ...round, judge }, text, document, by);
       await judged.recordGrade(pipeline, id, { documentId, ...graded, contentHash: document.hash }, by, clock.now());
     }
   }
@@ -234,20 +220,12 @@ async function gradeQuery(
  *
  * @throws DeferralError
  */
-async function gradeText(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
-  text: string,
-  document: StoredText,
-  by: GradedBy,
-  signal: AbortSignal,
-) {
-  const before = await context.db.judging.judged.gradedBefore({ ...by, contentHash: document.hash });
+async function gradeText(round: ModelRound, text: string, document: StoredText, by: GradedBy) {
+  const before = await round.db.judging.judged.gradedBefore({ ...by, contentHash: document.hash });
   if (before !== null) return { ...before, problem: null };
-  const answer = await askJudge(context, plan, judge, { query: text, document: document.content }, signal);
+  const answer = await askJudge(round, { query: text, document: document.content });
   const { isFlagged } = answer;
-  if (isFlagged) context.meter.increment('recalld_judge_flagged_total', { pipeline: plan.pipeline });
+  if (isFlagged) round.meter.increment('recalld_judge_flagged_total', { pipeline: round.plan.pipeline });
   return answer.kind === 'failed'
     ? { grade: null, problem: answer.problem, isFlagged }
     : { grade: answer.grade, problem: null, isFlagged };
@@ -260,18 +238,15 @@ async function gradeText(
  * @throws DeferralError
  */
 export async function gradePooled(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
+  round: ModelRound,
   { id, text }: { readonly id: string; readonly text: string },
   document: StoredText,
-  signal: AbortSignal,
 ): Promise<number | null> {
-  const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
-  const { grade, isFlagged } = await gradeText(context, plan, judge, text, document, by, signal);
+  const by = { textHash: textHash(text, round.hashKey), fingerprint: round.judge.fingerprint };
+  const { grade, isFlagged } = await gradeText(round, text, document, by);
   if (grade === null) return null;
   const stored = { contentHash: document.hash, grade, isFlagged };
-  await context.db.judging.judged.recordPoolJudgment(plan.pipeline, id, stored, by, context.clock.now());
+  await round.db.judging.judged.recordPoolJudgment(round.plan.pipeline, id, stored, by, round.clock.now());
   return grade;
 }
 
@@ -280,61 +255,41 @@ export async function gradePooled(
  *
  * @throws the errors of processQueue
  */
-export async function gradePools(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
-  signal: AbortSignal,
-): Promise<void> {
-  const { pools } = context.db.judging;
-  const { pipeline, pooling, depth: k } = plan;
-  const { fingerprint } = judge;
+export function gradePools(round: ModelRound): Promise<void> {
+  const { pools } = round.db.judging;
+  const { pipeline, pooling, depth: k } = round.plan;
+  const { fingerprint } = round.judge;
   const grade = async (query: PoolCandidate, searched: number): Promise<void> => {
-    const scores = await searchPool(context, plan, query, judge, searched, signal);
+    const scores = await searchPool(round, query, searched);
     await pools.close(pipeline, query.id, scores && { ...scores, fingerprint, k, searched });
   };
-  await processQueue(
-    context,
-    pipeline,
+  return processQueue<PoolCandidate>(
+    round,
     { ...pools, claim: (of, due, leaseUntil) => pools.claim(of, fingerprint, due, leaseUntil) },
     'judgment pools expired: they could not be searched or graded within a day',
     pooling && ((query) => grade(query, pooling.documents)),
-    signal,
   );
 }
 
 /** Returns null if the store cannot be searched, or if a document of the pool has no grade. */
-async function searchPool(
-  context: Context,
-  plan: JudgingPlan,
-  { id, text, embedding, shown }: PoolCandidate,
-  judge: Judge,
-  k: number,
-  signal: AbortSignal,
-): Promise<ReturnType<typeof poolScores> | null> {
+async function searchPool(round: ModelRound, { id, text, embedding, shown }: PoolCandidate, k: number) {
   if (text === null || shown.some(({ hash, grade }) => hash !== null && grade === null)) return null;
-  const { chunks, problem } = await nearestChunks(plan, text, embedding, k, signal);
-  if (problem !== null) throw unreachable(context, plan.pipeline, problem);
+  const { chunks, problem } = await nearestChunks(round, { text, embedding }, k);
+  if (problem !== null) throw unreachable(round, problem);
   const texts = pooledTexts(shown, chunks);
   if (texts === null) return null;
   const grades: number[] = [];
   for (const document of texts) {
-    const grade = await gradePooled(context, plan, judge, { id, text }, document, signal);
+    const grade = await gradePooled(round, { id, text }, document);
     if (grade === null) return null;
     grades.push(grade);
   }
-  return poolScores(
-    shown.map(({ grade }) => grade ?? 0),
-    grades,
-    plan.depth,
-  );
+  const ofShown = shown.map(({ grade }) => grade ?? 0);
+  return poolScores(ofShown, grades, round.plan.depth);
 }
 
 /** Distinct chunk texts that users did not get; null if the store returned no text. */
-function pooledTexts(
-  shown: PoolCandidate['shown'],
-  chunks: Awaited<ReturnType<typeof nearestChunks>>['chunks'],
-): readonly StoredText[] | null {
+function pooledTexts(shown: PoolCandidate['shown'], chunks: Awaited<ReturnType<typeof nearestChunks>>['chunks']) {
   const readable = chunks.flatMap(({ id, content }) =>
     content === null || content.trim() === '' ? [] : [{ id, text: storedText(content) }],
   );

@@ -29,22 +29,45 @@ const documentsSql = `
      left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge)
                             = (j.pipeline, j.query_id, d.document ->> 0, 'second')), '[]')`;
 
-export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWindow) {
-  const rows = await queryRows<StoredQuery>(
-    pool,
-    `select j.cluster, j.outcome, j.segments as tags, j.probability, j.needs_human, j.state, ${documentsSql} as documents
-       from judged_queries j
-      where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
-      order by j.received_at, j.query_id`,
-    [pipeline, from, until],
-  );
-  const finished = rows.filter(({ state, documents }) =>
-    state === 'expired' ? documents.some(({ person }) => person !== null) : state === 'graded' || state === 'known',
-  );
+export function gradedQueries(pool: Pool) {
   return {
-    queries: finished.map(toGraded),
-    /** Number of selected queries by state. */
-    states: countStates(rows),
+    async graded({ pipeline, from, until }: LiveWindow) {
+      const rows = await queryRows<StoredQuery>(
+        pool,
+        `select j.cluster, j.outcome, j.segments as tags, j.probability, j.needs_human, j.state, ${documentsSql} as documents
+           from judged_queries j
+          where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
+          order by j.received_at, j.query_id`,
+        [pipeline, from, until],
+      );
+      const finished = rows.filter(({ state, documents }) =>
+        state === 'expired' ? documents.some(({ person }) => person !== null) : state === 'graded' || state === 'known',
+      );
+      return {
+        queries: finished.map(toGraded),
+        /** Number of selected queries by state. */
+        states: countStates(rows),
+      };
+    },
+
+    /**
+     * Texts of the graded queries with the worst results. Queries are sorted by the grade of their best document, lowest
+     * first; queries with equal grades are sorted by time, newest first. Skips queries without text.
+     */
+    worstGraded({ pipeline, from, until }: LiveWindow, limit: number) {
+      return queryRows<{ readonly text: string; readonly grade: number | null }>(
+        pool,
+        `select q.text, best.grade::integer as grade
+           from judged_queries j
+           join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
+          cross join lateral (select max(grade) as grade from judgments
+                               where pipeline = j.pipeline and query_id = j.query_id and judge in ('model', 'person')) best
+          where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
+            and j.state in ('graded', 'known') and q.text is not null
+          order by best.grade nulls first, j.received_at desc limit $4::integer`,
+        [pipeline, from, until, limit],
+      );
+    },
   };
 }
 
@@ -59,29 +82,6 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
       second,
     })),
   };
-}
-
-/**
- * Texts of the graded queries with the worst results. Queries are sorted by the grade of their best document, lowest
- * first; queries with equal grades are sorted by time, newest first. Skips queries without text.
- */
-export async function readWorstGraded(
-  pool: Pool,
-  { pipeline, from, until }: LiveWindow,
-  limit: number,
-): Promise<readonly { readonly text: string; readonly grade: number | null }[]> {
-  return queryRows(
-    pool,
-    `select q.text, best.grade::integer as grade
-       from judged_queries j
-       join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
-      cross join lateral (select max(grade) as grade from judgments
-                           where pipeline = j.pipeline and query_id = j.query_id and judge in ('model', 'person')) best
-      where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
-        and j.state in ('graded', 'known') and q.text is not null
-      order by best.grade nulls first, j.received_at desc limit $4::integer`,
-    [pipeline, from, until, limit],
-  );
 }
 
 export function createEvaluationTable(pool: Pool) {

@@ -1,11 +1,9 @@
 /** Lets the judge grade fixed pairs again every day, to detect whether its model has changed under the same name. */
-import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
-import { askJudge, DeferralError } from './grade-queries.ts';
+import { askJudge, DeferralError, type ModelRound, type Round } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
 import type { JudgePanel } from './judge-panel-table.ts';
-import type { JudgingPlan } from './plan.ts';
 import { type JudgeDrift, judgeDrift } from './rules/agreement.ts';
 
 export const JUDGE_DRIFT = 'judge_drift';
@@ -26,25 +24,23 @@ export interface CurrentJudge {
  * @returns null if there is no model judge
  * @throws the reason of `signal`, and RecalldError database_unreachable
  */
-export async function checkJudgeDrift(
-  context: Context,
-  plan: JudgingPlan,
-  signal: AbortSignal,
-): Promise<CurrentJudge | null> {
-  const { db, clock } = context;
-  const { pipeline, judge, queriesPerDay, depth } = plan;
+export async function checkJudgeDrift({ judge, ...rest }: Round): Promise<CurrentJudge | null> {
   if (judge === null) return null;
-  const panel = await db.judging.panels.current(pipeline, judge.fingerprint, clock.now());
-  await recordJudgeDeployment(context, pipeline, judge, panel);
-  await db.judging.panels.fill(pipeline, panel.identity, queriesPerDay * depth, clock.now());
-  if (panel.isCompared || !(await regradePanel(context, plan, judge, signal))) return asOf(judge, panel);
+  const round: ModelRound = { ...rest, judge };
+  const { clock } = round;
+  const { panels } = round.db.judging;
+  const { pipeline, queriesPerDay, depth } = round.plan;
+  const panel = await panels.current(pipeline, judge.fingerprint, clock.now());
+  await recordJudgeDeployment(round, panel);
+  await panels.fill(pipeline, panel.identity, queriesPerDay * depth, clock.now());
+  if (panel.isCompared || !(await regradePanel(round))) return asOf(judge, panel);
   const now = clock.now();
-  const drift = judgeDrift((await db.judging.panels.gradedToday(pipeline, now)) ?? []);
+  const drift = judgeDrift((await panels.gradedToday(pipeline, now)) ?? []);
   if (drift === null) return asOf(judge, panel);
-  await recordDrift(context, pipeline, panel, drift, now);
-  await db.judging.panels.finalizeDay(pipeline, drift.verdict === 'changed', now);
-  const seen = await db.judging.panels.current(pipeline, judge.fingerprint, now);
-  await recordJudgeDeployment(context, pipeline, judge, seen);
+  await recordDrift(round, panel, drift, now);
+  await panels.finalizeDay(pipeline, drift.verdict === 'changed', now);
+  const seen = await panels.current(pipeline, judge.fingerprint, now);
+  await recordJudgeDeployment(round, seen);
   return asOf(judge, seen);
 }
 
@@ -55,9 +51,7 @@ const asOf = (judge: Judge, { identity, since }: JudgePanel): CurrentJudge => ({
 
 /** Records a deployment if the judge differs from the last judge seen. Idempotent. */
 async function recordJudgeDeployment(
-  { db, clock, logger }: Context,
-  pipeline: string,
-  { name, fingerprint }: Judge,
+  { db, clock, logger, plan: { pipeline }, judge: { name, fingerprint } }: ModelRound,
   { identity, since }: JudgePanel,
 ): Promise<void> {
   const deployment = await db.live.deployments.observe({
@@ -72,28 +66,29 @@ async function recordJudgeDeployment(
 }
 
 /** @returns true once all pairs due today are graded */
-async function regradePanel(context: Context, plan: JudgingPlan, judge: Judge, signal: AbortSignal): Promise<boolean> {
-  const { db, clock } = context;
+async function regradePanel(round: ModelRound): Promise<boolean> {
+  const { clock, signal } = round;
+  const { panels } = round.db.judging;
+  const { pipeline } = round.plan;
   for (;;) {
     signal.throwIfAborted();
     const now = clock.now();
-    const pair = await db.judging.panels.claim(plan.pipeline, now, new Date(now.getTime() + LEASE_MS));
-    if (pair === null) return (await db.judging.panels.gradedToday(plan.pipeline, clock.now())) !== null;
+    const pair = await panels.claim(pipeline, now, new Date(now.getTime() + LEASE_MS));
+    if (pair === null) return (await panels.gradedToday(pipeline, clock.now())) !== null;
     let grade: number | null = null;
     try {
-      const answer = await askJudge(context, plan, judge, pair, signal);
+      const answer = await askJudge(round, pair);
       grade = answer.kind === 'grade' ? answer.grade : 0;
     } catch (error) {
       if (!(error instanceof DeferralError)) throw error;
     }
-    await db.judging.panels.record(plan.pipeline, pair, grade, clock.now());
+    await panels.record(pipeline, pair, grade, clock.now());
     if (grade === null) return false;
   }
 }
 
 async function recordDrift(
-  { db, logger }: Context,
-  pipeline: string,
+  { db, logger, plan: { pipeline } }: Round,
   { identity, since, changedAt }: JudgePanel,
   { shift, low, high, pairs, differing, verdict }: JudgeDrift,
   now: Date,

@@ -30,25 +30,21 @@ export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[]
  * @returns the number of selected queries; null if no round was due
  * @throws the reason of `signal`, and RecalldError database_unreachable
  */
-export async function judgePipeline(
-  context: Context,
-  plan: JudgingPlan,
-  signal: AbortSignal,
-  minRoundMs: number,
-): Promise<number | null> {
+export async function judgePipeline(context: Context, plan: JudgingPlan, signal: AbortSignal, minRoundMs: number) {
   const { db, clock } = context;
-  const current = await checkJudgeDrift(context, plan, signal);
+  const round = { ...context, plan, judge: plan.judge, signal };
+  const current = await checkJudgeDrift(round);
   const drawn = await drawQueries(context, plan, minRoundMs);
   try {
-    await gradeQueries(context, { ...plan, judge: current?.judge ?? null }, signal);
+    await gradeQueries({ ...round, judge: current?.judge ?? null });
     if (current !== null) {
-      await gradePools(context, plan, current.judge, signal);
-      await gradeEpisodes(context, plan, current.judge, signal);
+      await gradePools({ ...round, judge: current.judge });
+      await gradeEpisodes({ ...round, judge: current.judge });
     }
   } finally {
     // Measures even after an error, so that grades stored before the error are included.
-    await measureJudged(context, plan, current);
-    await measureDrop(context, plan, current);
+    await measureJudged(round, current);
+    await measureDrop(round, current);
     await sendEvaluations(context, plan);
     await db.judging.judged.prune(plan.pipeline, new Date(clock.now().getTime() - plan.retentionDays * DAY_MS));
   }
@@ -85,11 +81,7 @@ const SHADOWED_EMPTY_SHARE = 0.2;
  * @param minRoundMs minimum length of a round
  * @returns the number of selected queries; null if no round is due
  */
-async function drawQueries(
-  { db, clock, meter }: Context,
-  plan: JudgingPlan,
-  minRoundMs: number,
-): Promise<number | null> {
+async function drawQueries({ db, clock, meter }: Context, plan: JudgingPlan, minRoundMs: number) {
   const { pipeline, judge, maxCostPerDay } = plan;
   const now = clock.now();
   const until = new Date(now.getTime() - FEEDBACK_DELAY_MS);

@@ -7,18 +7,12 @@ import type { EpisodeRetrieval } from '../live/rules/episodes.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import { countStates, releaseIn } from './judgment-pools.ts';
+import { countStates, expireIn, type JudgeDepth, releaseIn } from './judgment-pools.ts';
 import type { EpisodeScores, ScoredEpisode } from './rules/episode-scores.ts';
 
 export interface JudgedRetrieval extends EpisodeRetrieval {
   readonly embedding: Float32Array | null;
   readonly segments: Readonly<Record<string, string>>;
-}
-
-/** The judge that graded the episode, and the number of documents that were graded per retrieval. */
-export interface EpisodeGrading {
-  readonly fingerprint: string;
-  readonly k: number;
 }
 
 export function createJudgedEpisodes(pool: Pool) {
@@ -56,9 +50,10 @@ export function createJudgedEpisodes(pool: Pool) {
     },
 
     release: releaseIn(pool, 'judged_episodes'),
+    expire: expireIn(pool, 'judged_episodes'),
 
     /** Finishes an episode. Sets the state of the episode to `graded`, or to `ungraded` if `scores` is null. */
-    async close(pipeline: string, id: string, scores: EpisodeScores | null, by: EpisodeGrading): Promise<void> {
+    async close(pipeline: string, id: string, scores: EpisodeScores | null, by: JudgeDepth): Promise<void> {
       await pool.query(
         `update judged_episodes
             set state = case when $3::boolean is null then 'ungraded' else 'graded' end, is_hit = $3::boolean,
@@ -76,25 +71,7 @@ export function createJudgedEpisodes(pool: Pool) {
       );
     },
 
-    /**
-     * Marks open episodes as expired if their selected query was received before `before`.
-     *
-     * @returns the number of expired episodes
-     */
-    async expire(pipeline: string, before: Date): Promise<number> {
-      const { rowCount } = await pool.query(
-        `update judged_episodes e set state = 'expired' from judged_queries j
-          where e.pipeline = $1::text and e.state = 'open' and (j.pipeline, j.query_id) = (e.pipeline, e.query_id)
-            and j.received_at < $2::timestamptz`,
-        [pipeline, before],
-      );
-      return rowCount ?? 0;
-    },
-
-    async graded(
-      { pipeline, from, until }: LiveWindow,
-      { fingerprint, k }: EpisodeGrading,
-    ): Promise<{ readonly episodes: readonly ScoredEpisode[]; readonly states: Readonly<Record<string, number>> }> {
+    async graded({ pipeline, from, until }: LiveWindow, { fingerprint, k }: JudgeDepth) {
       const rows = await queryRows<
         Omit<ScoredEpisode, 'rewriting'> & {
           state: string;
@@ -113,11 +90,8 @@ export function createJudgedEpisodes(pool: Pool) {
       );
       const episodes = rows
         .filter(({ isOfKind }) => isOfKind)
-        .map(({ cluster, tags, probability, isHit, rewritten, original }) => ({
-          cluster,
-          tags,
-          probability,
-          isHit,
+        .map(({ rewritten, original, ...episode }) => ({
+          ...episode,
           rewriting: original === null ? null : { rewritten, original },
         }));
       return { episodes, states: countStates(rows) };

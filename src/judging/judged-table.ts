@@ -2,12 +2,11 @@
 
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../core/model.ts';
-import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import { readGraded, readWorstGraded } from './graded-queries.ts';
-import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-judgments.ts';
+import { gradedQueries } from './graded-queries.ts';
+import { humanJudgments } from './human-judgments.ts';
 import { insertSelected, releaseIn } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
@@ -127,6 +126,9 @@ const drawnColumns = {
 
 export function createJudgedTable(pool: Pool) {
   return {
+    ...humanJudgments(pool),
+    ...gradedQueries(pool),
+
     /**
      * Selects from the queries sampled since the last round. If several replicas start a round, only one succeeds,
      * because the rows and the end of the round are committed together. The first round selects no queries.
@@ -223,10 +225,8 @@ export function createJudgedTable(pool: Pool) {
       }),
 
     /** Returns the grade that the same judge has already given to the same texts; null if there is none. */
-    gradedBefore: (
-      by: GradedBy & { readonly contentHash: string },
-    ): Promise<{ grade: number; isFlagged: boolean } | null> =>
-      queryRow(
+    gradedBefore: (by: GradedBy & { readonly contentHash: string }) =>
+      queryRow<{ grade: number; isFlagged: boolean }>(
         pool,
         `select grade, is_flagged from judgments
           where judge = 'model' and text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
@@ -286,13 +286,6 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    recordHumanJudgments: (
-      pipeline: string,
-      grades: readonly HumanJudgment[],
-      grader: Grader,
-      now: Date,
-    ): Promise<readonly boolean[]> => recordHumanJudgments(pool, pipeline, grades, grader, now),
-
     async close(pipeline: string, id: string, state: 'graded' | 'without_text' | 'expired'): Promise<void> {
       await pool.query(
         `update judged_queries set state = $3::text where pipeline = $1::text and query_id = $2::text and state = 'open'`,
@@ -317,9 +310,6 @@ export function createJudgedTable(pool: Pool) {
       queryRow(pool, `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`, [
         pipeline,
       ]),
-
-    graded: (window: LiveWindow) => readGraded(pool, window),
-    worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
     /**
      * Deletes rows that are older than `before`: selected queries by time of receipt, document texts by the time when

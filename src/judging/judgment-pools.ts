@@ -25,10 +25,14 @@ export interface ShownDocument {
   readonly grade: number | null;
 }
 
-/** The settings that determine the pool score of a query. */
-export interface PoolKind {
+/** The judge of a query's documents, and the number of documents that were graded per retrieval. */
+export interface JudgeDepth {
   readonly fingerprint: string;
   readonly k: number;
+}
+
+/** The settings that determine the pool score of a query. */
+export interface PoolKind extends JudgeDepth {
   /** Number of chunks requested from the store. */
   readonly searched: number;
 }
@@ -62,6 +66,26 @@ export const releaseIn =
       `update ${table} set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
       [pipeline, id, dueAt],
     );
+  };
+
+/**
+ * Marks open items of a work table as expired if their selected query was received before `before`.
+ *
+ * @returns the number of expired items, but not of pools that waited for the grades of their queries
+ */
+export const expireIn =
+  (pool: Pool, table: 'judgment_pools' | 'judged_episodes') =>
+  async (pipeline: string, before: Date): Promise<number> => {
+    const { rows } = await pool.query<{ counted: number }>(
+      `with gone as (
+         update ${table} w set state = 'expired' from judged_queries j
+          where w.pipeline = $1::text and w.state = 'open' and (j.pipeline, j.query_id) = (w.pipeline, w.query_id)
+            and j.received_at < $2::timestamptz
+         returning j.state)
+       select count(*)::integer as counted from gone where state = 'graded' or $3::boolean`,
+      [pipeline, before, table === 'judged_episodes'],
+    );
+    return rows[0]?.counted ?? 0;
   };
 
 export function countStates(rows: readonly { readonly state: string | null }[]): Readonly<Record<string, number>> {
@@ -99,6 +123,7 @@ export function createJudgmentPools(pool: Pool) {
     },
 
     release: releaseIn(pool, 'judgment_pools'),
+    expire: expireIn(pool, 'judgment_pools'),
 
     /** Finishes a query. Sets the state of the query's pool to `graded`, or to `ungraded` if `found` is null. */
     async close(pipeline: string, id: string, found: (ReturnType<typeof poolScores> & PoolKind) | null): Promise<void> {
@@ -120,31 +145,10 @@ export function createJudgmentPools(pool: Pool) {
     },
 
     /**
-     * Marks pools as expired if their queries were received before `before`.
-     *
-     * @returns the number of expired pools whose returned documents had been graded
-     */
-    async expire(pipeline: string, before: Date): Promise<number> {
-      const { rows } = await pool.query<{ graded: number }>(
-        `with gone as (
-           update judgment_pools d set state = 'expired' from judged_queries j
-            where d.pipeline = $1::text and d.state = 'open' and (j.pipeline, j.query_id) = (d.pipeline, d.query_id)
-              and j.received_at < $2::timestamptz
-           returning j.state)
-         select count(*)::integer as graded from gone where state = 'graded'`,
-        [pipeline, before],
-      );
-      return rows[0]?.graded ?? 0;
-    },
-
-    /**
      * Reads the finished pools of this kind in a window, together with failed and empty queries. Counts all pools by
      * state.
      */
-    async searched(
-      { pipeline, from, until }: LiveWindow,
-      { fingerprint, k, searched }: PoolKind,
-    ): Promise<{ readonly queries: readonly PooledQuery[]; readonly states: Readonly<Record<string, number>> }> {
+    async searched({ pipeline, from, until }: LiveWindow, { fingerprint, k, searched }: PoolKind) {
       const rows = await queryRows<PooledQuery & { state: string | null; isOfKind: boolean }>(
         pool,
         `select j.cluster, j.outcome, coalesce(d.probability, j.probability) as probability,

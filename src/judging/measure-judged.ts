@@ -3,14 +3,13 @@
  * recent days.
  */
 
-import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import type { Bounds } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import type { Round } from './grade-queries.ts';
 import { type CurrentJudge, JUDGE_DRIFT } from './judge-drift.ts';
-import type { JudgingPlan } from './plan.ts';
 import type { Agreement } from './rules/agreement.ts';
 import { judgedEpisodeMeasures } from './rules/episode-scores.ts';
 import { dropState, humanDrop, type JudgedDay, largestDrop, type RelevanceDrop } from './rules/judged-mean.ts';
@@ -33,74 +32,62 @@ export const EPISODE_HIT_RATE = 'episode_hit_rate';
 export const REWRITE_GAIN = 'rewrite_gain';
 
 /** Measures the queries selected in the trailing window, or in the retention period if that period is shorter. */
-export async function measureJudged(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
-  const { db, clock } = context;
+export async function measureJudged(round: Round, current: CurrentJudge | null): Promise<void> {
+  const { db, clock, plan } = round;
   const { pipeline, depth, pooling, windowMs, retentionDays } = plan;
   const now = clock.now();
-  const round = await db.judging.judged.round(pipeline);
+  const rounds = await db.judging.judged.round(pipeline);
   // The first round selects no queries.
-  if (round === null || round.drawnUntil <= round.startedAt) return;
-  const until = round.drawnUntil;
+  if (rounds === null || rounds.drawnUntil <= rounds.startedAt) return;
+  const until = rounds.drawnUntil;
   const lengthMs = Math.min(windowMs, retentionDays * DAY_MS);
-  const from = new Date(Math.max(round.startedAt.getTime(), until.getTime() - lengthMs));
+  const from = new Date(Math.max(rounds.startedAt.getTime(), until.getTime() - lengthMs));
   const judge = current?.judge.fingerprint ?? null;
-  const { queries, states, window } = await readWindow(context, plan, from, until, judge);
+  const { queries, states, window } = await readWindow(round, from, until, judge);
   const frame = { pipeline, windowStart: from, windowEnd: until, measuredAt: now };
   const whole = { ...frame, segment: ALL_SEGMENT };
   const grader = current === null ? {} : { judge, judge_since: current.since };
   const details = { k: depth, ...grader };
   const framed = (
-    outcome: ReturnType<typeof judgedMeasures | typeof judgedEpisodeMeasures>[number],
+    one: ReturnType<typeof judgedMeasures | typeof judgedEpisodeMeasures>[number],
     more: Readonly<Record<string, number>> = {},
   ): MeasurementOutcome =>
-    outcome.kind === 'value'
-      ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...outcome.details, ...more, ...details } }
-      : { ...frame, ...outcome, details: { ...more, ...details } };
-  const gap = (measure: string, reason: string, about: MeasurementOutcome['details'] = {}): MeasurementOutcome => ({
-    ...whole,
-    measure,
-    kind: 'no_data',
-    reason,
-    details: about,
-  });
-  const estimate = (
+    one.kind === 'value'
+      ? { ...frame, ...one, ciMethod: 'jackknife', details: { ...one.details, ...more, ...details } }
+      : { ...frame, ...one, details: { ...more, ...details } };
+  const outcome = (
     measure: string,
-    { value, low, high, n }: Bounds & { readonly value: number; readonly n: number },
+    found: Parameters<typeof valueOf>[0] | null,
+    reason: string,
     about: MeasurementOutcome['details'],
-  ): MeasurementOutcome => ({
-    ...whole,
-    measure,
-    kind: 'value',
-    value,
-    ciLow: low,
-    ciHigh: high,
-    ciMethod: 'jackknife',
-    n,
-    details: about,
-  });
-  const agreed = (measure: string, agreement: Agreement | null): MeasurementOutcome => {
-    if (agreement === null) return gap(measure, 'too_few_judgments');
+  ): MeasurementOutcome =>
+    found === null
+      ? { ...whole, measure, kind: 'no_data', reason, details: about }
+      : { ...whole, measure, ...valueOf(found, 'jackknife'), details: about };
+  const agreed = (measure: string, agreement: Agreement | null, reason = 'too_few_judgments'): MeasurementOutcome => {
+    if (agreement === null) return outcome(measure, null, reason, {});
     const { kappa: value, pairs: n, sessions, ...bounds } = agreement;
-    return estimate(measure, { value, n, ...bounds }, { sessions });
+    return outcome(measure, { value, n, ...bounds }, reason, { sessions });
   };
-  const outcomes = judgedMeasures(queries, window).map((outcome) => framed(outcome));
+  const outcomes = judgedMeasures(queries, window).map((one) => framed(one));
   outcomes.push(
-    plan.judge === null ? gap(JUDGE_AGREEMENT, 'no_judge') : agreed(JUDGE_AGREEMENT, judgeAgreement(queries, judge)),
+    plan.judge === null
+      ? agreed(JUDGE_AGREEMENT, null, 'no_judge')
+      : agreed(JUDGE_AGREEMENT, judgeAgreement(queries, judge)),
     agreed(HUMAN_AGREEMENT, humanAgreement(queries)),
   );
   const at = { pipeline, from, until };
   if (pooling !== null && judge !== null) {
     const { documents: searched } = pooling;
     const pools = await db.judging.pools.searched(at, { fingerprint: judge, k: depth, searched });
-    const found = poolGap(pools.queries, window.counted);
     const about = { ...pools.states, ...details, searched };
-    outcomes.push(found === null ? gap(POOL_GAP, 'too_few_queries', about) : estimate(POOL_GAP, found, about));
+    outcomes.push(outcome(POOL_GAP, poolGap(pools.queries, window.counted), 'too_few_queries', about));
   }
   if (judge !== null && plan.episodeShare > 0) {
     const graded = await db.judging.episodes.graded(at, { fingerprint: judge, k: depth });
     // Most pipelines have no episodes, so no gap is recorded for a pipeline without episodes.
     const measured = Object.keys(graded.states).length === 0 ? [] : judgedEpisodeMeasures(graded.episodes, plan);
-    outcomes.push(...measured.map((outcome) => framed(outcome, graded.states)));
+    outcomes.push(...measured.map((one) => framed(one, graded.states)));
   }
   const count = (judge: 'model' | 'person' | 'second'): number =>
     queries.filter(({ documents }) => documents.some((document) => document[judge] !== null)).length;
@@ -119,9 +106,13 @@ export async function measureJudged(context: Context, plan: JudgingPlan, current
     ciHigh: null,
     ciMethod: null,
     n: queries.length,
-    details: { ...counts, ...states, ...grader, unaffordable: round.unaffordable },
+    details: { ...counts, ...states, ...grader, unaffordable: rounds.unaffordable },
   });
   await db.measurements.record(outcomes.map(sameMinute));
+}
+
+function valueOf({ value, low, high, n }: Bounds & { readonly value: number; readonly n: number }, ciMethod: string) {
+  return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod, n } as const;
 }
 
 /** Returns the last recorded agreement; null if the latest window has no value. */
@@ -154,15 +145,15 @@ const BASELINE_DAYS = 70;
  * Measures the last whole days (UTC) with the current judge, and compares them with the preceding days. Records no
  * value for a day on which the drift panel has not confirmed that the judge is unchanged.
  */
-export async function measureDrop(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
-  const { db, clock } = context;
+export async function measureDrop(round: Round, current: CurrentJudge | null): Promise<void> {
+  const { db, clock, plan } = round;
   const now = clock.now();
   const today = new Date(now.getTime() - (now.getTime() % DAY_MS));
   const about = { pipeline: plan.pipeline, segment: ALL_SEGMENT, measure: LIVE_DROP, measuredAt: now } as const;
   const gap = (reason: string): Promise<void> =>
     db.measurements.record([{ ...about, windowStart: today, windowEnd: today, kind: 'no_data', reason, details: {} }]);
   if (current === null) return gap('no_judge');
-  for (let day = LATE_DAYS; day > 0; day--) await measureDay(context, plan, current, daysBefore(today, day));
+  for (let day = LATE_DAYS; day > 0; day--) await measureDay(round, current, daysBefore(today, day));
   const series = { pipeline: plan.pipeline, segment: ALL_SEGMENT };
   const judged = await db.measurements.series(
     { ...series, measure: JUDGED_DAY },
@@ -178,7 +169,7 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
   if (drop === null) return gap('no_baseline');
   const driftToday = await db.measurements.series({ ...series, measure: JUDGE_DRIFT }, today, daysBefore(today, -1));
   if (driftToday.at(-1)?.details['verdict'] !== 'steady') return gap('judge_drift_suspected');
-  const human = dropState(drop, null) === 'detected' ? await readHumanDrop(context, plan, drop, today) : null;
+  const human = dropState(drop, null) === 'detected' ? await readHumanDrop(round, drop, today) : null;
   const state = dropState(drop, human);
   // Human judgments decide whether the drop that the model detected is real.
   const by = state === 'detected' || human === null ? drop : human;
@@ -187,12 +178,7 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
       ...about,
       windowStart: drop.since,
       windowEnd: today,
-      kind: 'value',
-      value: by.drop,
-      ciLow: by.low,
-      ciHigh: by.high,
-      ciMethod: by === drop ? 'continuous' : 'welch',
-      n: drop.n,
+      ...valueOf({ ...by, value: by.drop, n: drop.n }, by === drop ? 'continuous' : 'welch'),
       details: { state, k: plan.depth, days: drop.days, by: by === drop ? 'model' : 'human', detected: drop.drop },
     },
   ]);
@@ -200,33 +186,24 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
 
 const daysBefore = (day: Date, days: number): Date => new Date(day.getTime() - days * DAY_MS);
 
-async function measureDay(
-  context: Context,
-  plan: JudgingPlan,
-  { judge }: CurrentJudge,
-  windowStart: Date,
-): Promise<void> {
+async function measureDay(round: Round, { judge }: CurrentJudge, windowStart: Date): Promise<void> {
+  const { db, clock, plan } = round;
   const { pipeline } = plan;
   const windowEnd = daysBefore(windowStart, -1);
-  const round = await context.db.judging.judged.round(pipeline);
-  if (round === null || round.startedAt > windowStart || round.drawnUntil < windowEnd) return;
-  const { queries, window } = await readWindow(context, plan, windowStart, windowEnd, judge.fingerprint);
+  const rounds = await db.judging.judged.round(pipeline);
+  if (rounds === null || rounds.startedAt > windowStart || rounds.drawnUntil < windowEnd) return;
+  const { queries, window } = await readWindow(round, windowStart, windowEnd, judge.fingerprint);
   const mean = modelMean(queries, window, 'ndcg');
   if (mean === null) return;
-  await context.db.measurements.record([
+  await db.measurements.record([
     {
       pipeline,
       segment: ALL_SEGMENT,
       measure: JUDGED_DAY,
       windowStart,
       windowEnd,
-      measuredAt: context.clock.now(),
-      kind: 'value',
-      value: mean.value,
-      ciLow: mean.low,
-      ciHigh: mean.high,
-      ciMethod: 'jackknife',
-      n: mean.n,
+      measuredAt: clock.now(),
+      ...valueOf(mean, 'jackknife'),
       details: { k: plan.depth, judge: judge.fingerprint, error: mean.standardError },
     },
   ]);
@@ -236,10 +213,10 @@ async function measureDay(
  * Compares human judgments from before and after the drop. Uses queries graded by any judge, because human judgments
  * correct each judge.
  */
-async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
+async function readHumanDrop(round: Round, { since }: RelevanceDrop, today: Date) {
   const [before, after] = await Promise.all([
-    readWindow(context, plan, daysBefore(today, plan.retentionDays), since, null),
-    readWindow(context, plan, since, context.clock.now(), null),
+    readWindow(round, daysBefore(today, round.plan.retentionDays), since, null),
+    readWindow(round, since, round.clock.now(), null),
   ]);
   return humanDrop(
     judgedQueriesOf(before.queries, before.window, 'ndcg'),
@@ -247,13 +224,8 @@ async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: Rel
   );
 }
 
-async function readWindow(
-  { db }: Context,
-  { pipeline, depth, segmentKeys, maxSegments }: JudgingPlan,
-  from: Date,
-  until: Date,
-  judge: string | null,
-) {
+async function readWindow({ db, plan }: Round, from: Date, until: Date, judge: string | null) {
+  const { pipeline, depth, segmentKeys, maxSegments } = plan;
   const at = { pipeline, from, until };
   const [graded, arrivals] = await Promise.all([db.judging.judged.graded(at), db.live.windows.arrivals(at)]);
   const counted = Object.fromEntries(Object.entries(arrivals).map(([outcome, { counted: of }]) => [outcome, of]));

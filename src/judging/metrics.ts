@@ -1,5 +1,5 @@
 /** Metrics of judges. Judged scores are not defined here but in the measure table. */
-import { type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
+import { counter, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const pipeline = ['pipeline'] as const;
 
@@ -68,34 +68,21 @@ export const judgingMetrics = {
     'Time when recalld last detected that the judge had changed although its config had not.',
     pipeline,
   ),
-  recalld_judge_cost_dollars_total: {
-    type: 'counter',
-    help: 'Cost of model grades in US dollars, at the configured prices.',
-    labels: pipeline,
-    source: 'process',
-  },
-  recalld_judge_failures_total: {
-    type: 'counter',
-    help: 'Failed grades by reason: the judge, retriever or store was unreachable (retried), the answer was malformed twice, the model refused, no document had a text, or the query expired after a day.',
-    labels: ['pipeline', 'reason'],
-    source: 'process',
-  },
-  recalld_judge_flagged_total: {
-    type: 'counter',
-    help: 'Graded documents for which the text of the query or the document addresses the judge (possible prompt injection). Review these grades.',
-    labels: pipeline,
-    source: 'process',
-  },
-  recalld_judge_unaffordable_queries_total: {
-    type: 'counter',
-    help: 'Live queries that recalld did not select for judging because judged.max_cost_per_day was too low.',
-    labels: pipeline,
-    source: 'process',
-  },
-  recalld_evaluation_requests_total: {
-    type: 'counter',
-    help: 'OTLP requests that carry scores of individual live queries. `outcome` is sent, refused (the platform rejected at least one score; not retried) or failed (retried in the next round).',
-    labels: ['pipeline', 'outcome'],
-    source: 'process',
-  },
+  recalld_judge_cost_dollars_total: counter('Cost of model grades in US dollars, at the configured prices.', pipeline),
+  recalld_judge_failures_total: counter(
+    'Failed grades by reason: the judge, retriever or store was unreachable (retried), the answer was malformed twice, the model refused, no document had a text, or the query expired after a day.',
+    ['pipeline', 'reason'],
+  ),
+  recalld_judge_flagged_total: counter(
+    'Graded documents for which the text of the query or the document addresses the judge (possible prompt injection). Review these grades.',
+    pipeline,
+  ),
+  recalld_judge_unaffordable_queries_total: counter(
+    'Live queries that recalld did not select for judging because judged.max_cost_per_day was too low.',
+    pipeline,
+  ),
+  recalld_evaluation_requests_total: counter(
+    'OTLP requests that carry scores of individual live queries. `outcome` is sent, refused (the platform rejected at least one score; not retried) or failed (retried in the next round).',
+    ['pipeline', 'outcome'],
+  ),
 } as const satisfies Record<string, MetricDefinition>;

@@ -74,16 +74,17 @@ const documents = `
      left join judgments m on (m.pipeline, m.query_id, m.document_id, m.judge) = (j.pipeline, j.query_id, d ->> 0, 'model')
      ${grades})`;
 
+/** `person` is the grader. */
+interface Review {
+  readonly pipeline: string;
+  readonly person: string;
+  readonly now: Date;
+}
+
 const windowStart = (now: Date): Date => new Date(now.getTime() - durationMs(LONGEST_WINDOW));
 
 export function createReviewQueue(pool: Pool) {
-  const read = async (
-    pipeline: string,
-    person: string,
-    now: Date,
-    condition: string,
-    values: readonly unknown[],
-  ): Promise<ReviewedQuery[]> => {
+  const read = async ({ pipeline, person, now }: Review, condition: string, ...values: readonly unknown[]) => {
     const found = await queryRows<ReviewedQuery>(
       pool,
       `select j.query_id as id, j.received_at as asked_at, q.text, ${documents} as documents from ${readable} ${condition}`,
@@ -96,28 +97,19 @@ export function createReviewQueue(pool: Pool) {
      * Returns the next queries to grade. Their order is random, so that a person who stops early has graded a random
      * subset.
      *
-     * @param person the grader
      * @param skipped ids of queries that this person postponed
      */
-    next: (
-      pipeline: string,
-      person: string,
-      now: Date,
-      limit: number,
-      skipped: readonly string[] = [],
-    ): Promise<ReviewedQuery[]> =>
+    next: (review: Review, limit: number, skipped: readonly string[] = []): Promise<ReviewedQuery[]> =>
       read(
-        pipeline,
-        person,
-        now,
+        review,
         `and ${isOpen} and j.query_id <> all($4::text[]) order by j.human_draw, j.received_at, j.query_id limit $5::integer`,
-        [skipped, limit],
+        skipped,
+        limit,
       ),
 
     /** Finds a query that was selected for human grading, whether graded or not; null if it was not selected. */
-    async find(pipeline: string, person: string, now: Date, id: string): Promise<ReviewedQuery | null> {
-      const [found] = await read(pipeline, person, now, 'and j.query_id = $4::text', [id]);
-      return found ?? null;
+    async find(review: Review, id: string): Promise<ReviewedQuery | null> {
+      return (await read(review, 'and j.query_id = $4::text', id))[0] ?? null;
     },
 
     /** @param person the grader; null to count only first judgments */

@@ -1,5 +1,6 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { countPanel } from '../../measures/edge/panels.ts';
 import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/gauge-panels.ts';
 import { graph } from '../../platform/dashboards/panels.ts';
 import { increaseBy } from '../../platform/dashboards/promql.ts';
@@ -20,13 +21,7 @@ const gauges: readonly GaugeGraph[] = [
     min: 0,
     max: 1,
   },
-  {
-    metric: 'recalld_experiment_n',
-    title: 'Queries or sessions (n)',
-    unit: 'short',
-    width: 6,
-    min: 0,
-  },
+  { ...countPanel('recalld_experiment_n', 'Queries or sessions (n)'), width: 6 },
   {
     metric: 'recalld_shadow_overlap',
     title: 'Overlap of shadow results with live results',
@@ -44,13 +39,8 @@ const gauges: readonly GaugeGraph[] = [
     max: 1,
     hasBoundLines: true,
   },
-  {
-    metric: 'recalld_shadow_live_questions',
-    title: 'Number of live queries with compared results (n)',
-    unit: 'short',
-    min: 0,
-  },
-  { metric: 'recalld_variant_sessions', title: 'Sessions per arm (n)', unit: 'short', min: 0 },
+  countPanel('recalld_shadow_live_questions', 'Number of live queries with compared results (n)'),
+  countPanel('recalld_variant_sessions', 'Sessions per arm (n)'),
   { metric: 'recalld_variant_split', title: 'Session split', unit: 'none', min: 0, max: 1 },
 ];
 

@@ -44,11 +44,7 @@ export const experimentEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export function addExperiments(
-  app: FastifyInstance,
-  contextOf: ContextOf,
-  authentication: AuthenticationSettings,
-): void {
+export function addExperiments(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings) {
   const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/shadows', read, async (request) => {

@@ -1,5 +1,5 @@
 /** Tests of a shadow on a golden set: their schedule, significance levels, verdict and forecast. */
-import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
+import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
@@ -33,7 +33,10 @@ export function isTestDue(runs: number, tests: number): boolean {
   return runs >= 2 ** tests && tests < MAX_TESTS;
 }
 
-export interface GoldenTest {
+/** A test and the parts of its comparison that are stored; `n` is the number of golden queries. */
+export interface GoldenTest
+  extends Pick<MetricComparison, 'n' | 'baseline' | 'candidate' | 'difference' | 'ciLow' | 'ciHigh' | 'p' | 'verdict'>,
+    Pick<MetricComparison, 'ciMethod' | 'standardDeviation' | 'smallestDetectableDifference'> {
   /** Sequence number of the test, counted from 1 across all versions of the set. */
   readonly number: number;
   readonly goldenSetVersion: number;
@@ -43,22 +46,9 @@ export interface GoldenTest {
   /** Number of run pairs of this version at the time of the test. */
   readonly runs: number;
   readonly k: number;
-  /** Number of golden queries. */
-  readonly n: number;
-  readonly baseline: number;
-  readonly candidate: number;
-  readonly difference: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  readonly ciMethod: string;
-  readonly p: number;
   readonly alpha: number;
-  /** Standard deviation, over queries, of the score difference between candidate and baseline. */
-  readonly standardDeviation: number;
   /** See `averagePairs`. */
   readonly noise: number | null;
-  readonly smallestDetectableDifference: number | null;
-  readonly verdict: ComparisonVerdict;
 }
 
 /**
@@ -66,11 +56,10 @@ export interface GoldenTest {
  *
  * @param tests in chronological order
  */
-export function statusOfTests<Test extends GoldenTest>(
-  tests: readonly Test[],
-): { readonly verdict: ExperimentVerdict; readonly by: Test | null } {
+export function statusOfTests<Test extends GoldenTest>(tests: readonly Test[]) {
   const by = tests.find(({ verdict }) => isCalled(verdict)) ?? tests.at(-1) ?? null;
-  return { verdict: by?.verdict ?? 'no_data', by };
+  const verdict: ExperimentVerdict = by?.verdict ?? 'no_data';
+  return { verdict, by };
 }
 
 /**

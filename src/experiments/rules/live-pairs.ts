@@ -151,12 +151,7 @@ const CONFIDENCE = 0.95;
  * @param separator text at which chunk ids are cut before they are compared; if null, ids are compared unchanged
  * @param k number of documents that a user gets; if a list is shorter, both are cut to its length
  */
-export function overlapOf(
-  shown: readonly string[],
-  shadow: readonly string[],
-  separator: string | null,
-  k: number,
-): { readonly overlap: number; readonly isChanged: boolean } {
+export function overlapOf(shown: readonly string[], shadow: readonly string[], separator: string | null, k: number) {
   const [ours, theirs] = [ranked(shown, separator).slice(0, k), ranked(shadow, separator).slice(0, k)];
   const isChanged = ours.length !== theirs.length || ours.some((id, place) => id !== theirs[place]);
   return { overlap: rankBiasedOverlap(ours, theirs, k), isChanged };

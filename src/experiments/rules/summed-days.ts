@@ -53,10 +53,7 @@ export function isKnown(estimate: Estimate | null): estimate is Estimate {
  * Status of a comparison at the end of its latest day, and the means over all live traffic. The means are null before
  * the first session.
  */
-export interface DaysStatus extends ComparisonStatus {
-  readonly baseline: SummedRatio | null;
-  readonly candidate: SummedRatio | null;
-}
+export type DaysStatus = ComparisonStatus & Readonly<Record<'baseline' | 'candidate', SummedRatio | null>>;
 
 /**
  * The bounds after each day are a confidence sequence (`normalMixtureInterval`): if the candidate is no different from

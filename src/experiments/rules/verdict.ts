@@ -46,10 +46,7 @@ export interface ComparisonStatus {
  *
  * @param judged null if live queries are not judged
  */
-export function verdictOnShadow(
-  golden: readonly ExperimentVerdict[],
-  judged: ExperimentVerdict | null,
-): ExperimentVerdict {
+export function verdictOnShadow(golden: readonly ExperimentVerdict[], judged: ExperimentVerdict | null) {
   const verdicts = judged !== null && (golden.length === 0 || isCalled(judged)) ? [...golden, judged] : golden;
   return firstOf(['regression', 'inconclusive', 'improvement', 'no_change'], verdicts);
 }

@@ -25,8 +25,7 @@ export const trafficSeries = 'traffic';
 const placeOf = (day: string): number => Math.floor(Date.parse(day) / DAY_MS);
 
 export function createInterimAnalyses(pool: Pool) {
-  async function list<Result>(key: ExperimentKey, series: string): Promise<readonly Result[]> {
-    const { pipeline, experiment, fingerprint } = key;
+  async function list<Result>({ pipeline, experiment, fingerprint }: ExperimentKey, series: string) {
     const rows = await queryRows<{ result: object; analysedAt: Date }>(
       pool,
       `select result, analysed_at from interim_analyses

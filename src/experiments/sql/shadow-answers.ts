@@ -1,6 +1,7 @@
 /** Live queries sent to shadows and the shadows' results, in PostgreSQL. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
+import type { ShownDocument } from '../../judging/judgment-pools.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import type { GradedPair, LivePair, WeightedSums } from '../rules/live-pairs.ts';
 import type { ExperimentKey } from './interim-analyses.ts';
@@ -21,11 +22,7 @@ export interface UnaskedQuery {
    * Results that the user got, best first. The hash is null if the text could not be read; the grade is null if the
    * judge gave none.
    */
-  readonly documents: readonly {
-    readonly id: string;
-    readonly hash: string | null;
-    readonly grade: number | null;
-  }[];
+  readonly documents: readonly ShownDocument[];
 }
 
 export interface ShadowAnswer {
@@ -75,8 +72,8 @@ export function createShadowAnswers(pool: Pool) {
     ): Promise<readonly UnaskedQuery[]> {
       return queryRows<UnaskedQuery>(
         pool,
-        `select q.id, q.received_at as "receivedAt", q.unit_hash as cluster, q.probability * $4::double precision as probability,
-                q.text, q.segments as tags, q.top_k as "topK", q.outcome,
+        `select q.id, q.received_at, q.unit_hash as cluster, q.probability * $4::double precision as probability,
+                q.text, q.segments as tags, q.top_k, q.outcome,
                 coalesce((select jsonb_agg(jsonb_build_object('id', e.document ->> 0, 'hash', null, 'grade', null) order by e.rank)
                             from jsonb_array_elements(q.results) with ordinality e (document, rank)), '[]') as documents
            from live_queries q
@@ -101,8 +98,8 @@ export function createShadowAnswers(pool: Pool) {
     ): Promise<readonly UnaskedQuery[]> {
       return queryRows<UnaskedQuery>(
         pool,
-        `select j.query_id as id, j.received_at as "receivedAt", j.cluster, j.shadow_probability as probability, q.text,
-                j.segments as tags, q.top_k as "topK", j.outcome,
+        `select j.query_id as id, j.received_at, j.cluster, j.shadow_probability as probability, q.text,
+                j.segments as tags, q.top_k, j.outcome,
                 coalesce((select jsonb_agg(jsonb_build_object('id', d.document ->> 0, 'hash', d.document ->> 1, 'grade', m.grade)
                                  order by d.rank)
                             from jsonb_array_elements(j.documents) with ordinality d (document, rank)
@@ -192,16 +189,12 @@ export function createShadowAnswers(pool: Pool) {
     },
 
     /** Returns the queries whose shadow results overlap least with those that users got. */
-    async mostChanged(
-      { pipeline, experiment, fingerprint }: ExperimentKey,
-      since: Date,
-      limit: number,
-    ): Promise<readonly ChangedAnswer[]> {
+    async mostChanged({ pipeline, experiment, fingerprint }: ExperimentKey, since: Date, limit: number) {
       return queryRows<ChangedAnswer>(
         pool,
-        `select a.query_id as "queryId", a.overlap, a.document_ids as "documentIds", q.text,
+        `select a.query_id, a.overlap, a.document_ids, q.text,
                 array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
-                       order by e.rank) as "shownIds"
+                       order by e.rank) as shown_ids
            from shadow_answers a
            join live_queries q on q.pipeline = a.pipeline and q.id = a.query_id
                               and q.received_on = (a.received_at at time zone 'utc')::date
@@ -224,11 +217,7 @@ export function createShadowAnswers(pool: Pool) {
     },
 
     /** Returns the live queries of a day for which both result lists are judged, and the number of excluded queries. */
-    async pairsOf(
-      { pipeline, experiment, fingerprint }: ExperimentKey,
-      k: number,
-      day: string,
-    ): Promise<{ readonly pairs: readonly LivePair[]; readonly leftOut: number }> {
+    async pairsOf({ pipeline, experiment, fingerprint }: ExperimentKey, k: number, day: string) {
       const rows = await queryRows<LivePair & { baseline: number | null }>(
         pool,
         `select cluster, probability, baseline, candidate from shadow_answers

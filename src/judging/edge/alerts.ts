@@ -19,38 +19,35 @@ const disagrees = [
   `or on (pipeline) ${maxBy(pipeline, 'recalld_judge_agreement_ci_high')} < on (pipeline) ${limit})`,
 ].join('\n');
 
+/** Settings of most alerts on judges. */
+const ofJudge = { severity: 'warning', by: pipeline, dashboard: 'judge' } as const;
+
 const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
   {
     alert: 'RecalldJudgeNotReached',
-    severity: 'warning',
+    ...ofJudge,
     // An hourly round ends after three consecutive queries that could not be graded because a service was unreachable.
     expr: `${increaseBy(pipeline, 'recalld_judge_failures_total', '3h', { reason: ['unreachable'] })} >= 6`,
     for: '10m',
     keepFiringFor: '1h',
-    by: pipeline,
-    dashboard: 'judge',
     summary: `${name}: judge unreachable`,
     description: `While recalld graded live queries of ${name}, the judge, the retriever or the store failed to respond {{ $value | humanize }} times within 3 hours. The queries are retried every hour and expire after a day.`,
   },
   {
     alert: 'RecalldJudgeFailing',
-    severity: 'warning',
+    ...ofJudge,
     expr: `${increaseBy(pipeline, 'recalld_judge_failures_total', '6h', { reason: ['malformed', 'refused'] })} >= 20`,
     for: '10m',
     keepFiringFor: '1h',
-    by: pipeline,
-    dashboard: 'judge',
     summary: `${name}: judge returns no grades`,
     description: `The judge returned no valid grade for {{ $value | humanize }} documents of ${name} within 6 hours. Each of these documents counts as grade 0 in uncorrected scores.`,
   },
   {
     alert: 'RecalldJudgeDisagrees',
-    severity: 'warning',
+    ...ofJudge,
     expr: disagrees,
     for: '2h',
     keepFiringFor: '2h',
-    by: pipeline,
-    dashboard: 'judge',
     summary: `${name}: judge disagrees with people`,
     description: agreementText(groupLabels),
   },
@@ -78,10 +75,8 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
   },
   {
     alert: 'RecalldJudgeChanged',
-    severity: 'warning',
+    ...ofJudge,
     expr: `time() - ${maxBy(pipeline, 'recalld_judge_changed_timestamp_seconds')} < 86400`,
-    by: pipeline,
-    dashboard: 'judge',
     summary: `${name}: judge changed`,
     description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: its grades for a fixed set of query-document pairs differ from its earlier grades by more than chance explains. Uncorrected scores start a new series; human-corrected scores remain valid.`,
   },

@@ -1,6 +1,6 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
+import { countPanel, type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
 import { ageGraph, graph, metricTable } from '../../platform/dashboards/panels.ts';
 import { type DashboardSettings, increaseBy, maxBy } from '../../platform/dashboards/promql.ts';
@@ -21,44 +21,24 @@ const scores: readonly MeasurePanel[] = [
 const drop: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
-  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries in recent days (n)', unit: 'short', min: 0 },
+  countPanel('recalld_live_ndcg_drop_queries', 'Queries in recent days (n)'),
 ];
 
 const behind: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_pool_gap', min: 0, without: ['k'] },
-  {
-    metric: 'recalld_live_ndcg_pool_gap_queries',
-    title: 'Queries with graded pools (n)',
-    unit: 'short',
-    min: 0,
-  },
-  { metric: 'recalld_live_judged_queries', title: 'Graded queries in the window (n)', unit: 'short', min: 0 },
-  {
-    metric: 'recalld_live_judged_human_sessions',
-    title: 'Human-graded sessions',
-    unit: 'short',
-    min: 0,
-  },
-  { metric: 'recalld_live_judged_open_queries', title: 'Queries waiting for grades', unit: 'short', min: 0 },
+  countPanel('recalld_live_ndcg_pool_gap_queries', 'Queries with graded pools (n)'),
+  countPanel('recalld_live_judged_queries', 'Graded queries in the window (n)'),
+  countPanel('recalld_live_judged_human_sessions', 'Human-graded sessions'),
+  countPanel('recalld_live_judged_open_queries', 'Queries waiting for grades'),
 ];
 
 const agreement: readonly MeasurePanel[] = [
   { metric: 'recalld_judge_agreement', limit: 'recalld_judge_min_agreement' },
-  {
-    metric: 'recalld_judge_agreement_sessions',
-    title: 'Sessions graded by both the judge and people (n)',
-    unit: 'short',
-    min: 0,
-  },
+  countPanel('recalld_judge_agreement_sessions', 'Sessions graded by both the judge and people (n)'),
   'recalld_human_agreement',
-  {
-    metric: 'recalld_human_agreement_sessions',
-    title: 'Sessions graded by two people (n)',
-    unit: 'short',
-    min: 0,
-  },
+  countPanel('recalld_human_agreement_sessions', 'Sessions graded by two people (n)'),
   'recalld_judge_drift',
-  { metric: 'recalld_judge_panel_pairs', title: 'Drift panel pairs (n)', unit: 'short', min: 0 },
+  countPanel('recalld_judge_panel_pairs', 'Drift panel pairs (n)'),
 ];
 
 function sinceMeasured(): Builder<Panel> {

@@ -60,7 +60,8 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
       .action((options) =>
         withJudged(options, signal, async (_settings, store) => {
           const { pipeline, out, queries, force } = options;
-          const next = await store.db.judging.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
+          const review = { pipeline, person: commandPerson(), now: systemClock.now() };
+          const next = await store.db.judging.reviews.next(review, queries);
           await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
           if (options.json === true) printJson({ file: out, queries: next.length });
           else if (next.length === 0) printLine('No queries to grade.');

@@ -229,11 +229,12 @@ export async function readJudgePage(
   const { reviews } = db.judging;
   const { person } = query;
   const now = clock.now();
+  const review = { pipeline, person, now };
   const from = new Date(now.getTime() - CHART_MS);
   const skipped = skippedOf(query['skip']);
-  const asked = query['query'] === undefined ? null : await reviews.find(pipeline, person, now, query['query']);
+  const asked = query['query'] === undefined ? null : await reviews.find(review, query['query']);
   const hasOpen = asked?.documents.some(({ isOpen }) => isOpen) === true;
-  const [next = null] = hasOpen ? [asked] : await reviews.next(pipeline, person, now, 1, skipped);
+  const [next = null] = hasOpen ? [asked] : await reviews.next(review, 1, skipped);
   const [queryId, documentId] = [query['query'], query['last']];
   const [status, trends] = await Promise.all([
     readJudgeStatus(context, pipeline, person),
@@ -261,12 +262,7 @@ export async function readJudgePage(
  * @returns the address to redirect to
  * @throws RecalldError body_unreadable for an invalid grade, judgment_unknown for a query that was not selected
  */
-export async function storeGrade(
-  { db, clock }: Context,
-  pipeline: string,
-  fields: Fields,
-  grader: Grader,
-): Promise<string> {
+export async function storeGrade({ db, clock }: Context, pipeline: string, fields: Fields, grader: Grader) {
   const { query: queryId = '', document: documentId = '', typed = '', skip } = fields;
   const given = fields['grade'] ?? typed;
   const grade = given === 'none' ? null : Number(given);

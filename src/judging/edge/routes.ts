@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
+import { groupBy } from '../../core/group-by.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
@@ -83,15 +84,11 @@ export function addJudgments(app: FastifyInstance, contextOf: ContextOf, authent
     const { clock, pipelines, db } = contextOf(request);
     const { judged } = db.judging;
     const isKnown = new Map<(typeof body)[number], boolean>();
-    for (const pipeline of new Set(body.map((one) => one.pipeline))) findPipeline(pipelines, pipeline);
+    const byPipeline = groupBy(body, ({ pipeline }) => pipeline);
+    for (const pipeline of byPipeline.keys()) findPipeline(pipelines, pipeline);
     const grader = { by: keyHolder(request), person: personOf(request) };
-    for (const pipeline of new Set(body.map((one) => one.pipeline))) {
-      const own = body.filter((one) => one.pipeline === pipeline);
-      const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
-        queryId,
-        documentId,
-        grade,
-      }));
+    for (const [pipeline, own] of byPipeline) {
+      const grades = own.map((one) => ({ queryId: one.query_id, documentId: one.document_id, grade: one.grade }));
       const known = await judged.recordHumanJudgments(pipeline, grades, grader, clock.now());
       for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
     }

@@ -55,7 +55,7 @@ export function agreementOf(pairs: readonly GradedPair[]) {
   const sessions = groupBy(pairs, ({ cluster }) => cluster);
   if (kappa === null || sessions.size < MIN_SESSIONS) return null;
   const bySession = [...sessions.values()].map(momentsOf);
-  const whole = sumOf(bySession);
+  const whole = momentsOf(pairs);
   if (whole.difference === 0) addPseudoPair(whole, pairs.length, bySession[0]);
   const replicates = bySession.map((session) => zOf(minus(whole, session)));
   const error = Math.sqrt(jackknifeVariance(replicates));
@@ -79,25 +79,16 @@ export function formatAgreement({ kappa, low, high, sessions }: Agreement): stri
 }
 
 /** Sums that determine kappa. Subtracting one session's sums from the total yields the sums over all other sessions. */
-interface Moments {
-  weight: number;
-  /** Sum of weight times squared difference. */
-  difference: number;
-  /** Sum of weights for each grade of the first grader. */
-  first: number[];
-  /** Sum of weights for each grade of the second grader. */
-  second: number[];
-}
+type Moments = ReturnType<typeof momentsOf>;
 
-const noMoments = (): Moments => ({
-  weight: 0,
-  difference: 0,
-  first: Array.from({ length: MAX_GRADE + 1 }, () => 0),
-  second: Array.from({ length: MAX_GRADE + 1 }, () => 0),
-});
+const noWeights = (): number[] => Array.from({ length: MAX_GRADE + 1 }, () => 0);
 
-function momentsOf(pairs: readonly GradedPair[]): Moments {
-  const moments = noMoments();
+/**
+ * `difference` is the sum of weight times squared difference; `first` and `second` are the sums of weights for each
+ * grade of the first and the second grader.
+ */
+function momentsOf(pairs: readonly GradedPair[]) {
+  const moments = { weight: 0, difference: 0, first: noWeights(), second: noWeights() };
   for (const { weight, first, second } of pairs) {
     moments.weight += weight;
     moments.difference += weight * (first - second) ** 2;
@@ -115,18 +106,12 @@ function kappaOf({ weight, difference, first, second }: Moments): number | null 
   return chance === 0 ? null : 1 - (difference * weight) / chance;
 }
 
-function sumOf(all: readonly Moments[]): Moments {
-  return all.reduce((sum, one) => combine(sum, one, (a, b) => a + b), noMoments());
-}
-
-const minus = (whole: Moments, part: Moments): Moments => combine(whole, part, (a, b) => a - b);
-
-function combine(a: Moments, b: Moments, by: (x: number, y: number) => number): Moments {
+function minus(whole: Moments, part: Moments): Moments {
   return {
-    weight: by(a.weight, b.weight),
-    difference: by(a.difference, b.difference),
-    first: a.first.map((share, grade) => by(share, b.first[grade] ?? 0)),
-    second: a.second.map((share, grade) => by(share, b.second[grade] ?? 0)),
+    weight: whole.weight - part.weight,
+    difference: whole.difference - part.difference,
+    first: whole.first.map((weight, grade) => weight - (part.first[grade] ?? 0)),
+    second: whole.second.map((weight, grade) => weight - (part.second[grade] ?? 0)),
   };
 }
 

@@ -273,14 +273,7 @@ export interface JudgedDay {
 }
 
 /** Drop in relevance from the days of the baseline to the most recent days; negative for a rise. */
-export interface RelevanceDrop {
-  readonly drop: number;
-  readonly low: number;
-  readonly high: number;
-  readonly since: Date;
-  readonly days: number;
-  readonly n: number;
-}
+export type RelevanceDrop = Omit<NonNullable<ReturnType<typeof dropOf>>, 't'>;
 
 /**
  * `none`: explained by chance, or too small to matter. `detected`: found in model grades, but neither confirmed nor
@@ -328,7 +321,7 @@ export function largestDrop(days: readonly JudgedDay[]): RelevanceDrop | null {
   return largest;
 }
 
-function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { readonly t: number }) | null {
+function dropOf(days: readonly JudgedDay[], span: number) {
   const before = days.slice(Math.max(0, days.length - span - MAX_BASELINE_DAYS), days.length - span);
   const after = days.slice(-span);
   const since = after[0]?.start;

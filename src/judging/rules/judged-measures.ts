@@ -78,22 +78,14 @@ const MIN_HUMAN_SESSIONS = 8;
  */
 const MAX_FAILED_SHARE = 0.2;
 
-export function judgedQueriesOf(
-  queries: readonly GradedQuery[],
-  window: JudgedWindow,
-  measure: ScoredMeasure,
-): JudgedQuery[] {
+export function judgedQueriesOf(queries: readonly GradedQuery[], window: JudgedWindow, measure: ScoredMeasure) {
   const scored = queries.map((query) => scoredQuery(query, window.depth, window.judge));
   const weigh = weightsOf(scored, window);
   return scored.map((query) => judgedQuery(query, measure, weigh));
 }
 
 /** Mean score from the current judge alone; null if this judge has graded too little or failed too often. */
-export function modelMean(
-  queries: readonly GradedQuery[],
-  window: JudgedWindow,
-  measure: ScoredMeasure,
-): (JudgedMean & Bounds & { readonly n: number }) | null {
+export function modelMean(queries: readonly GradedQuery[], window: JudgedWindow, measure: ScoredMeasure) {
   const scored = queries.map((query) => scoredQuery(query, window.depth, window.judge));
   const own = scored.filter(({ outcome, now }) => outcome === 'ok' && now !== null);
   const failed = own.filter(({ hasFailed }) => hasFailed).length;
@@ -307,10 +299,7 @@ export interface PooledQuery {
  * @param counted number of live queries in the window by outcome, whether sampled or not
  * @returns null if there are fewer than 2 pooled sessions; `n` is the number of pooled queries
  */
-export function poolGap(
-  queries: readonly PooledQuery[],
-  counted: Readonly<Partial<Record<QueryOutcome, number>>>,
-): (JudgedMean & Bounds & { readonly n: number }) | null {
+export function poolGap(queries: readonly PooledQuery[], counted: Readonly<Partial<Record<QueryOutcome, number>>>) {
   const searched = queries.filter(({ outcome }) => outcome === 'ok');
   if (new Set(searched.map(({ cluster }) => cluster)).size < 2) return null;
   const factors = factorsOf(queries, counted);

@@ -15,7 +15,8 @@ afterEach(() => world.close());
 
 const queue = () => createReviewQueue(database.pool);
 const progress = (person: string) => queue().progress(PIPELINE, person, world.clock.now());
-const next = (person: string): Promise<ReviewedQuery[]> => queue().next(PIPELINE, person, world.clock.now(), 1000);
+const next = (person: string): Promise<ReviewedQuery[]> =>
+  queue().next({ pipeline: PIPELINE, person, now: world.clock.now() }, 1000);
 const give = (person: string, query: ReviewedQuery | undefined, grade: number | null, of = 3) =>
   world.deps.db.judging.judged.recordHumanJudgments(
     PIPELINE,
@@ -81,7 +82,7 @@ describe('queries for people', () => {
     expect(open?.documents.filter(({ isOpen }) => isOpen)).toHaveLength(3);
     await give('ben', open, 2);
     expect(await stored(forTwo)).toEqual(['person ann 3', 'person ben 2', 'second ben 2']);
-    const rest = await queue().find(PIPELINE, 'ann', world.clock.now(), forTwo?.id ?? '');
+    const rest = await queue().find({ pipeline: PIPELINE, person: 'ann', now: world.clock.now() }, forTwo?.id ?? '');
     expect(rest?.documents.map(({ grade, isOpen }) => [grade, isOpen])).toEqual([
       [3, false],
       [null, true],
