@@ -2,7 +2,7 @@
 
 import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
-import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
+import { uncoveredShareOf } from '../../src/density/rules/query-density.ts';
 import { tailClusters } from '../../src/density/rules/tail-clusters.ts';
 import { binomialUpperTail } from '../../src/math/stats/distributions.ts';
 import { type Matrix, selectRows } from '../../src/math/vector/matrix.ts';
@@ -82,14 +82,12 @@ export function readAlert(
   );
   const sessions = hours.reduce((sum, hour) => sum + hour.sessions, 0);
   const uncovered = hours.reduce((sum, hour) => sum + hour.sessions * hour.uncovered, 0) / sessions;
-  const { excess } = uncoveredShareOf(uncovered, sessions, UNCOVERED_PERCENTILE, Number.POSITIVE_INFINITY);
+  const { excess } = uncoveredShareOf(uncovered, sessions, Number.POSITIVE_INFINITY);
   const read = readCause({
-    densityDropped: true,
     trafficChanged: noveltyOf(familiarity(rows, known), memory.novelBelow, excess).explains,
     goldenDropped: signTestP(memory, scores) < SIGNIFICANCE,
     // The simulated scenarios have scores but no chunks, so the daemon's search for missing chunks is omitted.
     chunksMissing: null,
-    canary: null,
   });
   const members = largestCluster(memory, hours, sessions);
   const hits = members.filter((question) => missing.has(world.topics[question] ?? -1)).length;

@@ -74,17 +74,11 @@ export function observeCoverage(
     )
     .toSorted((a, b) => a - b);
   const novelBelow = usual[Math.floor(TAIL * usual.length)] ?? 0;
-  const share = uncoveredShareOf(tail.length / asking.length, asking.length, TAIL, Number.POSITIVE_INFINITY);
+  const share = uncoveredShareOf(tail.length / asking.length, asking.length, Number.POSITIVE_INFINITY);
   const familiar = tail.map((vector) => familiarity(vector, asked));
   const cause = tail.length === 0 ? null : topicCause(familiar, novelBelow);
-  const reading = readCause({
-    densityDropped: hasFallen,
-    trafficChanged: cause === 'new_demand',
-    goldenDropped: null,
-    chunksMissing: null,
-    canary,
-  });
-  const questions = reading.cause === 'content_gap' ? 'new' : reading.cause === 'lost_content' ? 'same' : null;
+  const reading = readCause({ trafficChanged: cause === 'new_demand', goldenDropped: null, chunksMissing: null });
+  const questions = !hasFallen ? null : reading.cause === 'content_gap' ? 'new' : 'same';
   return {
     density: { value, ciLow, ciHigh, n: asking.length, hasFallen, questions, since: null },
     topics: cause === null || share.excessLow < 0.01 ? [] : [{ id: 't-1', trafficShare: share.share, cause }],

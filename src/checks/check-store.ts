@@ -6,7 +6,6 @@ import type { Severity, Verdict } from '../core/model.ts';
 import { toDocument } from '../core/text/names.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
-import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { visible } from '../platform/postgres/visible.ts';
@@ -153,10 +152,7 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
 }
 
 /** The configured pipelines and density plans, which define the checks. */
-export interface WatchedChecks {
-  readonly pipelines: readonly WatchedPipeline[];
-  readonly densityPlans: readonly DensityPlan[];
-}
+export type WatchedChecks = Pick<Context, 'pipelines' | 'densityPlans'>;
 
 /** Returns the current state of every configured check, in config order. */
 export async function readCheckStates(context: Context): Promise<CheckState[]> {

@@ -93,40 +93,27 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
 
 export async function* readPeriod(
   pool: Pool,
-  period: CoveragePeriod,
-  chance: number,
-): AsyncGenerator<readonly CoveredQuery[]> {
-  let after: { readonly receivedOn: string; readonly id: string } | null = null;
-  for (;;) {
-    const rows: CoveredRow[] = await readBatch(pool, period, chance, after);
-    if (rows.length > 0) yield rows.map(toCovered);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < BATCH_ROWS) return;
-    after = { receivedOn: last.receivedOn, id: last.id };
-  }
-}
-
-async function readBatch(
-  pool: Pool,
   { pipeline, from, until, scoredSince }: CoveragePeriod,
   chance: number,
-  after: { readonly receivedOn: string; readonly id: string } | null,
-): Promise<CoveredRow[]> {
-  return namingOutage(pool, () =>
-    queryRows<CoveredRow>(
-      pool,
-      `select q.received_on::text, q.id, q.occurred_at, q.session_hash, q.user_hash, q.segments, c.nearest,
-              coalesce((c.nearest->0->>1)::double precision, -1) as similarity,
-              case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end as vector
-         from live_queries q join ${coverage} ${occurred}
-         and ($4::timestamptz is null or c.scored_at >= $4::timestamptz) and c.status = 'measured'
-         and q.unit_hash < least(q.rate_probability * c.thinning, $5::double precision)
-         and ($6::date is null or (q.received_on, q.id) > ($6::date, $7::text))
-       order by q.received_on, q.id limit ${BATCH_ROWS}`,
-      [pipeline, from, until, scoredSince, chance, after?.receivedOn ?? null, after?.id ?? null],
-    ),
-  );
+): AsyncGenerator<readonly CoveredQuery[]> {
+  let after: CoveredRow | undefined;
+  do {
+    const parameters = [pipeline, from, until, scoredSince, chance, after?.receivedOn ?? null, after?.id ?? null];
+    const rows: CoveredRow[] = await namingOutage(pool, () => queryRows<CoveredRow>(pool, batchSql, parameters));
+    if (rows.length > 0) yield rows.map(toCovered);
+    after = rows.length < BATCH_ROWS ? undefined : rows.at(-1);
+  } while (after !== undefined);
 }
+
+const batchSql = `
+  select q.received_on::text, q.id, q.occurred_at, q.session_hash, q.user_hash, q.segments, c.nearest,
+         coalesce((c.nearest->0->>1)::double precision, -1) as similarity,
+         case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end as vector
+    from live_queries q join ${coverage} ${occurred}
+     and ($4::timestamptz is null or c.scored_at >= $4::timestamptz) and c.status = 'measured'
+     and q.unit_hash < least(q.rate_probability * c.thinning, $5::double precision)
+     and ($6::date is null or (q.received_on, q.id) > ($6::date, $7::text))
+   order by q.received_on, q.id limit ${BATCH_ROWS}`;
 
 function toCovered(row: CoveredRow): CoveredQuery {
   const { receivedOn: _, vector, ...query } = row;

@@ -7,7 +7,7 @@ import { drawn } from '../math/stats/random.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
-import type { DensityPlan } from './plan.ts';
+import type { DensityPlan, DensityRun } from './plan.ts';
 import type { LocatedTopic } from './rules/find-topics.ts';
 import {
   concernedSegments,
@@ -45,11 +45,12 @@ export async function detectUncoveredTopics(context: Context, signal: AbortSigna
   const searches = await context.db.density.topics.latestSearches();
   const latest = new Map(searches.map((search) => [search.pipeline, search.until]));
   await forEachPipeline(context.densityPlans, signal, (plan) =>
-    detectIn(context, plan, latest.get(plan.pipeline) ?? null, signal),
+    detectIn({ context, plan, signal }, latest.get(plan.pipeline) ?? null),
   );
 }
 
-async function detectIn(context: Context, plan: DensityPlan, latest: Date | null, signal: AbortSignal): Promise<void> {
+async function detectIn(run: DensityRun, latest: Date | null): Promise<void> {
+  const { context, plan, signal } = run;
   const { pipeline } = plan;
   const { db } = context;
   const stored = await db.density.watch.find(pipeline);
@@ -59,7 +60,7 @@ async function detectIn(context: Context, plan: DensityPlan, latest: Date | null
   const baseline = await db.density.baselines.find(pipeline, phase.baselineVersion);
   if (baseline === null) return;
   const scoredSince = timeOf(sinceMs);
-  const period = await topicPeriod(context, plan, phase, { closedMs, scoredSince });
+  const period = await topicPeriod(context, phase, { pipeline, closedMs, scoredSince });
   const traffic = await readTraffic(context, period, MAX_QUERIES, baseline.storeMean, signal);
   const [tail, sample] = await Promise.all(
     (['tail', 'sample'] as const).map((role) => db.density.baselines.retained(pipeline, phase.baselineVersion, role)),
@@ -80,7 +81,7 @@ async function detectIn(context: Context, plan: DensityPlan, latest: Date | null
   const known = await db.density.topics.known(pipeline);
   const named = await nameTopics(context, pipeline, found.topics, traffic);
   const matches = matchTopics(named, known);
-  const seen = await describe(context, plan, matches, { search, traffic, sample }, signal);
+  const seen = await describe(run, matches, { search, traffic, sample });
   const absorbed = absorbedTopics(matches, known);
   const parts = new Map([...absorbed].map(([id, index]) => [id, seen[index]?.id ?? id]));
   if (!(await db.density.topics.record(search, { seen, parts }, latest))) return;
@@ -104,12 +105,8 @@ function isDue(plan: DensityPlan, { alerts }: WatchingPhase, closedMs: number, l
 function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: RetainedQueries, sample: RetainedQueries) {
   const { regions, scores } = baseline;
   const queries = tail.queries.map(({ id, session, surprise }, row) => ({ id, row, session, surprise }));
-  return {
-    regions,
-    scores,
-    tail: { vectors: tail.vectors, queries, sessions: tailSessions },
-    sample: sample.vectors,
-  };
+  const side = { vectors: tail.vectors, tail: queries, sessions: tailSessions };
+  return { regions, scores, tail: side, sample: sample.vectors };
 }
 
 type NamedTopic = Awaited<ReturnType<typeof nameTopics>>[number];
@@ -131,20 +128,18 @@ async function nameTopics({ db }: Context, pipeline: string, found: readonly Loc
 }
 
 async function describe(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   matches: readonly TopicMatch<NamedTopic>[],
   { search, traffic, sample }: { search: TopicSearch; traffic: Traffic; sample: RetainedQueries },
-  signal: AbortSignal,
 ): Promise<SeenTopic[]> {
-  if (matches.length === 0) return [];
+  const { context, plan } = run;
   const { pipeline } = plan;
   const covered = new Map(traffic.covered.map((query) => [query.id, query]));
   const described: SeenTopic[] = [];
   for (const { found: one, known } of matches) {
     const members = one.members.flatMap((id) => covered.get(id) ?? []);
     const before = one.baselineRows.flatMap((row) => sample.queries[row] ?? []);
-    const lost = one.cause === 'lost_content' ? await findLostChunks(context, plan, before, signal) : null;
+    const lost = one.cause === 'lost_content' ? await findLostChunks(run, before) : null;
     const share = wilsonInterval(Math.min(1, one.trafficShare), one.current / one.trafficShare, CONFIDENCE);
     described.push({
       ...one,
@@ -186,9 +181,8 @@ const MAX_EVENTS = 20;
  */
 async function topicPeriod(
   context: Context,
-  { pipeline }: DensityPlan,
   phase: WatchingPhase,
-  { closedMs, scoredSince }: { readonly closedMs: number; readonly scoredSince: Date | null },
+  { pipeline, closedMs, scoredSince }: Pick<CoveragePeriod, 'pipeline' | 'scoredSince'> & { readonly closedMs: number },
 ): Promise<CoveragePeriod> {
   const earliestMs = Math.min(phase.untilMs, closedMs);
   const fell = await dropStart(context, pipeline, phase);

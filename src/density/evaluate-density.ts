@@ -8,14 +8,14 @@ import type { densityTasks } from './compute.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
 import { observeBaselineTraffic, observeReplay } from './learn-baseline.ts';
 import { currentFingerprint, hasGoldenDropped, observeChange, probeConnectors } from './observe-change.ts';
-import type { DensityPlan } from './plan.ts';
+import type { DensityPlan, DensityRun } from './plan.ts';
 import { MAX_POOL_MS } from './rules/alert.ts';
 import { type RegionRow, regionTable } from './rules/baseline-spread.ts';
 import { noveltyOf, readCause } from './rules/cause.ts';
 import type { ReferenceQueries } from './rules/matched-density.ts';
 import { segmentTotals, type WindowMeasurement } from './rules/measure-window.ts';
-import { type WindowSpan, windowsToClose, windowTotals } from './rules/pooled-density.ts';
-import { densityOf, UNCOVERED_PERCENTILE, type UncoveredShare, uncoveredShareOf } from './rules/query-density.ts';
+import { uncoveredIn, type WindowSpan, windowsToClose, windowTotals } from './rules/pooled-density.ts';
+import { densityOf, uncoveredShareOf } from './rules/query-density.ts';
 import { isUpgradeDue, lastClosable, learningState, MEASURING_PATIENCE_MS, transition } from './rules/watch.ts';
 import { raisedEvent } from './rules/watch-sentences.ts';
 import type {
@@ -41,49 +41,32 @@ const MAX_COMPARED_QUERIES = 1_000;
  *
  * @param sinceMs measurements before this time are not comparable; null if all are comparable
  */
-async function investigateAlert(
-  context: Context,
-  plan: DensityPlan,
-  alert: AlertToInvestigate,
-  sinceMs: number | null,
-  signal: AbortSignal,
-): Promise<NewDensityEvent> {
+async function investigateAlert(run: DensityRun, alert: AlertToInvestigate, sinceMs: number | null) {
+  const { context, plan } = run;
   const { pipeline } = plan;
   const { raised, baselineVersion } = alert;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} no longer exists`);
   const pooled = alert.history.filter(({ startMs }) => startMs >= raised.size.startMs);
-  const uncovered = uncoveredOf(pooled, stored);
+  const { sessions, share } = uncoveredIn(pooled.flatMap(({ segments }) => segments[ALL_SEGMENT] ?? []));
+  const uncovered = uncoveredShareOf(share, Math.max(1, sessions), stored.baseline.global.sessions);
   const sample = await context.db.density.baselines.retained(pipeline, baselineVersion, 'sample');
   const { startMs, endMs } = raised.size;
   const from = new Date(startMs);
   const period = { pipeline, from, until: new Date(endMs), scoredSince: timeOf(sinceMs) };
-  const compared = await compareQueries(context, stored, sample, period, signal);
+  const compared = await compareQueries(run, stored, sample, period);
   const novelty = compared === null ? null : noveltyOf(compared.familiarity, compared.novelBelow, uncovered.excess);
   const trafficChanged = novelty?.explains ?? false;
   const isGoldenWorse = hasGoldenDropped(await context.db.golden.runs.latest(), pipeline);
   const isStoreSuspected = !trafficChanged || isGoldenWorse === true;
-  const lost = isStoreSuspected ? await findLostChunks(context, plan, sample.queries, signal) : null;
+  const lost = isStoreSuspected ? await findLostChunks(run, sample.queries) : null;
   const reading = readCause({
-    densityDropped: true,
     trafficChanged,
     goldenDropped: isGoldenWorse,
     chunksMissing: lost === null ? null : lost.missing > 0,
-    canary: null,
   });
   const regions = regionsOf(pooled, stored);
   return raisedEvent(pipeline, alert, uncovered, regions, novelty, reading, lost);
-}
-
-function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): UncoveredShare {
-  let sessions = 0;
-  let sum = 0;
-  for (const { segments } of windows) {
-    sessions += segments[ALL_SEGMENT]?.sessions ?? 0;
-    sum += segments[ALL_SEGMENT]?.sumUncovered ?? 0;
-  }
-  const share = Math.min(1, sum / Math.max(1, sessions));
-  return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
 /**
@@ -110,11 +93,10 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
  * Compares the queries since the drop, one per session, with the baseline queries; null if there are too few of either.
  */
 async function compareQueries(
-  context: Context,
+  { context, signal }: DensityRun,
   { storeMean }: StoredBaseline,
   sample: RetainedQueries,
   period: CoveragePeriod,
-  signal: AbortSignal,
 ): Promise<ReturnType<typeof densityTasks.compareWithBaseline>> {
   const traffic = await readTraffic(context, period, 2 * MAX_COMPARED_QUERIES, storeMean, signal);
   const seen = new Set<string>();
@@ -145,27 +127,26 @@ const WRITING_MS = MINUTE_MS;
  * @returns null if no window is due, or if the queries of the window are still being measured
  */
 async function observeWindow(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   { closedMs, sinceMs }: DensityState,
   { baselineVersion }: WatchingPhase,
-  signal: AbortSignal,
 ): Promise<WatchObservation | null> {
+  const { context, plan } = run;
   const now = context.clock.now();
   const { windowMs, graceMs, pipeline } = plan;
   const [span] = windowsToClose(closedMs, now.getTime(), { windowMs, graceMs, most: 1 });
-  if (span === undefined || (await isAwaited(context, plan, span, now))) return null;
+  if (span === undefined || (await isAwaited(run, span, now))) return null;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} no longer exists`);
   const retained = await context.db.density.baselines.retained(pipeline, baselineVersion, 'reference');
   const comparison = { ...stored, reference: referenceOf(retained) };
   const scoredSince = timeOf(sinceMs);
-  const { closed, measurement, traffic } = await measureWindow(context, plan, comparison, scoredSince, span, signal);
+  const { closed, measurement, traffic } = await measureWindow(run, comparison, scoredSince, span);
   const before = await context.db.density.watch.windows(pipeline, new Date(span.endMs - MAX_POOL_MS));
   const comparable = before.filter(
     (window) => window.endMs <= span.startMs && window.baselineVersion === baselineVersion,
   );
-  const remeasured = await measureLateSamples(context, plan, comparison, scoredSince, comparable, signal);
+  const remeasured = await measureLateSamples(run, comparison, scoredSince, comparable);
   const latest = new Map(remeasured.map((window) => [window.endMs, window]));
   return {
     kind: 'window_measured',
@@ -177,15 +158,11 @@ async function observeWindow(
   };
 }
 
-async function isAwaited(
-  { db }: Context,
-  { pipeline, graceMs }: DensityPlan,
-  { startMs, endMs }: WindowSpan,
-  now: Date,
-): Promise<boolean> {
+async function isAwaited({ context, plan }: DensityRun, { startMs, endMs }: WindowSpan, now: Date): Promise<boolean> {
+  const { pipeline, graceMs } = plan;
   if (now.getTime() > endMs + graceMs + MEASURING_PATIENCE_MS) return false;
   const period = { pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince: null };
-  const { open, untouched } = await db.density.coverage.tally(period);
+  const { open, untouched } = await context.db.density.coverage.tally(period);
   return open + untouched > 0;
 }
 
@@ -201,12 +178,10 @@ function referenceOf({ queries, vectors }: RetainedQueries): ReferenceQueries {
  * @param scoredSince excludes queries measured before this time, whose scores are not comparable; null excludes none
  */
 async function measureWindow(
-  context: Context,
-  plan: DensityPlan,
+  { context, plan, signal }: DensityRun,
   { baseline, storeMean, version, reference }: Comparison,
   scoredSince: Date | null,
   { startMs, endMs }: WindowSpan,
-  signal: AbortSignal,
 ) {
   // A query that is scored after this time, while the traffic is being read below, counts as late. The next search for
   // late queries therefore starts at this time.
@@ -236,13 +211,12 @@ async function measureWindow(
  * @returns the windows measured again, oldest first
  */
 async function measureLateSamples(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   stored: Comparison,
   scoredSince: Date | null,
   comparable: readonly ClosedWindow[],
-  signal: AbortSignal,
 ): Promise<readonly ClosedWindow[]> {
+  const { context, plan } = run;
   const latest = comparable.at(-1);
   if (latest === undefined) return [];
   const lateSince = new Date(Math.max(latest.measuredMs - WRITING_MS, scoredSince?.getTime() ?? 0));
@@ -256,7 +230,7 @@ async function measureLateSamples(
   for (const window of comparable) {
     if (window.endMs <= first.getTime()) continue;
     if ((await firstLate(window.startMs, window.endMs)) === null) continue;
-    remeasured.push((await measureWindow(context, plan, stored, scoredSince, window, signal)).closed);
+    remeasured.push((await measureWindow(run, stored, scoredSince, window)).closed);
   }
   return remeasured;
 }
@@ -290,7 +264,7 @@ export async function evaluateDensity(context: Context, signal: AbortSignal): Pr
     try {
       for (let steps = 0; steps < MAX_STEPS; steps++) {
         signal.throwIfAborted();
-        if (!(await takeStep(context, plan, signal))) return;
+        if (!(await takeStep({ context, plan, signal }))) return;
         isStored = true;
       }
     } finally {
@@ -300,10 +274,11 @@ export async function evaluateDensity(context: Context, signal: AbortSignal): Pr
 }
 
 /** @returns false if no step is due, or if another worker stored the step first */
-async function takeStep(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<boolean> {
+async function takeStep(run: DensityRun): Promise<boolean> {
+  const { context, plan } = run;
   const stored = (await context.db.density.watch.find(plan.pipeline)) ?? (await firstState(context, plan));
-  const observed = await observe(context, plan, stored.state, signal);
-  return observed !== null && store(context, plan, stored, transition(plan, stored.state, observed), signal);
+  const observed = await observe(run, stored.state);
+  return observed !== null && store(run, stored, transition(plan, stored.state, observed));
 }
 
 async function firstState(context: Context, plan: DensityPlan): Promise<StoredDensityState> {
@@ -311,27 +286,22 @@ async function firstState(context: Context, plan: DensityPlan): Promise<StoredDe
   return { state: learningState(fields, null), revision: 0, updatedAt: context.clock.now() };
 }
 
-async function observe(
-  context: Context,
-  plan: DensityPlan,
-  state: DensityState,
-  signal: AbortSignal,
-): Promise<WatchObservation | null> {
-  const now = context.clock.now();
-  const isDue = lastClosable(plan, now) > state.closedMs;
+async function observe(run: DensityRun, state: DensityState): Promise<WatchObservation | null> {
+  const now = run.context.clock.now();
+  const isDue = lastClosable(run.plan, now) > state.closedMs;
   // Probes the store and embedder before coverage is evaluated, because a change in either of them is not drift.
-  if (isDue) await probeConnectors(context, plan, signal);
-  const change = await observeChange(context, plan, state, signal);
+  if (isDue) await probeConnectors(run);
+  const change = await observeChange(run, state);
   if (change === 'unknown') return null;
   if (change !== null) return change;
   switch (state.phase.kind) {
     case 'learning':
-      return isDue ? observeBaselineTraffic(context, plan, state, now, signal) : null;
+      return isDue ? observeBaselineTraffic(run, state, now) : null;
     case 'replaying':
-      return observeReplay(context, plan, state.phase, now, signal);
+      return observeReplay(run, state.phase, now);
     case 'watching':
-      if (isUpgradeDue(plan, state, now)) return observeBaselineTraffic(context, plan, state, now, signal);
-      return isDue ? observeWindow(context, plan, state, state.phase, signal) : null;
+      if (isUpgradeDue(run.plan, state, now)) return observeBaselineTraffic(run, state, now);
+      return isDue ? observeWindow(run, state, state.phase) : null;
   }
 }
 
@@ -342,18 +312,16 @@ async function observe(
  * @returns false if another worker stored the step first
  */
 async function store(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   { revision }: StoredDensityState,
   { state, measurements = [], windows = [], events: found = [], releaseBefore }: WatchStep,
-  signal: AbortSignal,
 ): Promise<boolean> {
-  const { pipeline } = plan;
-  const { db, clock, logger } = context;
+  const { pipeline } = run.plan;
+  const { db, clock, logger } = run.context;
   if (measurements.length > 0) await db.measurements.record(measurements);
   const events: NewDensityEvent[] = [];
   for (const event of found) {
-    events.push('raised' in event ? await investigateAlert(context, plan, event, state.sinceMs, signal) : event);
+    events.push('raised' in event ? await investigateAlert(run, event, state.sinceMs) : event);
   }
   const at = clock.now();
   if (!(await db.density.watch.advance({ pipeline, revision, state, windows, events, at }))) return false;

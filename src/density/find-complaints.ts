@@ -36,10 +36,8 @@ export async function findComplaints({ reads, compute }: Context, pipeline: stri
   for (const topic of found.topics) {
     const own = new Set(topic.members);
     const texts = topic.members.flatMap(textOf);
-    const label = labelTopic(
-      texts,
-      ids.flatMap((id) => (own.has(id) ? [] : textOf(id))),
-    );
+    const others = ids.flatMap((id) => (own.has(id) ? [] : textOf(id)));
+    const label = labelTopic(texts, others);
     if (topic.subjects !== 'one' && !isOneByLabel(texts, label)) continue;
     const members = topic.members.flatMap((id) => known.get(id) ?? []);
     const textsById = new Map(members.flatMap(({ id }) => textOf(id).map((text) => [id, text] as const)));

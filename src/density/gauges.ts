@@ -10,7 +10,7 @@ import type { CoverageAdmission } from './coverage-table.ts';
 import { searchIntervalMs } from './detect-uncovered-topics.ts';
 import type { DensityPlan } from './plan.ts';
 import { isStale } from './rules/density-check.ts';
-import { type DensityMeasure, densityMeasures } from './rules/watch.ts';
+import { densityMeasures } from './rules/watch.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
 const DAY_SECONDS = 86_400;
@@ -32,7 +32,7 @@ export async function readDensityGauges(context: Context, { measurements }: Meas
     watched.flatMap(({ plan, measured }) => [
       ...stateSamples(plan, states.get(plan.pipeline) ?? null, now),
       ...admissionSamples(admissions.get(plan.pipeline), now),
-      ...measured.flatMap((one) => (isDensity(one.measure) ? measureSamples(plan, one, one.measure, now) : [])),
+      ...measured.flatMap((one) => measureSamples(plan, one, now)),
     ]);
 }
 
@@ -69,10 +69,10 @@ function stateSamples(plan: DensityPlan, stored: StoredDensityState | null, now:
 
 function measureSamples(
   plan: DensityPlan,
-  { pipeline, segment, newest, gap }: LatestMeasurement,
-  measure: DensityMeasure,
+  { pipeline, segment, measure, newest, gap }: LatestMeasurement,
   now: Date,
 ): GaugeSample[] {
+  if (!densityMeasures.some((one) => one === measure)) return [];
   if (newest === null || gap !== null || isStale(plan, newest.windowEnd.getTime(), now)) return [];
   const { value, details } = newest;
   if (measure === 'density_page_evidence_ratio' || measure === 'density_ticket_evidence_ratio') {
@@ -94,10 +94,6 @@ function unmeasuredSamples(pipeline: string, details: Readonly<Record<string, un
   return Object.entries(reasons).flatMap(([reason, queries]) =>
     typeof queries === 'number' ? [sample('recalld_density_unmeasured_queries', { pipeline, reason }, queries)] : [],
   );
-}
-
-function isDensity(measure: string): measure is DensityMeasure {
-  return (densityMeasures as readonly string[]).includes(measure);
 }
 
 /**

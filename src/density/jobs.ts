@@ -47,7 +47,7 @@ const evaluateDensityJob = defineCronJob({
     await attemptEach(
       [
         () => evaluateDensity(context, signal),
-        () => forEachPipeline(context.densityPlans, signal, (plan) => replayBaselineQueries(context, plan, signal)),
+        () => forEachPipeline(context.densityPlans, signal, (plan) => replayBaselineQueries({ context, plan, signal })),
       ],
       signal,
     );

@@ -10,18 +10,13 @@ import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
-import type { DensityPlan } from './plan.ts';
-import { type Baseline, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
+import type { DensityRun } from './plan.ts';
+import { type BaselineTraffic, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
 import { densityOf } from './rules/query-density.ts';
 import { NO_REGION, surpriseOf, tiedRanks } from './rules/query-score.ts';
+import { votesOf } from './rules/tail-clusters.ts';
 import { lastClosable, NO_TRAFFIC, startOver } from './rules/watch.ts';
-import type {
-  BaselineProgress,
-  DensityState,
-  RebaselineRequest,
-  ReplayingPhase,
-  WatchObservation,
-} from './rules/watch-state.ts';
+import type { DensityState, RebaselineRequest, ReplayingPhase, WatchObservation } from './rules/watch-state.ts';
 import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
@@ -32,7 +27,6 @@ const DOUBLINGS = 2;
  * into the memory of a small machine.
  */
 const MAX_QUERIES = 20_000;
-const MAX_TAIL = 2_000;
 const SAMPLE = 1_000;
 const SEED = 1;
 /** Maximum duration of a replay; queries that have not been replayed by then are skipped. */
@@ -45,17 +39,16 @@ const MAX_REPLAY_MS = DAY_MS;
  * @returns null if the store did not respond
  */
 export async function observeBaselineTraffic(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   { phase, sinceMs }: DensityState,
   now: Date,
-  signal: AbortSignal,
 ): Promise<WatchObservation | null> {
+  const { context, plan } = run;
   const isUpgrade = phase.kind === 'watching';
   const untilMs = lastClosable(plan, now);
-  const insufficient = (progress: BaselineProgress): WatchObservation =>
+  const insufficient = (progress: BaselineTraffic): WatchObservation =>
     isUpgrade ? { kind: 'upgrade_insufficient' } : { kind: 'traffic_insufficient', progress, untilMs };
-  const fromMs = await startOfTraffic(context, plan, sinceMs, untilMs);
+  const fromMs = await startOfTraffic(run, sinceMs, untilMs);
   if (fromMs === null) return insufficient(NO_TRAFFIC);
   const period = { from: new Date(fromMs), until: new Date(untilMs), scoredSince: timeOf(sinceMs) };
   const tally = await context.db.density.coverage.tally({ pipeline: plan.pipeline, ...period });
@@ -67,7 +60,7 @@ export async function observeBaselineTraffic(
   const grade = baselineGrade(progress.days, progress.sessions, plan.needs);
   if (grade !== 'page' && (isUpgrade || grade !== 'provisional')) return insufficient(progress);
   const reason = isUpgrade ? 'enough traffic for pages' : 'enough traffic';
-  const built = await buildBaseline(context, plan, period, reason, signal);
+  const built = await buildBaseline(run, period, reason);
   if (built.kind === 'unknown') return null;
   if (built.kind === 'insufficient') return insufficient(built.progress);
   const { baseline, version } = built;
@@ -78,17 +71,13 @@ export async function observeBaselineTraffic(
  * Returns the start of the baseline period. The period has the configured number of days; if it has too few sessions,
  * its length is doubled, at most twice.
  */
-async function startOfTraffic(
-  { db }: Context,
-  { pipeline, needs }: DensityPlan,
-  sinceMs: number | null,
-  untilMs: number,
-): Promise<number | null> {
+async function startOfTraffic({ context, plan }: DensityRun, sinceMs: number | null, untilMs: number) {
+  const { pipeline, needs } = plan;
   let fromMs: number | null = null;
   for (let doubled = 0; doubled <= DOUBLINGS; doubled++) {
     const startMs = Math.max(sinceMs ?? 0, untilMs - needs.days * 2 ** doubled * DAY_MS);
     const span = { from: new Date(startMs), until: new Date(untilMs) };
-    const tally = await db.density.coverage.tally({ pipeline, ...span, scoredSince: timeOf(sinceMs) });
+    const tally = await context.db.density.coverage.tally({ pipeline, ...span, scoredSince: timeOf(sinceMs) });
     if (tally.first === null) continue;
     fromMs = startMs;
     if (sessionsOf(tally) >= needs.sessions) break;
@@ -102,22 +91,21 @@ async function startOfTraffic(
  * @returns null while queries remain to be replayed, or if the store does not respond
  */
 export async function observeReplay(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   { startedMs, reason, baselineVersion, fromMs, untilMs }: ReplayingPhase,
   now: Date,
-  signal: AbortSignal,
 ): Promise<WatchObservation | null> {
+  const { context, plan } = run;
   const period = { from: new Date(fromMs), until: new Date(untilMs) };
   const within = { pipeline: plan.pipeline, ...period, scoredSince: null };
   const isOver = now.getTime() - startedMs > MAX_REPLAY_MS;
   if (!isOver && (await context.db.density.coverage.tally(within)).open > 0) return null;
   const replayed = { ...period, scoredSince: new Date(startedMs) };
-  const built = await buildBaseline(context, plan, replayed, reason, signal);
+  const built = await buildBaseline(run, replayed, reason);
   if (built.kind === 'unknown') return null;
   if (built.kind === 'insufficient') return { kind: 'replay_insufficient' };
   const { baseline, version } = built;
-  const details = await effectOfChange(context, plan, baselineVersion, built);
+  const details = await effectOfChange(run, baselineVersion, built);
   const closedMs = Math.ceil(startedMs / plan.windowMs) * plan.windowMs;
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
@@ -126,13 +114,13 @@ export async function observeReplay(
  * Density of the retained queries before and after the change, both computed with the percentiles of the old baseline.
  */
 async function effectOfChange(
-  { db }: Context,
-  { pipeline }: DensityPlan,
+  { context, plan }: DensityRun,
   version: number,
   { storeMean, traffic }: Extract<BuiltBaseline, { kind: 'built' }>,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const stored = await db.density.baselines.find(pipeline, version);
-  const { queries } = await db.density.baselines.retained(pipeline, version, 'sample');
+  const { baselines } = context.db.density;
+  const stored = await baselines.find(plan.pipeline, version);
+  const { queries } = await baselines.retained(plan.pipeline, version, 'sample');
   const after = new Map(traffic.queries.map(({ id, score }) => [id, score]));
   const pairs = queries.flatMap(({ id, score }) => {
     const now = after.get(id) ?? null;
@@ -162,15 +150,14 @@ type BuiltBaseline = Awaited<ReturnType<typeof buildBaseline>>;
  * @param reason why the baseline is built, as shown to users
  */
 async function buildBaseline(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   { scoredSince, ...period }: Omit<CoveragePeriod, 'pipeline'>,
   reason: string,
-  signal: AbortSignal,
 ) {
+  const { context, plan, signal } = run;
   const { pipeline, windowMs, needs } = plan;
   const within = { pipeline, ...period, scoredSince };
-  const storeMean = await sampleStoreMean(context, plan, signal);
+  const storeMean = await sampleStoreMean(run);
   if (storeMean === null) return { kind: 'unknown' as const };
   const traffic = await readTraffic(context, within, MAX_QUERIES, storeMean, signal);
   const sessions = sessionsOf(traffic.tally);
@@ -179,95 +166,54 @@ async function buildBaseline(
   const built = await context.compute.run('buildBaseline', { traffic, settings }, signal);
   if ('kind' in built) return tooLittle({ days: built.have, sessions });
   if (built.grade === 'insufficient') return tooLittle({ days: built.days, sessions: built.sessions });
-  const { tail, reference, ...frozen } = built;
-  const retained = retainedTail(built, traffic);
+  const { tail, reference, ...baseline } = built;
+  const { votes, sessions: votingSessions } = votesOf({ tail, sessions: built.global.sessions }, SEED);
+  const tailSessions = votes.length === 0 ? 0 : votingSessions;
+  const retain = retainer(traffic);
   const version = await context.db.density.baselines.save(
+    { pipeline, createdAt: context.clock.now(), reason, baseline, storeMean, tailSessions },
     {
-      pipeline,
-      createdAt: context.clock.now(),
-      reason,
-      baseline: frozen,
-      storeMean,
-      tailSessions: tail.length === 0 ? 0 : built.global.sessions * retained.share,
-    },
-    {
-      tail: retained.queries,
-      sample: retainedSample(built, traffic),
-      reference: retainedReference(reference, traffic),
+      tail: votes.flatMap((query) => retain(query, query.surprise)),
+      sample: sampleOf(traffic).flatMap((query) =>
+        retain(query, surpriseOf(tiedRanks(query.score, NO_REGION, built.scores))),
+      ),
+      reference: reference.queries.flatMap((query, i) => {
+        const counts = [reference.counts[0][i] ?? 0, reference.counts[1][i] ?? 0] as const;
+        // Live queries are compared only with the vectors of reference queries, so the chunks are not stored.
+        return retain(query, reference.surprises[i] ?? 0).map((one) => ({ ...one, nearest: [], counts }));
+      }),
     },
   );
   return { kind: 'built' as const, version, baseline: built, storeMean, traffic };
 }
 
-function tooLittle(progress: BaselineProgress) {
+function tooLittle(progress: BaselineTraffic) {
   return { kind: 'insufficient' as const, progress };
 }
 
-/**
- * Retains the worst-covered tail query of each session; if there are more than `MAX_TAIL` sessions, retains a random
- * sample of `MAX_TAIL` of these queries.
- */
-function retainedTail({ tail }: Baseline, traffic: Traffic) {
-  const worst = new Map<string, Baseline['tail'][number]>();
-  for (const query of tail) {
-    const other = worst.get(query.session);
-    if (other === undefined || query.surprise > other.surprise) worst.set(query.session, query);
+/** Returns one random query per session, for at most `SAMPLE` sessions. */
+function sampleOf({ queries }: Traffic) {
+  const chosen = new Map<string, { readonly id: string; readonly session: string; readonly score: number }>();
+  for (const { id, row, score, session: name } of drawn(queries, queries.length, SEED)) {
+    const session = name ?? `query ${id}`;
+    if (row === null || score === null || chosen.has(session) || chosen.size === SAMPLE) continue;
+    chosen.set(session, { id, session, score });
   }
-  const votes = [...worst.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const chosen = drawn(votes, MAX_TAIL, SEED);
-  const places = new Map(traffic.queries.map(({ id }, place) => [id, place]));
-  return {
-    share: votes.length === 0 ? 0 : chosen.length / votes.length,
-    queries: chosen.flatMap(({ id, session, surprise }) => {
-      const place = places.get(id);
-      return place === undefined ? [] : retainedQuery(traffic, place, session, surprise);
-    }),
+  return [...chosen.values()];
+}
+
+/** Returns a function that describes a query as it is retained; its result is empty without a vector or score. */
+function retainer({ queries, covered, vectors }: Traffic) {
+  const places = new Map(queries.map(({ id }, place) => [id, place]));
+  return ({ id, session }: Pick<RetainedQuery, 'id' | 'session'>, surprise: number): RetainedQuery[] => {
+    const place = places.get(id) ?? -1;
+    const [query, about] = [queries[place], covered[place]];
+    if (query === undefined || about === undefined || query.row === null || query.score === null) return [];
+    const { userHash, nearest } = about;
+    // The bytes are copied because database drivers cannot read shared memory.
+    const vector = Float32Array.from(rowOf(vectors, query.row));
+    return [{ id, userHash, session, score: query.score, surprise, nearest, vector, counts: null }];
   };
-}
-
-/** Retains one random query per session, for at most `SAMPLE` sessions. */
-function retainedSample({ scores }: Baseline, traffic: Traffic): readonly RetainedQuery[] {
-  const order = drawn([...traffic.queries.keys()], traffic.queries.length, SEED);
-  const seen = new Set<string>();
-  const chosen: RetainedQuery[] = [];
-  for (const place of order) {
-    const query = traffic.queries[place];
-    if (query === undefined || query.row === null || query.score === null) continue;
-    const session = query.session ?? `query ${query.id}`;
-    if (seen.has(session) || chosen.length === SAMPLE) continue;
-    seen.add(session);
-    const surprise = surpriseOf(tiedRanks(query.score, NO_REGION, scores));
-    chosen.push(...retainedQuery(traffic, place, session, surprise));
-  }
-  return chosen;
-}
-
-function retainedReference({ queries, surprises, counts }: Baseline['reference'], traffic: Traffic) {
-  const places = new Map(traffic.queries.map(({ id }, place) => [id, place]));
-  return queries.flatMap(({ id, session }, i) => {
-    const place = places.get(id);
-    if (place === undefined) return [];
-    // Live queries are compared only with the vectors of reference queries, so the chunks are not stored.
-    return retainedQuery(traffic, place, session, surprises[i] ?? 0).map((query) => ({
-      ...query,
-      nearest: [],
-      counts: [counts[0][i] ?? 0, counts[1][i] ?? 0] as const,
-    }));
-  });
-}
-
-function retainedQuery(
-  { queries, covered, vectors }: Traffic,
-  place: number,
-  session: string,
-  surprise: number,
-): RetainedQuery[] {
-  const [query, about] = [queries[place], covered[place]];
-  if (query === undefined || about === undefined || query.row === null || query.score === null) return [];
-  const { id, userHash, nearest } = about;
-  // The bytes are copied because database drivers cannot read shared memory.
-  const vector = Float32Array.from(rowOf(vectors, query.row));
-  return [{ id, userHash, session, score: query.score, surprise, nearest, vector, counts: null }];
 }
 
 /** `unwatched`: the pipeline has never been evaluated, so there is no baseline to replace. */

@@ -5,7 +5,7 @@ import { type Admission, admissionChance, nextAdmission, openAdmission } from '.
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { ClaimedQuery, CoverageOutcome, QueryKey } from './coverage-table.ts';
 import { currentFingerprint } from './observe-change.ts';
-import type { DensityPlan } from './plan.ts';
+import type { DensityPlan, DensityRun } from './plan.ts';
 import { openSearch, searchCoverage, searchRateLimit } from './search-store.ts';
 
 /** Duration of a round; a round starts every minute and continues where the previous one ended. */
@@ -41,18 +41,13 @@ export async function measureCoverage(
   await forEachPipeline(
     context.densityPlans,
     signal,
-    (plan) => measurePipeline(context, plan, endsAt, requestHelper, signal),
+    (plan) => measurePipeline({ context, plan, signal }, endsAt, requestHelper),
     context.densityPlans.length,
   );
 }
 
-async function measurePipeline(
-  context: Context,
-  plan: DensityPlan,
-  endsAt: Date,
-  requestHelper: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
+async function measurePipeline(run: DensityRun, endsAt: Date, requestHelper: () => Promise<void>): Promise<void> {
+  const { context, plan, signal } = run;
   const { clock } = context;
   const { coverage } = context.db.density;
   const { pipeline } = plan;
@@ -79,7 +74,7 @@ async function measurePipeline(
       return coverage.record(pipeline, all, { fingerprint, now: recordedAt });
     };
     try {
-      await measureBatch(context, plan, claimed, turn, outcomes, signal);
+      await measureBatch(run, claimed, turn, outcomes);
     } catch (error) {
       // When a worker stops, it releases the queries that it has not searched, so that other workers need not wait for
       // the lease to end. If releasing the queries also fails, their lease expires by itself, and the first error is
@@ -121,15 +116,14 @@ function asAsked(query: ClaimedQuery, { embedder }: DensityPlan): ClaimedQuery {
 
 /** Adds the outcome of each searched query to `outcomes`, even if the batch is aborted. */
 async function measureBatch(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   queries: readonly ClaimedQuery[],
   turn: ReturnType<typeof searchRateLimit>,
   outcomes: CoverageOutcome[],
-  signal: AbortSignal,
 ): Promise<void> {
+  const { context, plan, signal } = run;
   const claimed = queries.map((query) => asAsked(query, plan));
-  const embedded = await embedMissing(context, plan, claimed, signal);
+  const embedded = await embedMissing(run, claimed);
   const search = openSearch(plan.store, signal);
   const failures: string[] = [];
   const measureOne = async (query: ClaimedQuery): Promise<CoverageOutcome> => {
@@ -173,21 +167,18 @@ async function measureBatch(
 
 /** Embeds queries that have a text but no vector. Returns the vectors, keyed by query; null if the embedder failed. */
 async function embedMissing(
-  { logger }: Context,
-  { pipeline, embedder }: DensityPlan,
+  { context, plan, signal }: DensityRun,
   claimed: readonly ClaimedQuery[],
-  signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Float32Array> | null> {
+  const { pipeline, embedder } = plan;
   const missing = claimed.flatMap((query) =>
     query.vector === null && query.text !== null ? [{ key: keyOf(query), text: query.text }] : [],
   );
   if (embedder === null || missing.length === 0) return new Map();
-  const answer = await embedder.embed(
-    missing.map(({ text }) => text),
-    signal,
-  );
+  const texts = missing.map(({ text }) => text);
+  const answer = await embedder.embed(texts, signal);
   if (answer.kind === 'failed') {
-    logger.warn('embedding live queries failed', { pipeline, reason: answer.message });
+    context.logger.warn('embedding live queries failed', { pipeline, reason: answer.message });
     return null;
   }
   return new Map(

@@ -7,15 +7,16 @@ import { probeEmbedder, probeStore } from '../index/probes/probe-connectors.ts';
 import { fingerprintOf } from '../live/deployments/rules/deployment.ts';
 import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';
-import type { DensityPlan } from './plan.ts';
+import type { DensityPlan, DensityRun } from './plan.ts';
 import {
+  allowsComparison,
   completedFingerprint,
   type FingerprintField,
   fingerprintDifferences,
   knownDifferences,
   measurementFingerprint,
   type Replay,
-  rebaselineDecision,
+  replayAgrees,
   searchCanary,
 } from './rules/measurement-change.ts';
 import { coverageScore } from './rules/query-score.ts';
@@ -55,54 +56,47 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
  * @returns null if nothing changed; `unknown` if the store did not respond, so coverage cannot be evaluated
  */
 export async function observeChange(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   { phase, fingerprint: before }: DensityState,
-  signal: AbortSignal,
 ): Promise<WatchObservation | null | 'unknown'> {
-  const { fields } = await currentFingerprint(context, plan);
+  const { fields } = await currentFingerprint(run.context, run.plan);
   const changed = knownDifferences(before, fields);
   const fingerprint = completedFingerprint(before, fields);
   if (changed.length === 0) {
     const isKnown = fingerprintDifferences(before, fingerprint).length === 0;
     return isKnown ? null : { kind: 'measurement_identified', fingerprint };
   }
-  const at = context.clock.now();
-  const consequence = await consequenceOf(context, plan, phase, { changed, at }, signal);
+  const at = run.context.clock.now();
+  const consequence = await consequenceOf(run, phase, changed, at);
   return consequence === 'unknown'
     ? consequence
     : { kind: 'measurement_changed', fingerprint, changed, at, consequence };
 }
 
 async function consequenceOf(
-  context: Context,
-  plan: DensityPlan,
+  run: DensityRun,
   phase: DensityPhase,
-  { changed, at: now }: { readonly changed: readonly FingerprintField[]; readonly at: Date },
-  signal: AbortSignal,
+  changed: readonly FingerprintField[],
+  now: Date,
 ): Promise<Consequence | 'unknown'> {
   if (phase.kind === 'learning') return { kind: 'learn' };
-  if (phase.kind === 'watching' && rebaselineDecision(changed, null) === 'replay') {
-    const searched = await searchRetained(context, plan, phase.baselineVersion, signal);
-    if (searched === 'failed') return 'unknown';
-    if (searched !== null && rebaselineDecision(changed, searched) === 'keep') {
-      return { kind: 'keep', searched };
-    }
-  }
   const { baselineVersion } = phase;
-  const period = await replayPeriod(context, plan, phase, baselineVersion, now);
+  if (phase.kind === 'watching' && allowsComparison(changed)) {
+    const searched = await searchRetained(run, baselineVersion);
+    if (searched === 'failed') return 'unknown';
+    if (searched !== null && replayAgrees(searched)) return { kind: 'keep', searched };
+  }
+  const period = await replayPeriod(run, phase, baselineVersion, now);
   if (period === null) return { kind: 'learn' };
   const fromText = changed.some((field) => OF_EMBEDDING.has(field));
-  const queries = await context.db.density.coverage.reopen(period, { chance: period.chance, fromText, now });
+  const queries = await run.context.db.density.coverage.reopen(period, { chance: period.chance, fromText, now });
   if (queries === 0) return { kind: 'learn' };
   return { kind: 'replay', queries, baselineVersion, from: period.from, until: period.until };
 }
 
 async function searchRetained(
-  context: Context,
-  plan: DensityPlan,
+  { context, plan, signal }: DensityRun,
   baselineVersion: number,
-  signal: AbortSignal,
 ): Promise<Replay | null | 'failed'> {
   const { db } = context;
   const [stored, retained] = await Promise.all([
@@ -139,32 +133,25 @@ async function searchRetained(
  * still stored. Otherwise, if no incident is open, the period consists of as many of the latest days as a baseline
  * requires. Returns null if no queries were found.
  */
-async function replayPeriod(
-  { db }: Context,
-  { pipeline, needs }: DensityPlan,
-  phase: DensityPhase,
-  version: number,
-  now: Date,
-) {
-  const stored = await db.density.baselines.find(pipeline, version);
+async function replayPeriod({ context, plan }: DensityRun, phase: DensityPhase, version: number, now: Date) {
+  const { pipeline, needs } = plan;
+  const { baselines, coverage } = context.db.density;
+  const stored = await baselines.find(pipeline, version);
   const recent = { from: new Date(now.getTime() - needs.days * DAY_MS), until: now };
   for (const { from, until } of [
     ...(stored === null ? [] : [stored.baseline.period]),
     ...(hasIncident(phase) ? [] : [recent]),
   ]) {
     const period = { pipeline, from, until, scoredSince: null };
-    const equal = equalChance((await db.density.coverage.tally(period)).chances, MAX_REPLAYED);
-    if (equal !== null) return { ...period, chance: equal.chance };
+    const chance = equalChance((await coverage.tally(period)).chances, MAX_REPLAYED);
+    if (chance !== null) return { ...period, chance };
   }
   return null;
 }
 
 /** Probes store and embedder, and records their fingerprints. */
-export async function probeConnectors(
-  context: Context,
-  { pipeline, store, embedder }: DensityPlan,
-  signal: AbortSignal,
-): Promise<void> {
+export async function probeConnectors({ context, plan, signal }: DensityRun): Promise<void> {
+  const { pipeline, store, embedder } = plan;
   await probeStore(context, pipeline, store, signal);
   if (embedder !== null) await probeEmbedder(context, pipeline, embedder, signal);
 }

@@ -5,7 +5,13 @@ import { distinctRows, groupEqualRows, type Matrix, meanDirection, selectRows } 
 import { meanSimilarities, type Neighbours, nearestNeighbours } from '../math/vector/nearest-neighbours.ts';
 import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';
 import { compareEmbeddings } from './rules/embedding-drift.ts';
-import { expectedSurprises, MATCHED_QUERIES, matchedDensity, referenceHalves } from './rules/matched-density.ts';
+import {
+  expectedSurprises,
+  MATCHED_QUERIES,
+  matchedDensity,
+  type ReferenceQueries,
+  referenceHalves,
+} from './rules/matched-density.ts';
 import { classifyCoverage, DENSITY_THRESHOLD, queryDensity } from './rules/query-density.ts';
 import {
   baselineScores,
@@ -103,8 +109,8 @@ export async function compareCoverage(request: CoverageRequest) {
   const { chunks, reference, current, sessions, alpha, seed, signal } = request;
   const scoring = scoreFor(chunks, request.score);
   const total = reference.rows + current.rows;
-  const scoreAll = async (queries: Matrix, before: number): Promise<Float64Array> =>
-    scoreQueries(chunks, queries, scoring, signal, (answered) =>
+  const scoreAll = (queries: Matrix, before: number): Promise<Float64Array> =>
+    valuesOf(queries, chunks, scoring.neighbours, signal, scoring.of, (answered) =>
       request.showProgress({ answered: before + answered, total }),
     );
   const referenceScores = await scoreAll(reference, 0);
@@ -174,16 +180,6 @@ function scoreFor(chunks: Matrix, choice: ScoreChoice) {
   };
 }
 
-async function scoreQueries(
-  chunks: Matrix,
-  queries: Matrix,
-  scoring: ReturnType<typeof scoreFor>,
-  signal: AbortSignal,
-  show: (answered: number) => void,
-): Promise<Float64Array> {
-  return valuesOf(queries, chunks, scoring.neighbours, signal, scoring.of, show);
-}
-
 /**
  * Computes a value for each query from the query's neighbors. Searches equal queries only once, because users repeat
  * queries. Searches the queries in slices, so that the search can be interrupted.
@@ -211,10 +207,7 @@ async function valuesOf(
   return Float64Array.from(groupOf, (group) => values[group] ?? 0);
 }
 
-interface SurprisedQueries {
-  readonly vectors: Matrix;
-  readonly surprises: Float64Array;
-}
+type SurprisedQueries = Pick<ReferenceQueries, 'vectors' | 'surprises'>;
 
 /**
  * Computes by how much the surprise of each query exceeds that of the most similar reference queries. Each half of the

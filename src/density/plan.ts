@@ -1,11 +1,19 @@
 import { periodBudget } from '../app/config/alerts.ts';
 import type { Config } from '../app/config/schema.ts';
+import type { Context } from '../core/context.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { durationMs } from '../platform/config/times.ts';
 import { densitySchema } from './config.ts';
 import { DENSITY_CHECK_NAME } from './rules/density-check.ts';
 
 export type DensityPlan = ReturnType<typeof createDensityPlans>[number];
+
+/** A run of a density job on one pipeline. */
+export interface DensityRun {
+  readonly context: Context;
+  readonly plan: DensityPlan;
+  readonly signal: AbortSignal;
+}
 
 /** Creates a plan for each pipeline that has a store and either `density` or a drift check. */
 export function createDensityPlans(config: Config, pipelines: readonly WatchedPipeline[]) {

@@ -12,7 +12,7 @@ import { gapNow, noValueOf, valueNow } from '../index/probes/probes.ts';
 import { lengthOf, meanDirection, rowOf } from '../math/vector/matrix.ts';
 import { combineCalls } from '../platform/threads/combine-calls.ts';
 import type { RetainedQuery } from './baselines-table.ts';
-import type { DensityPlan } from './plan.ts';
+import type { DensityPlan, DensityRun } from './plan.ts';
 import { repeatDensity } from './rules/query-density.ts';
 import { coverageScore, nearestSimilarity } from './rules/query-score.ts';
 import type { LostChunks } from './rules/watch-sentences.ts';
@@ -88,15 +88,15 @@ const SAMPLE_SEED = 1;
  * Returns the mean direction of a uniform sample of the store: an empty array if the store is empty or cannot be
  * sampled; null if the store did not respond.
  */
-export async function sampleStoreMean(
-  { logger }: Context,
-  { pipeline, store }: DensityPlan,
-  signal: AbortSignal,
-): Promise<Float64Array | null> {
+export async function sampleStoreMean({ context, plan, signal }: DensityRun): Promise<Float64Array | null> {
+  const { pipeline, store } = plan;
   const answer = await store.sample({ n: SAMPLED_VECTORS, seed: SAMPLE_SEED, withContent: false }, signal);
   if (answer.kind === 'ok') return meanDirection(answer.value.vectors);
   if (answer.kind === 'unsupported') return new Float64Array(0);
-  logger.warn('sampling the vector store for the density baseline failed', { pipeline, reason: answer.message });
+  context.logger.warn('sampling the vector store for the density baseline failed', {
+    pipeline,
+    reason: answer.message,
+  });
   return null;
 }
 
@@ -104,14 +104,10 @@ export async function sampleStoreMean(
 function distinctChunks(neighbours: readonly Neighbour[]): Neighbour[] {
   const first = new Map<string, Neighbour>();
   for (const chunk of neighbours.toSorted((a, b) => b.similarity - a.similarity)) {
-    const content = contentOf(chunk);
+    const content = chunk.content === null ? `similarity ${chunk.similarity}` : `text ${chunk.content}`;
     if (!first.has(content)) first.set(content, chunk);
   }
   return [...first.values()];
-}
-
-function contentOf({ content, similarity }: Neighbour): string {
-  return content === null ? `similarity ${similarity}` : `text ${content}`;
 }
 
 function notMeasurable(reason: string) {
@@ -127,17 +123,16 @@ const MAX_NAMED = 20;
  * @returns null if there is nothing to look up, or if the store did not respond
  */
 export async function findLostChunks(
-  { logger }: Context,
-  { pipeline, store }: DensityPlan,
-  queries: readonly { readonly nearest: RetainedQuery['nearest'] }[],
-  signal: AbortSignal,
+  { context, plan, signal }: DensityRun,
+  queries: readonly Pick<RetainedQuery, 'nearest'>[],
 ): Promise<LostChunks | null> {
+  const { pipeline, store } = plan;
   const ids = [...new Set(queries.flatMap(({ nearest }) => nearest.map(([id]) => id)))].slice(0, MAX_PROBED);
   if (ids.length === 0) return null;
   const answer = await store.existing(ids, signal);
   if (answer.kind !== 'ok') {
     const reason = noValueOf(answer).message;
-    logger.warn('looking up lost chunks in the vector store failed', { pipeline, reason });
+    context.logger.warn('looking up lost chunks in the vector store failed', { pipeline, reason });
     return null;
   }
   const missing = ids.filter((id) => !answer.value.has(id));
@@ -145,10 +140,7 @@ export async function findLostChunks(
 }
 
 /** Rate limit for density searches in the store of a pipeline (`density.max_per_second`), shared by all workers. */
-export function searchRateLimit(
-  context: Context,
-  { pipeline, maxPerSecond }: DensityPlan,
-): (signal: AbortSignal) => Promise<void> {
+export function searchRateLimit(context: Context, { pipeline, maxPerSecond }: DensityPlan) {
   // Pipeline names contain no spaces, so this name cannot equal the name of a retriever's rate limit.
   return createSharedRate(context, `${pipeline} coverage`, () => maxPerSecond);
 }
@@ -169,7 +161,7 @@ const LATE_MS = MINUTE_MS / 2;
  * the queries replayed in the last hour. Skips a pipeline that has no baseline or had a round recently. If the store
  * does not respond, the failure is recorded with the measure, and the next round retries.
  */
-export async function replayBaselineQueries(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
+export async function replayBaselineQueries({ context, plan, signal }: DensityRun): Promise<void> {
   const { db, clock, logger } = context;
   const { pipeline } = plan;
   const phase = (await db.density.watch.find(pipeline))?.state.phase;

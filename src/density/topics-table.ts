@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../core/context.ts';
+import { toDocument } from '../core/text/names.ts';
 import { recordActs } from '../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
@@ -28,38 +29,27 @@ export interface TopicSearch {
 
 type TopicRow = Omit<UncoveredTopic, 'centroid'> & { readonly centroid: Buffer };
 
-const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, last_seen as "windowEnd",
-  changed_at, note, sessions, traffic_share, share_low,
-  share_high, excess_points, density, adjusted_p,
-  dominant_region, examples, nearest, segments, lost_chunks,
-  judged_queries, relevant_share`;
+/** Columns that each search replaces. Their names, except `last_seen`, are the field names of `SeenTopic` in snake case. */
+const seenColumns = `label, centroid, cause, last_seen, sessions, traffic_share, share_low, share_high, excess_points,
+  density, adjusted_p, dominant_region, examples, nearest, segments, lost_chunks, judged_queries, relevant_share`;
+
+const topicColumns = `id, pipeline, state, first_seen, changed_at, note, ${seenColumns.replace('last_seen', 'last_seen as "windowEnd"')}`;
 
 /**
  * True if a closed topic has reappeared: the search period starts no earlier than the time when the topic was closed or
  * last seen, whichever came first. Queries received before both of these times cannot reopen a topic that a user has
  * closed.
  */
-const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
+const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $2::timestamptz`;
 
 const upsert = `
-  insert into uncovered_topics as known
-    (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions, traffic_share, share_low, share_high,
-     excess_points, density, adjusted_p, dominant_region, examples, nearest, segments, lost_chunks, judged_queries,
-     relevant_share)
-  values ($1::text, $2::text, 'open', $3::text[], $4::bytea, $5::text, $6::timestamptz, $6::timestamptz, $7::integer,
-          $8::double precision, $9::double precision, $10::double precision, $11::double precision, $12::double precision,
-          $13::double precision, $14::integer, $15::text[], $16::jsonb, $17::jsonb, $18::text[],
-          $19::integer, $20::double precision)
+  insert into uncovered_topics as known (id, pipeline, state, first_seen, ${seenColumns})
+  select id, pipeline, 'open', last_seen, ${seenColumns} from jsonb_populate_record(null::uncovered_topics, $1::jsonb)
   on conflict (id) do update
     set state = case when ${isBack} then 'open' else known.state end,
         changed_at = case when ${isBack} then excluded.last_seen else known.changed_at end,
         note = case when ${isBack} then 'Seen again.' else known.note end,
-        label = excluded.label, centroid = excluded.centroid, cause = excluded.cause, last_seen = excluded.last_seen,
-        sessions = excluded.sessions, traffic_share = excluded.traffic_share, share_low = excluded.share_low,
-        share_high = excluded.share_high, excess_points = excluded.excess_points, density = excluded.density,
-        adjusted_p = excluded.adjusted_p, dominant_region = excluded.dominant_region, examples = excluded.examples,
-        nearest = excluded.nearest, segments = excluded.segments, lost_chunks = excluded.lost_chunks,
-        judged_queries = excluded.judged_queries, relevant_share = excluded.relevant_share
+        (${seenColumns}) = (${seenColumns.replaceAll(/\w+/g, 'excluded.$&')})
   where excluded.last_seen > known.last_seen`;
 
 export function topicsTable(pool: Pool, scope: Scope = null) {
@@ -231,7 +221,7 @@ async function record(
 ): Promise<boolean> {
   if (!(await isTaken(client, search, after))) return false;
   for (const topic of seen) {
-    await client.query(upsert, [...valuesOf(topic), search.from]);
+    await client.query(upsert, [JSON.stringify(rowOf(topic)), search.from]);
     await client.query(
       `insert into uncovered_topic_windows (topic_id, window_end, sessions, traffic_share, excess_points, density)
        values ($1::text, $2::timestamptz, $3::integer, $4::double precision, $5::double precision, $6::double precision)
@@ -268,29 +258,8 @@ async function isTaken(client: PoolClient, search: TopicSearch, after: Date | nu
   return rowCount === 1;
 }
 
-function valuesOf(topic: SeenTopic): unknown[] {
-  return [
-    topic.id,
-    topic.pipeline,
-    [...topic.label],
-    bytesOfNumbers(topic.centroid),
-    topic.cause,
-    topic.windowEnd,
-    topic.sessions,
-    topic.trafficShare,
-    topic.shareLow,
-    topic.shareHigh,
-    topic.excessPoints,
-    topic.density,
-    topic.adjustedP,
-    topic.dominantRegion,
-    [...topic.examples],
-    JSON.stringify(topic.nearest),
-    JSON.stringify(topic.segments),
-    [...topic.lostChunks],
-    topic.judgedQueries,
-    topic.relevantShare,
-  ];
+function rowOf({ centroid, windowEnd, ...topic }: SeenTopic) {
+  return toDocument({ ...topic, lastSeen: windowEnd, centroid: `\\x${bytesOfNumbers(centroid).toString('hex')}` });
 }
 
 function toTopic(row: TopicRow): UncoveredTopic {

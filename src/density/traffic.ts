@@ -24,10 +24,10 @@ export async function readTraffic(
 ) {
   const { coverage } = context.db.density;
   const tally = await coverage.tally(period);
-  const equal = equalChance(tally.chances, most);
+  const chance = equalChance(tally.chances, most);
   const read: CoveredQuery[] = [];
-  if (equal !== null) {
-    for await (const batch of coverage.read(period, equal.chance)) {
+  if (chance !== null) {
+    for await (const batch of coverage.read(period, chance)) {
       signal.throwIfAborted();
       read.push(...batch);
     }

@@ -14,23 +14,21 @@ const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /**
- * Returns the position of the header text or, if the file is invalid, a description of the problem. The description
- * completes the sentence `FILE ...`.
+ * Returns the position of the header text.
  *
  * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all bytes of a shorter file
+ * @throws RecalldError `file_malformed`
  */
-function locateNpyHeader(
-  preamble: Buffer,
-): { readonly start: number; readonly end: number } | { readonly problem: string } {
-  if (preamble.length < NPY_PREAMBLE_BYTES) return { problem: TRUNCATED };
+function locateNpyHeader(preamble: Buffer, path: string) {
+  if (preamble.length < NPY_PREAMBLE_BYTES) throw refused(path, TRUNCATED);
   const major = preamble[NPY_MAGIC.length] ?? 0;
   if (major < 1 || major > 3) {
-    return { problem: `has version ${major} of the .npy format; save it in version 1, 2 or 3` };
+    throw refused(path, `has version ${major} of the .npy format; save it in version 1, 2 or 3`);
   }
   const lengthAt = NPY_MAGIC.length + 2;
   const length = major === 1 ? preamble.readUInt16LE(lengthAt) : preamble.readUInt32LE(lengthAt);
   if (length > MAX_HEADER_BYTES) {
-    return { problem: 'has a header longer than 1 MiB; save the array again with numpy.save' };
+    throw refused(path, 'has a header longer than 1 MiB; save the array again with numpy.save');
   }
   const start = lengthAt + (major === 1 ? 2 : 4);
   return { start, end: start + length };
@@ -38,28 +36,26 @@ function locateNpyHeader(
 
 const TRUNCATED = 'is truncated; copy or save it again';
 
-/**
- * Parses the header, a Python dictionary literal. If the header is invalid, the returned `problem` completes the
- * sentence `FILE ...`.
- */
-function parseNpyHeader(text: string) {
+/** Parses the header, a Python dictionary literal. @throws RecalldError `file_malformed` */
+function parseNpyHeader(text: string, path: string) {
   const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[.*\])\s*,\s*['"]fortran_order)/s.exec(text);
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];
   const shape = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/.exec(text)?.[1];
   if (descr === null || order === undefined || shape === undefined) {
-    return { problem: 'has an unreadable header; save the array again with numpy.save' };
+    throw refused(path, 'has an unreadable header; save the array again with numpy.save');
   }
-  if (descr[1] === undefined) return { problem: `contains records; ${saveAs(fieldOf(descr[2] ?? ''))}` };
+  if (descr[1] === undefined) throw refused(path, `contains records; ${saveAs(fieldOf(descr[2] ?? ''))}`);
   const type = typeOf(descr[1]);
-  if (type === null) return { problem: otherType(descr[1]) };
+  if (type === null) throw refused(path, otherType(descr[1]));
   const sizes = shape.split(',').flatMap((size) => (size.trim() === '' ? [] : [Number.parseInt(size, 10)]));
   const [rows = 0, columns = 0] = sizes;
   if (sizes.length !== 2) {
     const reshaped =
       sizes.length < 2 ? 'array.reshape(1, -1), if it is one vector' : 'array.reshape(-1, array.shape[-1])';
-    return {
-      problem: `contains a ${sizes.length}-dimensional array; save a 2-dimensional array with one row per vector, such as ${reshaped}`,
-    };
+    throw refused(
+      path,
+      `contains a ${sizes.length}-dimensional array; save a 2-dimensional array with one row per vector, such as ${reshaped}`,
+    );
   }
   // Fortran arrays are column-major.
   return { type, isFortran: order === 'True', rows, columns };
@@ -166,13 +162,10 @@ function describeBadRows(matrix: Matrix, first: BadRow): string {
 async function readHeader(file: FileHandle, path: string) {
   const preamble = Buffer.alloc(NPY_PREAMBLE_BYTES);
   const got = await readFully(file, preamble, preamble.length, 0);
-  const place = locateNpyHeader(preamble.subarray(0, got));
-  if ('problem' in place) throw refused(path, place.problem);
+  const place = locateNpyHeader(preamble.subarray(0, got), path);
   const text = Buffer.alloc(place.end - place.start);
   if ((await readFully(file, text, text.length, place.start)) < text.length) throw refused(path, TRUNCATED);
-  const header = parseNpyHeader(text.toString('utf8'));
-  if ('problem' in header) throw refused(path, header.problem);
-  return { header, dataStart: place.end };
+  return { header: parseNpyHeader(text.toString('utf8'), path), dataStart: place.end };
 }
 
 /** @returns the number of bytes read: fewer than `length` at the end of the file */
@@ -218,8 +211,7 @@ const WHAT: Readonly<Record<BadRow['is'], string>> = {
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the row or line
  */
 export async function readVectors(path: string): Promise<Matrix> {
-  const fromNpy = await readIfNpy(path);
-  return fromNpy ?? (await readVectorLines(path));
+  return (await readIfNpy(path)) ?? (await readVectorLines(path));
 }
 
 /** Returns null if the file is not a .npy file. Reads nothing from a pipe, because a pipe cannot be read twice. */
@@ -234,21 +226,14 @@ async function readIfNpy(path: string): Promise<Matrix | null> {
       const problem = signatureProblem(buffer.subarray(0, bytesRead));
       if (problem !== null) throw refused(path, problem);
       if (!path.endsWith('.npy')) return null;
-      throw new RecalldError(
-        'file_malformed',
-        `${path} is not a .npy file; save it with numpy.save, or rename it if it is a JSONL file.`,
-      );
+      throw refused(path, 'is not a .npy file; save it with numpy.save, or rename it if it is a JSONL file');
     } finally {
       await file.close();
     }
   } catch (cause) {
-    if (cause instanceof RecalldError || !isSystemError(cause)) throw cause;
-    throw unreadable(path, cause);
+    // Only system errors name a system call.
+    throw cause instanceof Error && 'syscall' in cause ? unreadable(path, cause) : cause;
   }
-}
-
-function isSystemError(cause: unknown): boolean {
-  return cause instanceof Error && 'syscall' in cause;
 }
 
 const FIRST_CAPACITY = 2 ** 18;
@@ -292,7 +277,7 @@ async function readVectorLines(path: string): Promise<Matrix> {
     }
   }
   if (rows === 0) {
-    throw new RecalldError('file_malformed', `${path} contains no vectors; write one JSON array on each line.`);
+    throw refused(path, 'contains no vectors; write one JSON array on each line');
   }
   return { rows, columns, data: data.subarray(0, rows * columns) };
 }

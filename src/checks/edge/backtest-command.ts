@@ -4,15 +4,7 @@ import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import type { Config, PipelineConfig } from '../../app/config/schema.ts';
 import { goldenChecks, thresholdChecks } from '../../app/pipelines.ts';
-import {
-  type ConfiguredOptions,
-  formatTable,
-  note,
-  parseTime,
-  printJson,
-  printLine,
-  withConfig,
-} from '../../cli/output.ts';
+import { formatTable, note, parseTime, printJson, printLine, withConfig } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { duration } from '../../core/format.ts';
 import { toDocument } from '../../core/text/names.ts';
@@ -23,18 +15,12 @@ import { backtestGoldenChecks, backtestThresholds } from '../backtest.ts';
 import { isThreshold } from '../config.ts';
 import type { CheckBacktest } from '../rules/verdict-episodes.ts';
 
-interface BacktestOptions extends ConfiguredOptions {
-  readonly from: Date;
-  readonly to?: Date;
-  readonly pipeline?: string;
-}
-
 export function backtestCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z')
     .requiredOption('--from <time>', 'start: replay only runs that ended at or after this time', parseTime)
     .option('--to <time>', 'end: replay only runs that ended before this time (default: now)', parseTime)
     .option('--pipeline <name>', 'only checks of this pipeline')
-    .action(async (options: BacktestOptions) => {
+    .action(async (options) => {
       const { config, pipeline = null, from, to: until = new Date() } = options;
       const { sets, notes } = await runBacktest(commandSettings(config, signal), pipeline, from, until);
       for (const sentence of notes) note(`Note: ${sentence}`);

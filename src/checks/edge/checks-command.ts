@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
-import { type ConfiguredOptions, parseCount, parseTime, printJson, printLine, withConfig } from '../../cli/output.ts';
+import { parseCount, parseTime, printJson, printLine, withConfig } from '../../cli/output.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { toWire } from '../../platform/http/wire.ts';
 import { terminalText } from '../../report/terminal.ts';
@@ -15,14 +15,6 @@ import { checkTable } from './check-table.ts';
 import { transitionTable } from './checks-page.ts';
 import { checkStateJson, transitionSchema } from './routes.ts';
 
-interface ChecksOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly history?: boolean;
-  readonly check?: string;
-  readonly since?: Date;
-  readonly limit: number;
-}
-
 export function checksCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld checks --pipeline support-docs --history --since 2026-11-01T00:00:00Z')
     .option('--pipeline <name>', 'only checks of this pipeline')
@@ -30,7 +22,7 @@ export function checksCommand(command: Command, signal: AbortSignal): CommandUnk
     .option('--check <name>', 'with --history: only this check')
     .option('--since <time>', 'with --history: show only changes at or after this time', parseTime)
     .option('--limit <n>', 'with --history: maximum number of changes', parseCount, 20)
-    .action(async (options: ChecksOptions) => {
+    .action(async (options) => {
       const settings = commandSettings(options.config, signal);
       if (options.history === true) {
         const { pipeline, check, since, limit } = options;

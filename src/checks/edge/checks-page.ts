@@ -238,7 +238,7 @@ export function verdictIntervals(
   const [first] = ordered;
   if (first === undefined) {
     if (now.since === null || now.since >= until) return [];
-    return [{ verdict: now.verdict, from: later(from, now.since), until }];
+    return [{ verdict: now.verdict, from: from > now.since ? from : now.since, until }];
   }
   const before = first.from === null ? [] : [{ verdict: first.from, from, until: first.occurredAt }];
   const after = ordered.map(({ to, occurredAt, endedAt }) => ({
@@ -247,10 +247,6 @@ export function verdictIntervals(
     until: endedAt === null || endedAt > until ? until : endedAt,
   }));
   return [...before, ...after];
-}
-
-function later(a: Date, b: Date): Date {
-  return a > b ? a : b;
 }
 
 type ChecksPageData = Awaited<ReturnType<typeof readChecksPage>>;

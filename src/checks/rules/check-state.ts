@@ -75,11 +75,7 @@ export interface SteadyVerdict {
   readonly seen: number;
 }
 
-export interface ShownVerdict {
-  readonly verdict: Verdict;
-  /** True if the value is better than the threshold by the margin that ends a breach. */
-  readonly isClear: boolean;
-}
+type ShownVerdict = Pick<ThresholdFinding, 'verdict' | 'isClear'>;
 
 /**
  * Applies hysteresis and confirmation to one new measurement.
@@ -222,39 +218,25 @@ export interface CheckState
 export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now: Date): CheckState {
   const { isQuietAtFirst, ...configured } = check;
   if (status === null) {
-    return {
-      ...configured,
-      ...NO_VALUE,
-      ...NO_BREACH,
-      verdict: 'no_data',
-      since: null,
-      smallestDetectableDrop: null,
-      comparedWith: null,
-      segment: null,
-      explanation: null,
-      evaluatedAt: null,
-      isTooOld: false,
-      isQuiet: isQuietAtFirst,
-    };
+    const never = { since: null, comparedWith: null, segment: null, explanation: null, evaluatedAt: null } as const;
+    return { ...configured, ...NO_DATA, ...NO_BREACH, ...never, isTooOld: false, isQuiet: isQuietAtFirst };
   }
-  const { threshold, verdict, since, segment, explanation, evaluatedAt, trustedUntil, isQuiet } = status;
-  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil, smallestDetectableDrop, comparedWith } = status;
+  const { threshold, since, segment, explanation, evaluatedAt, trustedUntil, isQuiet, comparedWith } = status;
+  const { verdict, value, ciLow, ciHigh, n, smallestDetectableDrop, before, breachedSince, outageUntil } = status;
   const isTooOld = trustedUntil !== null && now > trustedUntil;
   return {
     ...configured,
-    ...(isTooOld ? NO_VALUE : { value, ciLow, ciHigh, n }),
+    ...(isTooOld ? NO_DATA : { verdict, value, ciLow, ciHigh, n, smallestDetectableDrop }),
     threshold,
     before,
     breachedSince,
     outageUntil,
-    smallestDetectableDrop: isTooOld ? null : smallestDetectableDrop,
     comparedWith,
     segment,
-    verdict: isTooOld ? 'no_data' : verdict,
-    since: isTooOld && verdict !== 'no_data' ? trustedUntil : since,
     explanation,
     evaluatedAt,
     isTooOld,
+    since: isTooOld && verdict !== 'no_data' ? trustedUntil : since,
     isQuiet: isQuiet && !isTooOld,
   };
 }
@@ -267,6 +249,8 @@ export interface Breach {
   /** Time at which the retriever was last known to be down, if only outages made the check fail; otherwise null. */
   readonly outageUntil: Date | null;
 }
+
+const NO_DATA = { ...NO_VALUE, verdict: 'no_data', smallestDetectableDrop: null } as const;
 
 const NO_BREACH: Breach = { before: null, breachedSince: null, outageUntil: null };
 

@@ -12,7 +12,7 @@ import {
   type ScoreChoice,
   scoreNames,
 } from '../offline-drift.ts';
-import { DENSITY_THRESHOLD, MIN_SESSIONS } from '../rules/query-density.ts';
+import { DENSITY_THRESHOLD, MIN_SESSIONS, UNCOVERED_PERCENTILE } from '../rules/query-density.ts';
 
 /**
  * Command `recalld drift`: compares three vector files without a database. Reports whether the store covers current
@@ -70,11 +70,11 @@ export function driftCommand(
       try {
         const drift = await compareVectorFiles(request);
         progress.end();
-        output.write(
+        const text =
           options.json === true
-            ? `${JSON.stringify(driftAsJson(drift, request), null, 2)}\n`
-            : driftAsText(drift, request),
-        );
+            ? JSON.stringify(driftAsJson(drift, request), null, 2)
+            : [verdictLine(drift, request), '', measureTable(drift), '', ...notes(drift, request)].join('\n');
+        output.write(`${text}\n`);
         if (drift.coverage.verdict === 'worse_covered') process.exitCode = EXIT_CHECK_FAILED;
       } finally {
         progress.end();
@@ -177,10 +177,6 @@ function driftAsJson(drift: OfflineDrift, { score: choice, alpha, seed }: Offlin
   };
 }
 
-function driftAsText(drift: OfflineDrift, request: OfflineDriftRequest): string {
-  return `${[verdictLine(drift, request), '', measureTable(drift), '', ...notes(drift, request)].join('\n')}\n`;
-}
-
 function verdictLine({ coverage, density }: OfflineDrift, { alpha }: OfflineDriftRequest): string {
   const { verdict, densityUpperLimit, matched: similar } = coverage;
   const confidence = percentage(1 - alpha / 2);
@@ -203,7 +199,7 @@ function measureTable({ coverage, density, score, embedding }: OfflineDrift): st
       ['query density', decimal(density.density), '1'],
       ['  against similar reference queries', decimal(coverage.matched.density), '1'],
       ['mean surprise', decimal(density.meanX), '0.99'],
-      ['uncovered share', percentage(uncovered.share), percentage(uncovered.threshold)],
+      ['uncovered share', percentage(uncovered.share), percentage(UNCOVERED_PERCENTILE)],
       ['  95 % CI', range(uncovered.ciLow, uncovered.ciHigh, 'share'), ''],
       ['excess traffic', percentage(uncovered.excess), '0 %'],
       ['Mann-Whitney A of the scores', decimal(score.mannWhitneyA), '0.5'],

@@ -52,6 +52,7 @@ const MAX_EXAMPLES = 5;
 
 export function topicContent({ topic, windows, texts }: ReportedTopic, showsText: boolean): ContentNode {
   const name = showsText && topic.label.length > 0 ? topic.label.join(' ') : topic.id;
+  const judged = describeJudgedRelevance(topic);
   const examples = showsText ? topic.examples.flatMap((id) => texts.get(id) ?? []).slice(0, MAX_EXAMPLES) : [];
   const content = [
     group(
@@ -71,7 +72,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
       strong(percentage(topic.trafficShare)),
       ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} percentage ${compact(topic.excessPoints) === '1' ? 'point' : 'points'} above the baseline. The coverage of the topic's queries is ${percentage(topic.density)} of the baseline coverage.`,
     ),
-    optional(describeJudgedRelevance(topic)),
+    judged !== null && paragraph(judged),
     trendLine(windows.map(({ windowEnd: at, trafficShare: value }) => ({ at, value }))),
     paragraph(topicAdvice(topic)),
     group(
@@ -120,10 +121,6 @@ function draft(name: string, { nearest }: UncoveredTopic, examples: readonly str
 
 function trendLine(points: readonly { readonly at: Date; readonly value: number }[]): Content {
   return points.length >= 2 && sparkline(points.map((point) => ({ ...point, low: null, high: null })));
-}
-
-function optional(sentence: string | null): Content {
-  return sentence !== null && paragraph(sentence);
 }
 
 function part(title: string, items: readonly Content[], none = ''): ContentNode {

@@ -84,13 +84,7 @@ export type AlertEvent =
  * density is not confirmed to be below the density threshold. `silent`: the alert fired less than a day ago, so no
  * tests run.
  */
-type AlertStatus =
-  | { readonly kind: 'calm' | 'silent' | 'raised' }
-  | {
-      readonly kind: 'unconfirmed';
-      readonly sessions: number;
-      readonly needed: number;
-    };
+type AlertStatus = 'calm' | 'unconfirmed' | 'silent' | 'raised';
 
 export interface AlertStep {
   readonly state: AlertState;
@@ -158,20 +152,11 @@ export function stepAlert(
   const nowMs = closed.endMs;
   const resolved = resolution(policy, state.incident, history, nowMs);
   if (state.silentUntilMs !== null && nowMs <= state.silentUntilMs) {
-    const silent = { evidenceRatio: 0 } as const;
-    return resolved === null
-      ? {
-          ...silent,
-          state: { ...state, testedFromMs: nowMs, closedMs: nowMs },
-          event: null,
-          status: { kind: 'silent' },
-        }
-      : {
-          ...silent,
-          state: { ...newAlert(policy, nowMs), resolvedMs: nowMs },
-          event: resolved,
-          status: { kind: 'calm' },
-        };
+    const next =
+      resolved === null
+        ? { ...state, testedFromMs: nowMs, closedMs: nowMs }
+        : { ...newAlert(policy, nowMs), resolvedMs: nowMs };
+    return { evidenceRatio: 0, state: next, event: resolved, status: resolved === null ? 'silent' : 'calm' };
   }
   const step = stepDetector(policy.detector, state.detector, scores);
   const next = { ...state, closedMs: nowMs, detector: step.state };
@@ -181,12 +166,12 @@ export function stepAlert(
     evidenceRatio,
     state: resolved === null ? next : { ...next, incident: null, resolvedMs: nowMs },
     event: resolved,
-    status: { kind: 'calm' },
+    status: 'calm',
   };
   if (logRatio < 0) return notRaised;
   const size = sizeOfDrop(policy, history, Math.max(state.testedFromMs, nowMs - MAX_POOL_MS));
   if (size === null || size.sessions < MIN_SESSIONS || size.high >= policy.densityThreshold) {
-    return { ...notRaised, status: { kind: 'unconfirmed', sessions: size?.sessions ?? 0, needed: MIN_SESSIONS } };
+    return { ...notRaised, status: 'unconfirmed' };
   }
   const { incident, resolvedMs } = state;
   return {
@@ -202,7 +187,7 @@ export function stepAlert(
       },
     },
     event: { kind: 'raised', size, renewed: incident !== null },
-    status: { kind: 'raised' },
+    status: 'raised',
   };
 }
 

@@ -98,8 +98,6 @@ const QUERIES_PER_REGION = 300;
  * Maximum number of rows to which centroids are fitted; more rows would change little and take proportionally longer.
  */
 const MAX_FITTED_ROWS = 20_000;
-const ITERATIONS = 20;
-const STARTS = 2;
 
 /** Number of regions for N baseline queries: R = min(32, floor(N / 300)), or 1 if N < 600. */
 export function regionCount(baselineQueries: number): number {
@@ -114,19 +112,9 @@ export function regionCount(baselineQueries: number): number {
  */
 export function findRegions(vectors: Matrix, seed: number, count: number = regionCount(vectors.rows)): Regions {
   const step = Math.ceil(vectors.rows / MAX_FITTED_ROWS);
-  const fitted =
-    step <= 1
-      ? vectors
-      : selectRows(
-          vectors,
-          Uint32Array.from({ length: Math.ceil(vectors.rows / step) }, (_, i) => i * step),
-        );
-  const { centroids } = seededSphericalKMeans(fitted, {
-    k: count,
-    starts: STARTS,
-    iterations: ITERATIONS,
-    seed,
-  });
+  const rows = Uint32Array.from({ length: Math.ceil(vectors.rows / step) }, (_, i) => i * step);
+  const fitted = step <= 1 ? vectors : selectRows(vectors, rows);
+  const { centroids } = seededSphericalKMeans(fitted, { k: count, seed });
   return { count, columns: vectors.columns, centroids };
 }
 

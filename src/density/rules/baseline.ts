@@ -4,7 +4,7 @@ import { groupBy } from '../../core/group-by.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { mean } from '../../math/stats/descriptive.ts';
 import { drawn } from '../../math/stats/random.ts';
-import { groupEqualRows, type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
+import { groupEqualRows, type Matrix, rowLengths, selectRowsOf } from '../../math/vector/matrix.ts';
 import { baselineSpread, findRegions, type Regions } from './baseline-spread.ts';
 import { excessOf, expectedInBaseline, type ReferenceQueries } from './matched-density.ts';
 import { regionsOfQueries } from './measure-window.ts';
@@ -34,7 +34,7 @@ export interface BaselineSettings {
   readonly windowMs: number;
   readonly seed: number;
   /** Days and sessions required for both alert levels; 14 and 2,000 by default. */
-  readonly pageNeeds?: BaselineNeeds;
+  readonly pageNeeds?: BaselineTraffic;
 }
 
 /** Quantile at or below which queries form the tail, which is searched for uncovered topics. */
@@ -64,10 +64,8 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
   const labels = regionsOfQueries(measured, vectors, regions, lengths);
   const placed = measured.map((query, i) => ({ ...query, region: labels[i] ?? NO_REGION }));
   const ranks = crossFitRanks(placed, regions.count);
-  const days = daysWithTraffic(
-    period,
-    measured.map(({ occurredAt }) => occurredAt),
-  );
+  const times = measured.map(({ occurredAt }) => occurredAt);
+  const days = daysWithTraffic(period, times);
   if (ranks === null) return tooFewDays(days);
   const surprises = surprisesOf(ranks);
   const windows = baselineWindows(measured, vectors, settings.windowMs);
@@ -123,23 +121,24 @@ function tooFewDays(days: number) {
 }
 
 function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: number): Regions {
-  const rows = queries.flatMap(({ row }) => (row === null ? [] : [row]));
-  if (rows.length === 0) return { count: 0, columns: vectors.columns, centroids: new Float64Array(0) };
-  return findRegions(selectRows(vectors, rows), seed);
+  const withVector = queries.filter(({ row }) => row !== null);
+  if (withVector.length === 0) return { count: 0, columns: vectors.columns, centroids: new Float64Array(0) };
+  return findRegions(selectRowsOf(vectors, withVector), seed);
 }
 
 /** Alert levels that a baseline supports. `page`: both. `provisional`: only tickets. `insufficient`: none. */
 export type BaselineGrade = 'page' | 'provisional' | 'insufficient';
 
-export interface BaselineNeeds {
+/** Extent of the traffic in a baseline, or required in one. */
+export interface BaselineTraffic {
   readonly days: number;
   readonly sessions: number;
 }
 
 /** Default requirements for a baseline that can page; two weeks cover two weekly cycles. */
-const PAGE_NEEDS: BaselineNeeds = { days: 14, sessions: 2_000 };
+const PAGE_NEEDS: BaselineTraffic = { days: 14, sessions: 2_000 };
 /** Requirements for a provisional baseline, which supports only tickets and no pages. */
-const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
+const PROVISIONAL_NEEDS: BaselineTraffic = { days: 3, sessions: 500 };
 
 const WEEK_MS = 7 * DAY_MS;
 
@@ -171,8 +170,8 @@ export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): nu
  * @param pageNeeds requirements for both alert levels; a baseline that meets them also supports tickets, even if it
  * does not meet the separate requirements for tickets
  */
-export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineNeeds = PAGE_NEEDS): BaselineGrade {
-  const has = (needs: BaselineNeeds): boolean => days >= needs.days && sessions >= needs.sessions;
+export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineTraffic = PAGE_NEEDS): BaselineGrade {
+  const has = (needs: BaselineTraffic): boolean => days >= needs.days && sessions >= needs.sessions;
   if (has(pageNeeds)) return 'page';
   return has(PROVISIONAL_NEEDS) ? 'provisional' : 'insufficient';
 }
@@ -192,14 +191,9 @@ function chooseReference(
   windows: ReturnType<typeof baselineWindows>,
   seed: number,
 ) {
-  const withVector = [...queries.entries()].filter(([, { row }]) => row !== null);
-  const { groupOf } = groupEqualRows(
-    selectRows(
-      vectors,
-      withVector.map(([, { row }]) => row ?? 0),
-    ),
-  );
-  const groups = new Map(withVector.map(([index], i) => [index, groupOf[i] ?? 0]));
+  const withVector = queries.flatMap(({ row }, index) => (row === null ? [] : [{ row, index }]));
+  const { groupOf } = groupEqualRows(selectRowsOf(vectors, withVector));
+  const groups = new Map(withVector.map(({ index }, i) => [index, groupOf[i] ?? 0]));
   const votes = new Map<string, { readonly index: number; readonly group: number; readonly session: string }>();
   for (const { startMs, indices, sessions } of windows) {
     for (const [i, index] of indices.entries()) {
@@ -222,10 +216,7 @@ function chooseReference(
   return {
     /** One query for each row of `vectors`; the query has the vector in that row. */
     queries: own.map(({ id, row, score }, i) => ({ id, row: row ?? 0, score, session: rows[i]?.session ?? '' })),
-    vectors: selectRows(
-      vectors,
-      own.map(({ row }) => row ?? 0),
-    ),
+    vectors: selectRowsOf(vectors, own),
     surprises: surprisesOf(own.map(({ score, region }) => tiedRanks(score, region, scores))),
     counts: [half(0), half(1)] as const,
   };
@@ -245,23 +236,13 @@ function crossFitExcess(
   const excess = surprises.map((surprise) => excessOf(surprise, BASELINE_MEAN_X));
   const [even, odd] = reference.counts;
   for (const other of [even, odd]) {
-    const own = [...queries.keys()].filter(
-      (index) => queries[index]?.row !== null && isInOddBlock(queries[index] as MeasuredQuery) === (other === even),
+    const own = queries.flatMap(({ row, occurredAt }, index) =>
+      row !== null && isInOddBlock({ occurredAt }) === (other === even) ? [{ row, index }] : [],
     );
-    const rows = selectRows(
-      vectors,
-      own.map((index) => queries[index]?.row ?? 0),
-    );
-    const expected = expectedInBaseline(rows, reference, [other]);
-    for (const [i, index] of own.entries()) excess[index] = excessOf(surprises[index] ?? 0, expected[i] ?? 0);
+    const expected = expectedInBaseline(selectRowsOf(vectors, own), reference, [other]);
+    for (const [i, { index }] of own.entries()) excess[index] = excessOf(surprises[index] ?? 0, expected[i] ?? 0);
   }
   return excess;
-}
-
-interface DatedScore {
-  readonly score: number;
-  readonly region: number;
-  readonly occurredAt: Date;
 }
 
 /**
@@ -281,14 +262,17 @@ function isInOddBlock({ occurredAt }: { readonly occurredAt: Date }): boolean {
  *
  * @returns ranks in query order; null if all queries are in odd blocks, or if all are in even blocks
  */
-export function crossFitRanks(queries: readonly DatedScore[], regionCount: number): TiedRanks[] | null {
+export function crossFitRanks(
+  queries: readonly (Pick<MeasuredQuery, 'score' | 'occurredAt'> & { readonly region: number })[],
+  regionCount: number,
+): TiedRanks[] | null {
   const odd = queries.filter(isInOddBlock);
   const even = queries.filter((query) => !isInOddBlock(query));
   if (odd.length === 0 || even.length === 0) return null;
   const [oddScores, evenScores] = [odd, even].map((half) =>
     baselineScores(
       half.map(({ score }) => score),
-      half.map(({ region }) => region ?? NO_REGION),
+      half.map(({ region }) => region),
       regionCount,
     ),
   );

@@ -1,55 +1,40 @@
-/** Infers the cause of a coverage change from density, traffic, golden queries and the canary together. */
+/** Infers the cause of a drop in density from traffic, golden queries and missing chunks together. */
 
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { Matrix } from '../../math/vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours } from '../../math/vector/nearest-neighbours.ts';
-import type { CanaryVerdict } from './measurement-change.ts';
 
 /**
- * `embedding_changed`: the embedding model changed, so densities before and after the change are not comparable.
  * `content_gap`: users ask for content that the store never had. `lost_content`: the store or the index lost content.
- * `topic_mix`: users ask about other topics, and the store covers all of them; no action needed. `steady`: no change.
  */
-export type CoverageCause = 'embedding_changed' | 'content_gap' | 'lost_content' | 'topic_mix' | 'steady';
+export type CoverageCause = 'content_gap' | 'lost_content';
 
 /** `high`: all signs agree. `medium`: most do. `low`: the decisive signs are unknown or contradictory. */
 type ReadingConfidence = 'high' | 'medium' | 'low';
 
 export interface CauseReading {
   readonly cause: CoverageCause;
-  /** Confidence in the cause; null if there was no drop to explain. */
-  readonly confidence: ReadingConfidence | null;
-  /**
-   * True if the cause is confirmed: by the canary for a changed embedding, by golden scores for any other cause. False
-   * if golden scores contradict the cause. Null if unknown.
-   */
+  readonly confidence: ReadingConfidence;
+  /** True if golden scores confirm the cause; false if they contradict it; null if unknown. */
   readonly confirmed: boolean | null;
 }
 
 /**
- * Combines the signs. A changed embedding takes precedence. If density and golden scores both dropped, the store is at
- * fault, because golden queries never change. If density dropped, golden scores did not drop and traffic changed, there
- * is a content gap.
+ * Combines the signs of a drop in density. If golden scores dropped too, the store is at fault, because golden queries
+ * never change. If golden scores did not drop and traffic changed, there is a content gap.
  *
- * If density dropped and traffic did not change, content was lost, with one exception: if golden scores are unchanged
- * and no chunk is known to be missing, the store works as before. The poorly covered queries are then probably new, but
- * too similar to earlier queries for the traffic test to detect them. The cause is therefore a content gap too, with
- * low confidence. If density is steady and traffic changed, the topic mix changed.
+ * If traffic did not change, content was lost, with one exception: if golden scores are unchanged and no chunk is known
+ * to be missing, the store works as before. The poorly covered queries are then probably new, but too similar to
+ * earlier queries for the traffic test to detect them. The cause is therefore a content gap too, with low confidence.
  */
 export function readCause(signs: {
-  /** True if the upper bound of the density is below the density threshold. */
-  readonly densityDropped: boolean;
   readonly trafficChanged: boolean;
   /** True if the scores of golden queries dropped; null if there are no golden queries. */
   readonly goldenDropped: boolean | null;
   /** True if chunks that baseline queries found are missing from the store; null if unknown. */
   readonly chunksMissing: boolean | null;
-  /** Verdict of the embedding canary; null if there is no canary. */
-  readonly canary: CanaryVerdict | null;
 }): CauseReading {
-  const { densityDropped, trafficChanged, goldenDropped, chunksMissing, canary } = signs;
-  if (canary === 'changed') return { cause: 'embedding_changed', confidence: 'high', confirmed: true };
-  if (!densityDropped) return { cause: trafficChanged ? 'topic_mix' : 'steady', confidence: null, confirmed: null };
+  const { trafficChanged, goldenDropped, chunksMissing } = signs;
   if (goldenDropped === true)
     return { cause: 'lost_content', confidence: trafficChanged ? 'medium' : 'high', confirmed: true };
   const goldenUnchanged = goldenDropped === null ? null : true;

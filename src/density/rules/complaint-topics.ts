@@ -1,5 +1,5 @@
 import { wilsonInterval } from '../../math/stats/intervals.ts';
-import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
+import { dotProduct, inverseLengths, type Matrix, rowOf, selectRowsOf } from '../../math/vector/matrix.ts';
 import { subjectsOf } from './find-topics.ts';
 import { type TailClusters, type TailQuery, type TailSide, tailClusters } from './tail-clusters.ts';
 
@@ -38,18 +38,11 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
     return { ...found, of: found.of === 'window_tail' ? ('negative' as const) : ('others' as const) };
   }
   const byId = new Map(rated.map((query) => [query.id, query]));
-  const sample = selectRows(
-    vectors,
-    others.map(({ row }) => row),
-  );
+  const sample = selectRowsOf(vectors, others);
   const scales = inverseLengths(sample);
   const topics = found.uncovered.flatMap((cluster) => {
     const members = cluster.members.flatMap((id) => byId.get(id) ?? []);
-    const own = selectRows(
-      vectors,
-      members.map(({ row }) => row),
-    );
-    const subjects = subjectsOf(own, sample, seed);
+    const subjects = subjectsOf(selectRowsOf(vectors, members), sample, seed);
     if (subjects === 'several') return [];
     const alike = others.filter(
       (_, row) => dotProduct(rowOf(sample, row), cluster.centroid) * (scales[row] ?? 0) >= cluster.cohesion,

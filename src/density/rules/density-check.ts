@@ -2,9 +2,9 @@ import { type CheckOutcome, isBreach, NO_VALUE } from '../../checks/rules/thresh
 import { minute, percentage } from '../../core/format.ts';
 import type { Severity } from '../../core/model.ts';
 import type { AlertLevel } from './alert.ts';
-import type { BaselineNeeds } from './baseline.ts';
+import type { BaselineTraffic } from './baseline.ts';
 import { MEASURING_PATIENCE_MS } from './watch.ts';
-import type { BaselineProgress, DensityState, WatchingPhase } from './watch-state.ts';
+import type { DensityState, WatchingPhase } from './watch-state.ts';
 
 export const DENSITY_CHECK_NAME = 'density drift';
 
@@ -39,7 +39,7 @@ export function staleSentence(windowEndMs: number): string {
  */
 export function evaluateDensityDrift(
   severity: Severity,
-  needs: BaselineNeeds,
+  needs: BaselineTraffic,
   current: DensityState['phase'] | null,
   evidenceRatio: number | null,
 ): CheckOutcome {
@@ -85,7 +85,7 @@ function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, ev
   return { verdict: 'ok' as const, explanation: `${status}${ratio}${provisional}` };
 }
 
-function missingSentence({ days, sessions }: BaselineProgress, needs: BaselineNeeds): string {
+function missingSentence({ days, sessions }: BaselineTraffic, needs: BaselineTraffic): string {
   const has = `No baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions measured`;
   const missing = [
     ...(days < needs.days ? [`${needs.days - days} days`] : []),

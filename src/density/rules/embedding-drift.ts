@@ -29,11 +29,6 @@ export function maximumMeanDiscrepancy(distances: PairTable, gamma: number): num
   return (2 * sums.withinX) / (n * (n - 1)) + (2 * sums.withinY) / (m * (m - 1)) - (2 * sums.between) / (n * m);
 }
 
-/** Gamma by the median heuristic, 1 / median squared distance. Infinite if most rows are duplicates. */
-export function medianHeuristic(medianSquaredDistance: number): number {
-  return 1 / medianSquaredDistance;
-}
-
 /**
  * Ratio of the second kernel's gamma to the first kernel's gamma. The second, narrower kernel detects changes in a few
  * rows; the first kernel, with the median bandwidth, smooths such changes away.
@@ -173,7 +168,8 @@ export function compareEmbeddings(
   const x = subsample(reference);
   const y = subsample(current);
   const distances = pairDistances(unitVectors(x), unitVectors(y));
-  const gamma = medianHeuristic(medianSquaredDistance(distances));
+  // The median heuristic; infinite if most rows are duplicates.
+  const gamma = 1 / medianSquaredDistance(distances);
   const assignments = drawAssignments(x.rows, y.rows, PERMUTATIONS, seed + 1);
   return {
     /** Squared maximum mean discrepancy, unbiased, with gamma = 1 / median squared distance of the pooled rows. */

@@ -2,19 +2,24 @@
  * Finds uncovered topics, and tests whether their queries share one subject, because clusters also collect queries that
  * resemble nothing else.
  */
-import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
+import { distinctRows, dotProduct, type Matrix, selectRows } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { isInTail } from './baseline.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { familiarity, MIN_SAMPLED, novelBelow, topicCause } from './cause.ts';
 import { type RankedQuery, rankQueries } from './measure-window.ts';
 import type { BaselineScores, ScoredQuery } from './query-score.ts';
-import { type BaselineTail, type TailQuery, tailClusters } from './tail-clusters.ts';
+import {
+  type BaselineTail,
+  directionSum,
+  linkedGroups,
+  type TailQuery,
+  type TailSide,
+  tailClusters,
+} from './tail-clusters.ts';
 
 /** Number of parts into which a cluster is split: enough to separate a mix of subjects. */
 const PARTS = 4;
-const STARTS = 2;
-const ITERATIONS = 20;
 /**
  * Two parts share a subject if the similarity between them is at least this fraction of the similarity within them.
  * Before the comparison, the mean similarity of all pairs of queries is subtracted from both values.
@@ -64,7 +69,7 @@ export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subje
 type Part = ReturnType<typeof partsOf>[number];
 
 function partsOf(members: Matrix, seed: number) {
-  const { labels, k } = seededSphericalKMeans(members, { k: PARTS, starts: STARTS, iterations: ITERATIONS, seed });
+  const { labels, k } = seededSphericalKMeans(members, { k: PARTS, seed });
   return Array.from({ length: k }, (_, part) => [...labels.keys()].filter((row) => labels[row] === part))
     .filter((rows) => rows.length > 0)
     .map((rows) => {
@@ -85,14 +90,7 @@ function partsOf(members: Matrix, seed: number) {
  * cosine is at least `least`.
  */
 function largestLinked(parts: readonly Part[], least: number): number {
-  const groups = parts.map((_, part) => part);
-  for (const [a, one] of parts.entries()) {
-    for (const [b, other] of parts.entries()) {
-      if (b <= a || cosineBetween(one, other) < least) continue;
-      const [kept, lost] = [groups[a], groups[b]];
-      for (const [part, group] of groups.entries()) if (group === lost) groups[part] = kept ?? a;
-    }
-  }
+  const groups = linkedGroups(parts, (one, other) => cosineBetween(one, other) >= least);
   const shares = groups.map((group) =>
     parts.reduce((sum, { share }, part) => sum + (groups[part] === group ? share : 0), 0),
   );
@@ -118,27 +116,11 @@ function meanCosine(rows: number, sum: Float64Array): number {
   return rows < 2 ? 1 : (dotProduct(sum, sum) - rows) / (rows * (rows - 1));
 }
 
-/** Sum of the rows, each scaled to length 1. */
-function directionSum(rows: Matrix): Float64Array {
-  const scales = inverseLengths(rows);
-  const sum = new Float64Array(rows.columns);
-  for (let row = 0; row < rows.rows; row++) {
-    for (const [column, value] of rowOf(rows, row).entries()) {
-      sum[column] = (sum[column] ?? 0) + value * (scales[row] ?? 0);
-    }
-  }
-  return sum;
-}
-
 export interface TopicBaseline {
   readonly regions: Regions;
   readonly scores: BaselineScores;
   /** The worst-covered 10 % of the baseline queries, and the number of sessions that they represent. */
-  readonly tail: {
-    readonly vectors: Matrix;
-    readonly queries: readonly BaselineTail[];
-    readonly sessions: number;
-  };
+  readonly tail: TailSide<BaselineTail>;
   /** Vectors of a random sample of the baseline queries. */
   readonly sample: Matrix;
 }
@@ -156,12 +138,7 @@ export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, bas
   const { queries: placed } = rankQueries(queries, vectors, baseline);
   const sessions = new Set(placed.map(({ sessionNumber }) => sessionNumber)).size;
   const tail = placed.flatMap(tailQuery);
-  const before = {
-    vectors: baseline.tail.vectors,
-    tail: baseline.tail.queries,
-    sessions: baseline.tail.sessions,
-  };
-  const clusters = tailClusters({ vectors, tail, sessions }, before, seed);
+  const clusters = tailClusters({ vectors, tail, sessions }, baseline.tail, seed);
   if (clusters.kind === 'insufficient_data') return clusters;
   const { uncovered } = clusters;
   if (uncovered.length === 0) return { kind: 'topics' as const, sessions, topics: [] };
@@ -177,10 +154,8 @@ export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, bas
   const rowOfId = new Map(tail.map(({ id, row }) => [id, row]));
   const regionOfRow = baseline.regions.count === 0 ? null : assignRegions(baseline.sample, baseline.regions);
   const topics = uncovered.flatMap((cluster) => {
-    const members = selectRows(
-      vectors,
-      cluster.members.flatMap((id) => rowOfId.get(id) ?? []),
-    );
+    const rows = cluster.members.flatMap((id) => rowOfId.get(id) ?? []);
+    const members = selectRows(vectors, rows);
     // Clusters with several subjects are not topics.
     const subjects = subjectsOf(members, baseline.sample, seed);
     if (subjects === 'several') return [];

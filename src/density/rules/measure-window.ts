@@ -4,7 +4,7 @@ import { type Matrix, rowLengths } from '../../math/vector/matrix.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
 import { expectedInBaseline, matchedSurprise, type ReferenceQueries } from './matched-density.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
-import { queryDensity, tooFewSessions } from './query-density.ts';
+import { queryDensity } from './query-density.ts';
 import {
   BASELINE_MEAN_X,
   type BaselineScores,
@@ -66,8 +66,6 @@ export function measureRanked(
     queries: measured,
     /** Coverage of the window; null if no query is measurable. */
     density,
-    /** Set if the window has too few sessions for a density. The drift test nevertheless uses the window. */
-    insufficient: tooFewSessions(density?.sessions ?? 0),
     /** Mean matched surprises. */
     means,
     scores: detectorScores(means),

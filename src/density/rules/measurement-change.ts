@@ -125,6 +125,11 @@ export function fingerprintDifferences(
   return (Object.keys(before) as FingerprintField[]).filter((field) => before[field] !== after[field]).toSorted();
 }
 
+/** True if these changes may leave scores comparable, as a new index can; a replay then shows whether they do. */
+export function allowsComparison(changed: readonly FingerprintField[]): boolean {
+  return !changed.some((field) => INCOMPARABLE.has(field));
+}
+
 type ReplayChange = Readonly<Record<'meanScoreChange' | 'meanOverlap', number>>;
 
 const MAX_REPLAY_CHANGE = 0.01;
@@ -133,24 +138,6 @@ const MIN_REPLAY_OVERLAP = 0.9;
 /** True if a replay shows that an index change did not affect scores: |change| < 0.01 and overlap > 0.9. */
 export function replayAgrees({ meanScoreChange, meanOverlap }: ReplayChange): boolean {
   return Math.abs(meanScoreChange) < MAX_REPLAY_CHANGE && meanOverlap > MIN_REPLAY_OVERLAP;
-}
-
-/**
- * Decides the consequence of a changed fingerprint. A change of the embedding model always requires a new baseline. If
- * only the index is new and a replay shows no effect on scores, the old baseline remains valid. `keep`: continue.
- * `replay`: freeze the detectors until the baseline queries have been searched again. `rebaseline`: freeze the
- * detectors until there is a new baseline. A freeze is recorded as one annotated change, never as drift.
- *
- * @param replay null if there was no replay
- */
-export function rebaselineDecision(
-  changed: readonly FingerprintField[],
-  replay: ReplayChange | null,
-): 'keep' | 'replay' | 'rebaseline' {
-  if (changed.some((field) => INCOMPARABLE.has(field))) return 'rebaseline';
-  if (changed.length === 0) return 'keep';
-  if (replay === null) return 'replay';
-  return replayAgrees(replay) ? 'keep' : 'rebaseline';
 }
 
 const GROWTH = 1.1;

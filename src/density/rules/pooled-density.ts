@@ -15,8 +15,6 @@ import {
   densityOf,
   MIN_SESSIONS,
   type QueryDensity,
-  tooFewSessions,
-  UNCOVERED_PERCENTILE,
   uncoveredShareOf,
 } from './query-density.ts';
 import { type SessionMeans, surpriseTotal } from './sessions.ts';
@@ -118,6 +116,13 @@ export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered 
   };
 }
 
+/** Number of sessions in these totals, and the share of them that is uncovered; 0 without sessions. */
+export function uncoveredIn(totals: readonly CoverageTotals[]) {
+  const sessions = totals.reduce((sum, one) => sum + one.sessions, 0);
+  const uncovered = totals.reduce((sum, one) => sum + one.sumUncovered, 0);
+  return { sessions, share: Math.min(1, uncovered / Math.max(1, sessions)) };
+}
+
 export type PooledCoverage = Extract<ReturnType<typeof pooledCoverage>, { kind: 'coverage' }>;
 
 /**
@@ -143,8 +148,7 @@ export function pooledCoverage(
     sumXSquared += window.totals?.sumXSquared ?? 0;
     sumUncovered += window.totals?.sumUncovered ?? 0;
   }
-  const insufficient = tooFewSessions(sessions);
-  if (insufficient !== null) return insufficient;
+  if (sessions < MIN_SESSIONS) return { kind: 'insufficient_data' as const, have: sessions, need: MIN_SESSIONS };
   const meanX = sumX / sessions;
   const density = densityOf(meanX);
   const variance = Math.max(sessionVariance(baseline), sumXSquared / sessions - meanX ** 2);
@@ -156,11 +160,6 @@ export function pooledCoverage(
     queries,
     density,
     ...densityInterval(density, variance, sessions, baseline.sessions),
-    uncovered: uncoveredShareOf(
-      Math.min(1, sumUncovered / sessions),
-      sessions,
-      UNCOVERED_PERCENTILE,
-      baseline.sessions,
-    ),
+    uncovered: uncoveredShareOf(Math.min(1, sumUncovered / sessions), sessions, baseline.sessions),
   };
 }

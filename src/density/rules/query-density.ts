@@ -80,7 +80,7 @@ export function queryDensity(
     varianceX: squares.reduce((total, square) => total + square, 0) / weighted.sessions,
     /** D = exp(0.99 - X): 1 in the baseline, lower if coverage is lower; from 0.027 to 2.69. */
     density: densityOf(meanX),
-    uncovered: uncoveredShare(ranks, weighted.weights, weighted.sessions, UNCOVERED_PERCENTILE),
+    uncovered: uncoveredShare(ranks, weighted.weights, weighted.sessions),
     /** Regions that have queries, in ascending order; `share` is the share of the traffic, from 0 to 1. */
     regions: [...byRegion]
       .map(([region, own]) => ({
@@ -118,22 +118,22 @@ export function densityInterval(
 }
 
 /**
- * Weighted share of queries with a percentile <= `threshold`; a query whose tied ranks span the threshold counts in
- * part.
+ * Weighted share of queries with a percentile <= `UNCOVERED_PERCENTILE`; a query whose tied ranks span this percentile
+ * counts in part.
  */
-function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sessions: number, threshold: number) {
+function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sessions: number) {
   let total = 0;
   let uncovered = 0;
   for (const [i, rank] of ranks.entries()) {
     const w = weights[i] ?? 0;
     total += w;
-    uncovered += w * tailShare(rank, threshold);
+    uncovered += w * tailShare(rank, UNCOVERED_PERCENTILE);
   }
   // Rounding errors can make the quotient exceed 1 in the last digit.
-  return uncoveredShareOf(Math.min(1, uncovered / total), sessions, threshold, Number.POSITIVE_INFINITY);
+  return uncoveredShareOf(Math.min(1, uncovered / total), sessions, Number.POSITIVE_INFINITY);
 }
 
-/** Weighted share of queries at or below a percentile, with Wilson's 95 % interval over sessions. */
+/** Weighted share of uncovered queries, with Wilson's 95 % interval over sessions. */
 export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
 
 /**
@@ -145,29 +145,21 @@ export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
  * @param baselineSessions N; infinity when uncovered shares relative to the same baseline are compared, because the
  *   error of the baseline affects them equally
  */
-export function uncoveredShareOf(share: number, sessions: number, threshold: number, baselineSessions: number) {
+export function uncoveredShareOf(share: number, sessions: number, baselineSessions: number) {
   const { low, high } = wilsonInterval(share, 1 / (1 / sessions + 1 / baselineSessions), CONFIDENCE);
-  const excessOf = (value: number): number => Math.max(0, (value - threshold) / (1 - threshold));
+  const excessOf = (value: number): number => Math.max(0, (value - UNCOVERED_PERCENTILE) / (1 - UNCOVERED_PERCENTILE));
   return {
-    threshold,
+    threshold: UNCOVERED_PERCENTILE,
     share,
     ciLow: low,
     ciHigh: high,
     /**
-     * Excess over the baseline, max(0, (share - threshold) / (1 - threshold)): at least this share of traffic lost its
-     * coverage.
+     * Excess over the baseline, max(0, (share - 0.05) / (1 - 0.05)): at least this share of traffic lost its coverage.
      */
     excess: excessOf(share),
     excessLow: excessOf(low),
     excessHigh: excessOf(high),
   };
-}
-
-/** Returns null if there are enough sessions for a density, otherwise the required number. */
-export function tooFewSessions(have: number) {
-  return have >= MIN_SESSIONS
-    ? null
-    : { kind: 'insufficient_data' as const, of: 'sessions' as const, have, need: MIN_SESSIONS };
 }
 
 /**

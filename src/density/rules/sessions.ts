@@ -203,7 +203,7 @@ const MAX_WEIGHT = 16;
  * @param most maximum expected number of queries; the probability is lowered until this maximum is not exceeded
  * @returns null if there are no groups
  */
-export function equalChance(groups: readonly ChanceGroup[], most: number = Number.POSITIVE_INFINITY) {
+export function equalChance(groups: readonly ChanceGroup[], most: number = Number.POSITIVE_INFINITY): number | null {
   const ordered = groups.toSorted((a, b) => a.chance - b.chance);
   const largest = ordered.at(-1)?.chance;
   if (largest === undefined) return null;
@@ -216,17 +216,14 @@ export function equalChance(groups: readonly ChanceGroup[], most: number = Numbe
     chance = group.chance;
     break;
   }
-  const expected = expectedQueries(ordered, chance);
-  // A session is included if its random number is below `chance` and below its own probability. `queries` is the
-  // expected number of queries in all included sessions.
-  if (expected <= most) return { chance, queries: expected };
-  // The loop ends, because the expected number of queries is proportional to the common probability once that
-  // probability is below the probabilities of all groups.
-  let lowered = chance;
-  while (expectedQueries(ordered, lowered) > most) lowered /= 2;
-  return { chance: lowered, queries: expectedQueries(ordered, lowered) };
+  // A session is included if its random number is below `chance` and below its own probability. The loop ends, because
+  // the expected number of queries is proportional to the common probability once that probability is below the
+  // probabilities of all groups.
+  while (expectedQueries(ordered, chance) > most) chance /= 2;
+  return chance;
 }
 
+/** Expected number of queries in all included sessions. */
 function expectedQueries(groups: readonly ChanceGroup[], chance: number): number {
   return groups.reduce((sum, group) => sum + group.queries * Math.min(1, chance / group.chance), 0);
 }

@@ -28,7 +28,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
   if (kept.length === 0) return null;
   const directions = selectRows(matrix, kept);
   const k = Math.max(1, Math.min(MAX_CLUSTERS, Math.floor(kept.length / ROWS_PER_CLUSTER)));
-  const clustering = seededSphericalKMeans(directions, { k, starts: 2, iterations: 20, seed });
+  const clustering = seededSphericalKMeans(directions, { k, seed });
   const shares: Float64Array = new Float64Array(k);
   const clusters: Matrix = { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) };
   for (const label of clustering.labels) shares[label] = (shares[label] ?? 0) + 1 / kept.length;

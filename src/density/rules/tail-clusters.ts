@@ -4,9 +4,17 @@
 
 import { median } from '../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../math/stats/distributions.ts';
-import { benjaminiHochberg, holm } from '../../math/stats/paired-tests.ts';
+import { holm } from '../../math/stats/paired-tests.ts';
 import { drawn } from '../../math/stats/random.ts';
-import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
+import {
+  dotProduct,
+  inverseLengths,
+  lengthOf,
+  type Matrix,
+  rowOf,
+  selectRows,
+  selectRowsOf,
+} from '../../math/vector/matrix.ts';
 import { type Clustering, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { densityOf } from './query-density.ts';
 
@@ -36,8 +44,6 @@ const MAX_VOTES = 2_000;
 const MEMBERS_PER_CLUSTER = 25;
 const MIN_CLUSTERS = 4;
 const MAX_CLUSTERS = 16;
-const STARTS = 2;
-const ITERATIONS = 20;
 const SIGNIFICANCE = 0.01;
 const MIN_EXCESS_POINTS = 1;
 const NEAREST_EXAMPLES = 4;
@@ -67,29 +73,20 @@ export function tailClusters(
   const before = votesOf(baseline, seed);
   if (now.votes.length < MIN_VOTES) return insufficient('window_tail', now.votes.length);
   if (before.votes.length < MIN_VOTES) return insufficient('baseline_tail', before.votes.length);
-  const union = stacked(
-    selectRows(
-      current.vectors,
-      now.votes.map(({ row }) => row),
-    ),
-    selectRows(
-      baseline.vectors,
-      before.votes.map(({ row }) => row),
-    ),
-  );
+  const union = stacked(selectRowsOf(current.vectors, now.votes), selectRowsOf(baseline.vectors, before.votes));
   const k = clusters ?? clusterCount(union.rows);
-  const clustering = seededSphericalKMeans(union, { k, starts: STARTS, iterations: ITERATIONS, seed });
+  const clustering = seededSphericalKMeans(union, { k, seed });
   const counts = Array.from({ length: k }, () => ({ current: 0, baseline: 0 }));
   for (const [row, label] of clustering.labels.entries()) {
     const count = counts[label];
     if (count !== undefined) count[row < now.votes.length ? 'current' : 'baseline']++;
   }
   const sessions = { current: now.sessions, baseline: before.sessions };
-  const tests = clusterExcess(counts, sessions);
+  const urn = { size: union.rows, draws: now.votes.length };
+  const tests = clusterExcess(counts, sessions, urn);
   const flagged = tests.flatMap((test, label) =>
     test.holm < significance && test.excessPoints >= MIN_EXCESS_POINTS ? [label] : [],
   );
-  const urn = { size: union.rows, draws: now.votes.length };
   const uncovered = mergeSimilar(union, clustering, flagged).map(({ labels, centroid, rows, cosines }) => {
     const parts = labels.flatMap((label) => tests[label] ?? []);
     const typical = rows
@@ -103,7 +100,16 @@ export function tailClusters(
       /** Median cosine between the topic's queries on both sides and the centroid. */
       cohesion: median(cosines),
       ...membersOf(typical, seed),
-      ...merged(parts, sessions, urn),
+      ...excessOf(
+        {
+          current: parts.reduce((sum, part) => sum + part.current, 0),
+          baseline: parts.reduce((sum, part) => sum + part.baseline, 0),
+        },
+        sessions,
+        urn,
+      ),
+      /** Smallest Holm-adjusted p-value of the clusters that were merged. */
+      adjustedP: Math.min(...parts.map((part) => part.holm)),
     };
   });
   return {
@@ -122,8 +128,12 @@ function insufficient(of: 'window_tail' | 'baseline_tail', have: number) {
   return { kind: 'insufficient_data' as const, of, have, need: MIN_VOTES };
 }
 
-function votesOf<Query extends BaselineTail>(
-  { tail, sessions }: TailSide<Query>,
+/**
+ * Returns the worst-covered query of each session; if there are more than 2,000 sessions, returns a random sample of
+ * these queries, and reduces the number of sessions in proportion.
+ */
+export function votesOf<Query extends Omit<BaselineTail, 'row'>>(
+  { tail, sessions }: Pick<TailSide<Query>, 'tail' | 'sessions'>,
   seed: number,
 ): { readonly votes: readonly Query[]; readonly sessions: number } {
   const worst = new Map<string, Query>();
@@ -165,13 +175,20 @@ function membersOf(typical: readonly TailQuery[], seed: number) {
   };
 }
 
-function merged(
-  parts: ReturnType<typeof clusterExcess>,
-  sessions: ClusterCounts,
-  urn: { readonly size: number; readonly draws: number },
-) {
-  const current = parts.reduce((sum, part) => sum + part.current, 0);
-  const baseline = parts.reduce((sum, part) => sum + part.baseline, 0);
+/** Number of members from the window and from the baseline. */
+interface ClusterCounts {
+  readonly current: number;
+  readonly baseline: number;
+}
+
+/** Draws of the window's members from the members of all clusters. */
+interface TailUrn {
+  readonly size: number;
+  readonly draws: number;
+}
+
+/** Compares the number of members from the window with that from the baseline. */
+function excessOf({ current, baseline }: ClusterCounts, sessions: ClusterCounts, urn: TailUrn) {
   const trafficShare = current / sessions.current;
   const baselineShare = baseline / sessions.baseline;
   return {
@@ -185,17 +202,9 @@ function merged(
     baselineShare,
     /** Traffic share minus baseline share, in percentage points. */
     excessPoints: 100 * (trafficShare - baselineShare),
-    /** p-value of the merged cluster, tested like a single cluster. */
+    /** Probability of at least this many members from the window if members were assigned to the sides at random. */
     p: hypergeometricUpperTail(current, { ...urn, marked: current + baseline }),
-    /** Smallest Holm-adjusted p-value of the clusters that were merged. */
-    adjustedP: Math.min(...parts.map((part) => part.holm)),
   };
-}
-
-/** Number of members from the window and from the baseline. */
-interface ClusterCounts {
-  readonly current: number;
-  readonly baseline: number;
 }
 
 /**
@@ -206,34 +215,10 @@ interface ClusterCounts {
  *
  * @param sessions number of all sessions on each side; > 0
  */
-export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts) {
-  const draws = clusters.reduce((sum, { current }) => sum + current, 0);
-  const size = draws + clusters.reduce((sum, { baseline }) => sum + baseline, 0);
-  const p = clusters.map(({ current, baseline }) =>
-    hypergeometricUpperTail(current, { size, marked: current + baseline, draws }),
-  );
-  const stepDown = holm(p);
-  const stepUp = benjaminiHochberg(p);
-  return clusters.map(({ current, baseline }, i) => {
-    const trafficShare = current / sessions.current;
-    const baselineShare = baseline / sessions.baseline;
-    return {
-      current,
-      baseline,
-      /**
-       * Probability that the cluster would have at least this many members from the window if members were assigned to
-       * the sides at random.
-       */
-      p: p[i] ?? 1,
-      holm: stepDown[i] ?? 1,
-      benjaminiHochberg: stepUp[i] ?? 1,
-      /** Number of members from the window divided by the number of all sessions in the window, 0 to 1. */
-      trafficShare,
-      baselineShare,
-      /** Traffic share minus baseline share, in percentage points. */
-      excessPoints: 100 * (trafficShare - baselineShare),
-    };
-  });
+export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts, urn: TailUrn) {
+  const tests = clusters.map((counts) => excessOf(counts, sessions, urn));
+  const adjusted = holm(tests.map(({ p }) => p));
+  return tests.map((test, i) => ({ ...test, holm: adjusted[i] ?? 1 }));
 }
 
 /**
@@ -247,24 +232,12 @@ export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: reado
   const own = [...clustering.labels.entries()].filter(([, label]) => chosen.includes(label));
   if (own.length === 0) return [];
   const usual = median(own.map(([row]) => clustering.closeness[row] ?? 0));
-  const groups = new Map(chosen.map((label) => [label, label]));
-  for (const a of chosen) {
-    for (const b of chosen) {
-      if (a >= b || centroidCosine(clustering, rows.columns, a, b) <= usual) continue;
-      const [kept, lost] = [groups.get(a) ?? a, groups.get(b) ?? b];
-      for (const [label, group] of groups) if (group === lost) groups.set(label, kept);
-    }
-  }
+  const groups = linkedGroups(chosen, (a, b) => centroidCosine(clustering, rows.columns, a, b) > usual);
   const scales = inverseLengths(rows);
-  return [...new Set(groups.values())].map((group) => {
-    const labels = chosen.filter((label) => groups.get(label) === group);
+  return [...new Set(groups)].map((group) => {
+    const labels = chosen.filter((_, i) => groups[i] === group);
     const members = own.filter(([, label]) => labels.includes(label)).map(([row]) => row);
-    const centroid = new Float64Array(rows.columns);
-    for (const row of members) {
-      for (const [c, value] of rowOf(rows, row).entries()) {
-        centroid[c] = (centroid[c] ?? 0) + value * (scales[row] ?? 0);
-      }
-    }
+    const centroid = directionSum(selectRows(rows, members));
     const length = lengthOf(centroid);
     const unit = length > 0 ? centroid.map((value) => value / length) : centroid;
     return {
@@ -283,4 +256,29 @@ function centroidCosine({ centroids }: Clustering, columns: number, a: number, b
     centroids.subarray(a * columns, (a + 1) * columns),
     centroids.subarray(b * columns, (b + 1) * columns),
   );
+}
+
+/** Numbers the groups of items that are linked, directly or through other items. */
+export function linkedGroups<Item>(items: readonly Item[], areLinked: (a: Item, b: Item) => boolean): number[] {
+  const groups = [...items.keys()];
+  for (const [a, one] of items.entries()) {
+    for (const [b, other] of items.entries()) {
+      if (b <= a || !areLinked(one, other)) continue;
+      const [kept = a, lost] = [groups[a], groups[b]];
+      for (const [item, group] of groups.entries()) if (group === lost) groups[item] = kept;
+    }
+  }
+  return groups;
+}
+
+/** Sum of the rows, each scaled to length 1. */
+export function directionSum(rows: Matrix): Float64Array {
+  const scales = inverseLengths(rows);
+  const sum = new Float64Array(rows.columns);
+  for (let row = 0; row < rows.rows; row++) {
+    for (const [column, value] of rowOf(rows, row).entries()) {
+      sum[column] = (sum[column] ?? 0) + value * (scales[row] ?? 0);
+    }
+  }
+  return sum;
 }

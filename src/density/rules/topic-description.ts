@@ -73,13 +73,13 @@ export function concernedSegments(
 }
 
 function countSegments(queries: readonly Tags[], keys: readonly string[]): Map<string, number> {
+  const segmentsOf = (tags: Tags) => keys.flatMap((key) => (tags[key] === undefined ? [] : [`${key}=${tags[key]}`]));
+  return countEach(queries.flatMap(segmentsOf));
+}
+
+function countEach(items: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const tags of queries) {
-    for (const key of keys) {
-      const value = tags[key];
-      if (value !== undefined) counts.set(`${key}=${value}`, (counts.get(`${key}=${value}`) ?? 0) + 1);
-    }
-  }
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
   return counts;
 }
 
@@ -109,8 +109,8 @@ const stopWords = new Set(
  * is empty if there are no texts or if they contain no specific terms.
  */
 export function labelTopic(topic: readonly string[], background: readonly string[]): string[] {
-  const own = documentFrequencies(topic);
-  const other = documentFrequencies(background);
+  const own = countEach(topic.flatMap(termsOf));
+  const other = countEach(background.flatMap(termsOf));
   const [ownTotal, otherTotal] = [totalOf(own), totalOf(other)];
   const scored = [...own].flatMap(([term, count]) => {
     if (count < Math.min(MIN_QUERIES, topic.length)) return [];
@@ -141,7 +141,7 @@ const MIN_COVERED = 1 / 3;
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {
     const terms = termsOf(text);
-    return label.some((term) => terms.has(term));
+    return label.some((term) => terms.includes(term));
   });
   return covered.length >= MIN_COVERED * topic.length;
 }
@@ -150,19 +150,11 @@ function totalOf(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
-function documentFrequencies(texts: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const text of texts) {
-    for (const term of termsOf(text)) counts.set(term, (counts.get(term) ?? 0) + 1);
-  }
-  return counts;
-}
-
-function termsOf(text: string): Set<string> {
+function termsOf(text: string): string[] {
   const words =
     text
       .replaceAll(/\[[A-Z_]+\]/g, ' ')
       .toLowerCase()
       .match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
-  return new Set(words.filter((word) => word.length > 1 && !stopWords.has(word) && !/^\d+$/.test(word)));
+  return [...new Set(words)].filter((word) => word.length > 1 && !stopWords.has(word) && !/^\d+$/.test(word));
 }

@@ -104,8 +104,6 @@ export interface TopicMatch<Found extends FoundTopic> {
   readonly found: Found;
   /** Id of the matching known topic; null for a new topic. */
   readonly known: string | null;
-  /** Cosine to the known topic; null for a new topic. */
-  readonly similarity: number | null;
 }
 
 /**
@@ -139,17 +137,14 @@ export function matchTopics<Found extends FoundTopic>(
         .filter(({ similarity }) => similarity >= minSimilarity(one)),
     )
     .toSorted((a, b) => b.similarity - a.similarity || (a.id < b.id ? -1 : 1) || a.index - b.index);
-  const matchOf = new Map<number, { readonly id: string; readonly similarity: number }>();
+  const matchOf = new Map<number, string>();
   const taken = new Set<string>();
-  for (const { index, id, similarity } of pairs) {
+  for (const { index, id } of pairs) {
     if (matchOf.has(index) || taken.has(id)) continue;
-    matchOf.set(index, { id, similarity });
+    matchOf.set(index, id);
     taken.add(id);
   }
-  return found.map((one, index) => {
-    const match = matchOf.get(index);
-    return { found: one, known: match?.id ?? null, similarity: match?.similarity ?? null };
-  });
+  return found.map((one, index) => ({ found: one, known: matchOf.get(index) ?? null }));
 }
 
 /**

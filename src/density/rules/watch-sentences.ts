@@ -1,10 +1,11 @@
 import { decimal, interval, minute, percentage } from '../../core/format.ts';
+import { toDocument } from '../../core/text/names.ts';
 import type { AlertEvent, AlertLevel } from './alert.ts';
 import type { RegionRow } from './baseline-spread.ts';
 import type { CauseReading, CoverageCause, Novelty } from './cause.ts';
 import type { FingerprintField } from './measurement-change.ts';
 import type { PooledDensity } from './pooled-density.ts';
-import type { UncoveredShare } from './query-density.ts';
+import { UNCOVERED_PERCENTILE, type UncoveredShare } from './query-density.ts';
 import type {
   AlertToInvestigate,
   BuiltBaseline,
@@ -38,8 +39,19 @@ export function raisedEvent(
 ): NewDensityEvent {
   const { level, raised, evidenceRatio, baselineVersion, history } = alert;
   const { size, renewed } = raised;
-  const region = regions.find(({ explained }) => explained > 0) ?? null;
-  const sentence = raisedSentence(pipeline, level, raised, uncovered, region, reading);
+  // The region that explains most of the drop.
+  const region = regions.find(({ explained }) => explained > 0);
+  const gone =
+    lost === null || lost.missing === 0
+      ? []
+      : [`${lost.missing} of ${lost.probed} chunks found by baseline queries are missing from the store.`];
+  const sentences = [
+    `Query density of ${pipeline} ${renewed ? 'is still' : 'dropped to'} ${decimal(size.density)} ${boundsOf(size)}; the baseline is 1.`,
+    `${percentage(uncovered.share)} of traffic is poorly covered, ${percentage(UNCOVERED_PERCENTILE)} in the baseline; drift confirmed (${level}).`,
+    ...(region === undefined ? [] : [regionSentence(region)]),
+    ...readingSentences(reading),
+    ...gone,
+  ];
   const details = {
     level,
     renewed,
@@ -50,25 +62,15 @@ export function raisedEvent(
     uncovered_excess_ratio: uncovered.excess,
     uncovered_excess_ci_low: uncovered.excessLow,
     uncovered_excess_ci_high: uncovered.excessHigh,
-    regions: regions.slice(0, MAX_REGIONS).map((row) => ({
-      region: row.region,
-      share: row.share,
-      baseline_share: row.baselineShare,
-      density: row.density,
-      explained: row.explained,
-    })),
+    regions: toDocument(regions.slice(0, MAX_REGIONS)),
     cause: reading.cause,
     cause_confidence: reading.confidence,
     golden_confirms: reading.confirmed,
     novel_ratio: novelty?.share ?? null,
     lost_chunks: lost,
   };
-  const gone =
-    lost === null || lost.missing === 0
-      ? ''
-      : ` ${lost.missing} of ${lost.probed} chunks found by baseline queries are missing from the store.`;
   const occurredAt = new Date(history.at(-1)?.endMs ?? size.endMs);
-  return { kind: level, occurredAt, sentence: `${sentence}${gone}`, details };
+  return { kind: level, occurredAt, sentence: sentences.join(' '), details };
 }
 
 export function resolvedEvent(
@@ -77,7 +79,7 @@ export function resolvedEvent(
   { size }: Extract<AlertEvent, { kind: 'resolved' }>,
   occurredAt: Date,
 ): NewDensityEvent {
-  const sentence = resolvedSentence(pipeline, level, size);
+  const sentence = `Query density of ${pipeline} recovered to ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
   return { kind: 'resolve', occurredAt, sentence, details: { level, ...sizeDetails(size) } };
 }
 
@@ -174,43 +176,18 @@ function namesOf(changed: readonly FingerprintField[]): string {
 }
 
 const causeSentences: Readonly<Record<CoverageCause, string>> = {
-  embedding_changed: 'The embedding model changed, so densities before and after the change are not comparable.',
   content_gap: 'The queries are new: users ask about content that the store does not have.',
   lost_content: 'The kinds of queries have not changed: the store or its index lost content.',
-  topic_mix: 'Users ask about other topics, and the store covers all of them: no action needed.',
-  steady: 'No other change was found.',
 };
-
-/** @param region the region that explains most of the drop; null if there is none */
-export function raisedSentence(
-  pipeline: string,
-  level: AlertLevel,
-  { size, renewed }: Omit<AlertToInvestigate['raised'], 'kind'>,
-  uncovered: UncoveredShare,
-  region: RegionRow | null,
-  reading: CauseReading,
-): string {
-  const sentences = [
-    `Query density of ${pipeline} ${renewed ? 'is still' : 'dropped to'} ${decimal(size.density)} ${boundsOf(size)}; the baseline is 1.`,
-    `${percentage(uncovered.share)} of traffic is poorly covered, ${percentage(uncovered.threshold)} in the baseline; drift confirmed (${level}).`,
-    ...(region === null ? [] : [regionSentence(region)]),
-    ...readingSentences(reading),
-  ];
-  return sentences.join(' ');
-}
 
 const familiarQueries =
   'The queries resemble earlier queries, but golden scores are unchanged and no chunk is known to be missing. Users are probably asking, in familiar words, about content that is not in the store.';
 
 function readingSentences({ cause, confidence, confirmed }: CauseReading): readonly string[] {
-  const weighed = confidence === null ? [] : [`Confidence: ${confidence}.`];
-  if (cause === 'content_gap' && confidence === 'low') return [familiarQueries, ...weighed];
+  const weighed = `Confidence: ${confidence}.`;
+  if (cause === 'content_gap' && confidence === 'low') return [familiarQueries, weighed];
   const golden = confirmed === null ? [] : [`Golden queries ${confirmed ? 'confirm this' : 'do not confirm this'}.`];
-  return [causeSentences[cause], ...golden, ...weighed];
-}
-
-export function resolvedSentence(pipeline: string, level: AlertLevel, size: PooledDensity): string {
-  return `Query density of ${pipeline} recovered to ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
+  return [causeSentences[cause], ...golden, weighed];
 }
 
 function regionSentence({ share, baselineShare, density }: RegionRow): string {

@@ -2,7 +2,7 @@
 
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import type { AlertEvent, AlertLevel, AlertState, FalsePageBudget } from './alert.ts';
-import type { BaselineNeeds, FrozenBaseline } from './baseline.ts';
+import type { BaselineTraffic, FrozenBaseline } from './baseline.ts';
 import type { FingerprintField, MeasurementFingerprint, Replay } from './measurement-change.ts';
 import type { CoverageTotals, WindowSpan, WindowTotals } from './pooled-density.ts';
 
@@ -14,7 +14,7 @@ export interface WatchSettings {
   readonly budget: FalsePageBudget;
   /** Number of pipelines that share the budget. */
   readonly monitors: number;
-  readonly needs: BaselineNeeds;
+  readonly needs: BaselineTraffic;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface WatchSettings {
  * queries of the last baseline are being searched again. `watching`: windows are compared with a baseline.
  */
 export type DensityPhase =
-  | { readonly kind: 'learning'; readonly progress: BaselineProgress }
+  | { readonly kind: 'learning'; readonly progress: BaselineTraffic }
   | ReplayingPhase
   | WatchingPhase;
 
@@ -52,11 +52,6 @@ export interface WatchingPhase {
    */
   readonly upgradeMs: number | null;
   readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
-}
-
-export interface BaselineProgress {
-  readonly days: number;
-  readonly sessions: number;
 }
 
 /** State of density monitoring, stored as JSON. */
@@ -133,7 +128,7 @@ export type WatchObservation =
     }
   | {
       readonly kind: 'traffic_insufficient';
-      readonly progress: BaselineProgress;
+      readonly progress: BaselineTraffic;
       readonly untilMs: number;
     }
   | ({ readonly kind: 'baseline_built' } & BuiltBaseline)

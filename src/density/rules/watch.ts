@@ -25,12 +25,12 @@ import {
   newAlert,
   stepAlert,
 } from './alert.ts';
+import type { BaselineTraffic } from './baseline.ts';
 import type { MeasurementFingerprint } from './measurement-change.ts';
 import { type PooledCoverage, pooledCoverage } from './pooled-density.ts';
 import { densityOf } from './query-density.ts';
 import { baselineEvent, changeEvent, changeReason, requestEvent, resolvedEvent } from './watch-sentences.ts';
 import type {
-  BaselineProgress,
   BuiltBaseline,
   ClosedWindow,
   DensityPhase,
@@ -53,17 +53,14 @@ export const densityMeasures = [
   'density_ticket_evidence_ratio',
 ] as const;
 
-export type DensityMeasure = (typeof densityMeasures)[number];
-
-/** Returns the measurements of the closing window, which is the last window in `history`. */
+/** @param window the closing window, which is the last window in `history` */
 function windowMeasurements(
   pipeline: string,
   version: number,
   measured: MeasuredWindow,
+  window: ClosedWindow,
   steps: readonly { readonly level: AlertLevel; readonly step: AlertStep }[],
 ): MeasurementOutcome[] {
-  const window = measured.history.at(-1);
-  if (window === undefined) return [];
   const segments = new Set([ALL_SEGMENT, ...Object.keys(window.segments)]);
   return [
     ...[...segments].flatMap((segment) => segmentOutcomes(measured, version, frameOf(pipeline, segment, window))),
@@ -75,7 +72,7 @@ function windowMeasurements(
         ...unbounded,
         value: step.evidenceRatio,
         n: window.totals.all.sessions,
-        details: { status: step.status.kind, baseline: version },
+        details: { status: step.status, baseline: version },
       }),
     ),
   ];
@@ -142,7 +139,7 @@ function coverageValues({ density, low, high, uncovered }: PooledCoverage) {
   ] as const;
 }
 
-export const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0 };
+export const NO_TRAFFIC: BaselineTraffic = { days: 0, sessions: 0 };
 /** Maximum time for which a window waits, after its grace period, for queries to be measured. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
@@ -283,7 +280,7 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
   const alerts = Object.fromEntries(steps.map(({ level, step }) => [level, step.state]));
   return {
     state: { ...state, closedMs: closed.endMs, phase: { ...phase, alerts } },
-    measurements: windowMeasurements(settings.pipeline, phase.baselineVersion, measured, steps),
+    measurements: windowMeasurements(settings.pipeline, phase.baselineVersion, measured, closed, steps),
     windows: [...remeasured, closed],
     events: steps.flatMap(({ level, step: { event, evidenceRatio } }): NonNullable<WatchStep['events']> => {
       if (event === null) return [];

@@ -8,11 +8,11 @@ import { searchEach } from '../../connectors/stores/search-each.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { mean, summarize } from '../../math/stats/descriptive.ts';
-import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import {
   gapNow,
   type MeasuredValue,
+  measuredShare,
   NoValueError,
   type ProbedPipeline,
   valueNow,
@@ -122,11 +122,8 @@ async function agreementWith(reader: Reader, answered: readonly AnsweredQuery[])
   const vectors = await reader.embed(queries.map(({ text }) => text));
   const near: number[] = [];
   const deep: number[] = [];
-  const found = await nearestChunks(
-    reader,
-    vectors,
-    DEEPER * Math.max(...queries.map(({ documents }) => documents.length)),
-  );
+  const longest = Math.max(...queries.map(({ documents }) => documents.length));
+  const found = await nearestChunks(reader, vectors, DEEPER * longest);
   for (const [place, { documents }] of queries.entries()) {
     const chunks = found[place]?.slice(0, DEEPER * documents.length) ?? [];
     const ids = [...new Set(chunks.map(({ id }) => id))];
@@ -156,7 +153,7 @@ async function foreignAmongMissed(
   const found = await nearestChunks(reader, vectors, FOUND_AMONG);
   const isFound = (id: string, place: number) =>
     found[place]?.some((one) => one.id === id && one.similarity >= minCosine) ?? false;
-  return shareOf(texts.filter(({ id }, place) => !isFound(id, place)).length, texts.length);
+  return measuredShare(texts.filter(({ id }, place) => !isFound(id, place)).length, texts.length);
 }
 
 function missedIn(answered: readonly AnsweredQuery[]): string[] {
@@ -179,14 +176,8 @@ async function changedAmongMissed(
   if (pairs.length === 0)
     throw new NoValueError('none_missed', 'The run missed no relevant document whose text is in the store.');
   const changed = pairs.filter(({ earlier, text }) => text !== earlier);
-  return shareOf(changed.length, pairs.length, {
-    cut: changed.filter(({ earlier, text }) => earlier.includes(text)).length,
-  });
-}
-
-function shareOf(hits: number, n: number, details: MeasurementOutcome['details'] = {}): MeasuredValue {
-  const { low, high } = wilsonInterval(hits / n, n, 0.95);
-  return { value: hits / n, n, ciLow: low, ciHigh: high, ciMethod: 'wilson', details };
+  const cut = changed.filter(({ earlier, text }) => earlier.includes(text)).length;
+  return { ...measuredShare(changed.length, pairs.length), details: { cut } };
 }
 
 /** @throws NoValueError */
@@ -199,7 +190,7 @@ async function absentAmongReturned(
   if (returned.length < MIN_QUERIES)
     throw new NoValueError('too_few_answers', `The golden queries returned fewer than ${MIN_QUERIES} documents.`);
   const stored = valueOf(await store.existing(returned, signal));
-  return shareOf(returned.filter((id) => !stored.has(id)).length, returned.length);
+  return measuredShare(returned.filter((id) => !stored.has(id)).length, returned.length);
 }
 
 /** @throws NoValueError */

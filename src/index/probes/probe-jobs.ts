@@ -4,13 +4,12 @@ import type { SampledVectors, VectorStore } from '../../connectors/stores/vector
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { type StoreTraffic, storeShift } from '../../density/rules/store-snapshot.ts';
-import { wilsonInterval } from '../../math/stats/intervals.ts';
-import { type Matrix, matrixOf } from '../../math/vector/matrix.ts';
+import { type Matrix, matrixOf, rowOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from './probe-connectors.ts';
-import { NoValueError, outcomesOrGap, type ProbedPipeline, valueNow, valueOf } from './probes.ts';
+import { measuredShare, NoValueError, outcomesOrGap, type ProbedPipeline, valueNow, valueOf } from './probes.ts';
 
 const SAMPLED_VECTORS = 2000;
 const SAMPLED_QUERIES = 1000;
@@ -123,15 +122,13 @@ async function measureDuplicates(
   if (n === 0) return [];
   let duplicates = 0;
   for (let row = 0; row < n; row += 1) {
-    const vector = vectors.data.slice(row * vectors.columns, (row + 1) * vectors.columns);
+    const vector = rowOf(vectors, row).slice();
     if (vector.every((number) => number === 0)) continue;
     const request = { vector, k: DUPLICATE_NEIGHBOURS, filter: {}, exact: false, withContent: false };
     const { neighbours } = valueOf(await store.nearest(request, signal));
     if (neighbours.filter(({ similarity }) => similarity >= DUPLICATE_SIMILARITY).length > 1) duplicates += 1;
   }
-  const value = duplicates / n;
-  const { low, high } = wilsonInterval(value, n, 0.95);
-  return [valueNow(pipeline, DUPLICATES, now, { value, n, ciLow: low, ciHigh: high, ciMethod: 'wilson' })];
+  return [valueNow(pipeline, DUPLICATES, now, measuredShare(duplicates, n))];
 }
 
 /** Defines a job that probes the store, or the embedder, of each pipeline that has one. */

@@ -2,10 +2,12 @@
 
 import type { Pool } from 'pg';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
+import { inPortions } from '../../connectors/stores/store-rows.ts';
 import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { StoreSnapshot } from '../../density/rules/store-snapshot.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
 import {
   ageSeconds,
@@ -154,8 +156,8 @@ export async function existingDocuments(
     };
   }
   const existing = new Set<string>();
-  for (let start = 0; start < ids.length; start += BATCH) {
-    const answer = await store.existing(ids.slice(start, start + BATCH), signal);
+  for (const portion of inPortions(ids, BATCH)) {
+    const answer = await store.existing(portion, signal);
     if (answer.kind !== 'ok') return { kind: 'unknown', reason: noValueOf(answer).message };
     for (const id of answer.value) existing.add(id);
   }
@@ -223,6 +225,12 @@ export async function outcomesOrGap(
     if (!(error instanceof NoValueError)) throw error;
     return [gapNow(pipeline, measure, now, error.reason, { message: error.message })];
   }
+}
+
+/** Returns a share of n with its 95 % confidence interval. */
+export function measuredShare(count: number, n: number): MeasuredValue {
+  const { low, high } = wilsonInterval(count / n, n, 0.95);
+  return { value: count / n, n, ciLow: low, ciHigh: high, ciMethod: 'wilson' };
 }
 
 export type MeasuredValue = Partial<Measurement> & Pick<Measurement, 'value' | 'n'>;

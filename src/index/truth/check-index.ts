@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
-import type { StoredChunk } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -10,10 +9,10 @@ import { rowOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
 import { gapNow, NoValueError, vectorsOf } from '../probes/probes.ts';
-import type { WaitingChange } from './documents-table.ts';
 import { measureIndex, measuresOfPhase } from './measure-index.ts';
 import type { IndexPlan } from './plan.ts';
 import {
+  chunksOf,
   confirmOrphans,
   createThrottledStore,
   findOrphans,
@@ -44,10 +43,8 @@ async function compareModels(run: PhaseRun): Promise<void> {
     const chunks = await drawChunks(run, n, seed);
     seed += 1;
     const foreign = await confirmForeign(run, embedder, chunks);
-    const segmentOf = await context.db.index.documents.segmentsOf(
-      pipeline,
-      chunks.map(({ id }) => id),
-    );
+    const ids = chunks.map(({ id }) => id);
+    const segmentOf = await context.db.index.documents.segmentsOf(pipeline, ids);
     documents.push(
       ...chunks.map((chunk) => ({ id: chunk.id, segment: segmentOf(chunk.id), isWrong: foreign.includes(chunk) })),
     );
@@ -123,10 +120,8 @@ async function readManifest({ context, plan, round, save, signal }: PhaseRun): P
   try {
     for await (const part of manifest(isResumed ? before.next : null, signal)) {
       signal.throwIfAborted();
-      await db.index.documents.storeLines(
-        pipeline,
-        part.lines.filter(({ text }) => text.trim() !== '').map(readManifestLine),
-      );
+      const lines = part.lines.filter(({ text }) => text.trim() !== '');
+      await db.index.documents.storeLines(pipeline, lines.map(readManifestLine));
       const position: ReadPosition = { since: read.toISOString(), next: part.next };
       await save({ position });
     }
@@ -273,33 +268,23 @@ function gapsOf(
 }
 
 const MAX_WAITING = 1000;
-const DOCUMENTS_PER_CALL = 20;
 /** Each round checks the versions of at most this many documents, because each call reads only a few documents. */
 const MAX_VERSIONS = 200;
 
 async function checkArrivals(run: PhaseRun): Promise<void> {
-  const { context, plan, throttled, signal } = run;
-  const waiting = await context.db.index.documents.waiting(plan.pipeline, MAX_WAITING);
+  const { documents } = run.context.db.index;
+  const { pipeline } = run.plan;
+  const waiting = await documents.waiting(pipeline, MAX_WAITING);
   const added = waiting.filter(({ version }) => version === null);
   const updated = waiting.filter(({ version }) => version !== null).slice(0, MAX_VERSIONS);
-  const checks: (WaitingChange & { readonly isThere: boolean })[] = [];
-  const there = await inStore(
-    run,
-    added.map(({ id }) => id),
-  );
-  checks.push(...added.map((one) => ({ ...one, isThere: there.has(one.id) })));
-  for (let start = 0; start < updated.length; start += DOCUMENTS_PER_CALL) {
-    const some = updated.slice(start, start + DOCUMENTS_PER_CALL);
-    const ids = some.map(({ id }) => id);
-    const chunks: readonly StoredChunk[] = await throttled.call('chunk lookup', () => plan.store.chunks(ids, signal));
-    checks.push(
-      ...some.map((one) => {
-        const own = chunks.filter(({ id }) => id === one.id);
-        return { ...one, isThere: one.version !== null && hasVersion(own, one.version) };
-      }),
-    );
-  }
-  if (checks.length > 0) await context.db.index.documents.recordChecks(plan.pipeline, checks, context.clock.now());
+  const addedIds = added.map(({ id }) => id);
+  const there = await inStore(run, addedIds);
+  const chunks = await chunksOf(run, updated);
+  const checks = [
+    ...added.map((one) => ({ ...one, isThere: there.has(one.id) })),
+    ...updated.map((one) => ({ ...one, isThere: hasVersion(chunks.get(one.id) ?? [], one.version ?? '') })),
+  ];
+  if (checks.length > 0) await documents.recordChecks(pipeline, checks, run.context.clock.now());
 }
 
 export const checkIndexJob = defineJob({

@@ -50,11 +50,10 @@ export function createDocumentsTable(pool: Pool) {
     /** Stores manifest lines. If an id is repeated, the last line applies. */
     async storeLines(pipeline: string, documents: readonly ManifestDocument[]): Promise<void> {
       const last = [...new Map(documents.map((document) => [document.id, document])).values()];
-      const column = (type: Parameters<typeof binaryArray>[0], key: Exclude<keyof ManifestDocument, 'isDeleted'>) =>
-        binaryArray(
-          type,
-          last.map((document) => document[key]),
-        );
+      const column = (type: Parameters<typeof binaryArray>[0], key: Exclude<keyof ManifestDocument, 'isDeleted'>) => {
+        const values = last.map((document) => document[key]);
+        return binaryArray(type, values);
+      };
       await pool.query(
         `insert into index_manifest_lines (pipeline, ${columns}, is_new, is_other, is_changed)
          select $1::text, ${contentOf('l', 'id')}, d.id is null or d.deleted,

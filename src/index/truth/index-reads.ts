@@ -218,22 +218,18 @@ async function readLeaks(runs: GoldenRuns, pipeline: string) {
     .toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
   const leaks = [];
   for (const goldenSet of new Set(asked.map((run) => run.goldenSet)))
-    leaks.push(
-      ...(await leaksOf(
-        runs,
-        asked.filter((run) => run.goldenSet === goldenSet),
-      )),
-    );
+    leaks.push(...(await leaksOf(runs, asked, goldenSet)));
   return leaks;
 }
 
-/** @param ended runs of one golden set, latest first */
-async function leaksOf(runs: GoldenRuns, ended: readonly GoldenRun[]) {
+/** @param asked runs of all golden sets, latest first */
+async function leaksOf(runs: GoldenRuns, asked: readonly GoldenRun[], goldenSet: string) {
   // `since`: end of the first run in the current streak of runs that returned the document.
   let leaks: (ForbiddenResult & Readonly<Record<'goldenSet' | 'runId', string>> & { readonly since: Date })[] = [];
   let streak = new Set<string>();
+  const ended = asked.filter((run) => run.goldenSet === goldenSet);
   for (const [place, run] of ended.entries()) {
-    const { id: runId, goldenSet } = run;
+    const { id: runId } = run;
     const results = await runs.forbidden(runId);
     const since = endOf(run);
     if (place === 0) leaks = results.map((result) => ({ ...result, goldenSet, runId, since }));

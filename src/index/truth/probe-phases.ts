@@ -1,5 +1,6 @@
 /** Phases of a round that look up documents, ids and chunks in the store. All store calls are throttled. */
 
+import { inPortions } from '../../connectors/stores/store-rows.ts';
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../../connectors/throttle/shared-rate.ts';
 import type { Context } from '../../core/context.ts';
@@ -10,7 +11,7 @@ import type { ExpectedDocument } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import { type ProbedDocument, type Round, type SegmentedDocument, type Step, tallyBySegment } from './rounds-table.ts';
 import { isSuperseded, queryTextOf, segmentTags } from './rules/findings.ts';
-import { FIRST_PLACE, hasSlowedDown, twoStageSample } from './rules/probe-estimates.ts';
+import { FIRST_PLACE, hasSlowedDown, type Tally, twoStageSample } from './rules/probe-estimates.ts';
 
 const KEPT_LATENCIES = 1000;
 
@@ -55,8 +56,7 @@ export async function inStore(
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const there = new Set<string>();
-  for (let start = 0; start < ids.length; start += IDS_PER_CALL) {
-    const portion = ids.slice(start, start + IDS_PER_CALL);
+  for (const portion of inPortions(ids, IDS_PER_CALL)) {
     for (const id of await throttled.call('ID lookup', () => plan.store.existing(portion, signal))) there.add(id);
   }
   return there;
@@ -71,11 +71,8 @@ function dueBefore({ context, plan }: PhaseRun): Date {
 }
 
 /** @param all true to look up every document in random order; false to look up a random sample */
-export function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
-  return all ? probeAll(run) : probeSample(run);
-}
-
-async function probeAll(run: PhaseRun): Promise<void> {
+export async function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
+  if (!all) return probeSample(run);
   const { context, plan, round, save } = run;
   let at = (round.position as typeof FIRST_PLACE | null) ?? FIRST_PLACE;
   for (;;) {
@@ -96,14 +93,14 @@ async function probeSample(run: PhaseRun): Promise<void> {
   const drawn = await twoStageSample(plan.probe, async (n) => {
     const checked = await probeDocuments(run, await drawDocuments(run, n));
     first.push(checked);
-    return { ...checked, tally: { n: checked.documents.length, found: checked.documents.filter(isWrong).length } };
+    return { ...checked, tally: tallyOf(checked.documents) };
   });
   const others = [again, ...first.slice(0, -1)].map((checked) => ({ ...checked, uncounted: true as const }));
   await save({ checked: [...others, drawn], position: null });
 }
 
-function isWrong(document: { readonly isWrong: boolean }): boolean {
-  return document.isWrong;
+function tallyOf(documents: readonly ProbedDocument[]): Tally {
+  return { n: documents.length, found: documents.filter(({ isWrong }) => isWrong).length };
 }
 
 function drawDocuments(run: PhaseRun, n: number): Promise<readonly ExpectedDocument[]> {
@@ -111,10 +108,8 @@ function drawDocuments(run: PhaseRun, n: number): Promise<readonly ExpectedDocum
 }
 
 async function probeDocuments(run: PhaseRun, documents: readonly SegmentedDocument[]) {
-  const there = await inStore(
-    run,
-    documents.map(({ id }) => id),
-  );
+  const ids = documents.map(({ id }) => id);
+  const there = await inStore(run, ids);
   return {
     kind: 'missing' as const,
     documents: documents.map(({ id, segment }) => ({ id, segment, isWrong: !there.has(id) })),
@@ -150,8 +145,7 @@ async function listSuspects(run: PhaseRun): Promise<void> {
       .catch(async (error: unknown) => {
         // The cursor has expired in the store: start over.
         if (from !== null && error instanceof NoValueError && error.reason === 'store_failed') {
-          await context.db.index.rounds.deleteTallies(round, 'orphaned');
-          await context.db.index.rounds.deleteSuspects(plan.pipeline);
+          await context.db.index.rounds.deleteSuspects(round);
           await save({ position: null });
         }
         throw error;
@@ -184,20 +178,14 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
     for (const id of drawn) if (unexpected.has(id)) met.set(id, (met.get(id) ?? 0) + 1);
     return { tally: { n: drawn.length, found: unexpected.size } };
   });
-  await save({
-    suspects: met,
-    counted: await tallyListed(run, drawn),
-    position: null,
-  });
+  await save({ suspects: met, counted: await tallyListed(run, drawn), position: null });
 }
 
 /** Counts listed ids by their segment in the last manifest. Ids that were never in a manifest have no segment. */
 async function tallyListed({ context, plan }: PhaseRun, ids: readonly string[]) {
   const segmentOf = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
-  return tallyBySegment(
-    'orphaned',
-    ids.map((id) => ({ segment: segmentOf(id), n: 1, found: 0 })),
-  );
+  const counts = ids.map((id) => ({ segment: segmentOf(id), n: 1, found: 0 }));
+  return tallyBySegment('orphaned', counts);
 }
 
 async function unexpectedAmong(run: PhaseRun, ids: readonly string[]): Promise<readonly string[]> {
@@ -210,10 +198,8 @@ async function unexpectedAmong(run: PhaseRun, ids: readonly string[]): Promise<r
 export async function confirmOrphans(run: PhaseRun): Promise<void> {
   const { context, plan, save } = run;
   const before = await context.db.index.rounds.findings(plan.pipeline, 'orphaned', RECHECKED_FINDINGS);
-  const again = await orphansAmong(
-    run,
-    before.map(({ id }) => id),
-  );
+  const known = before.map(({ id }) => id);
+  const again = await orphansAmong(run, known);
   const documents = before.map(({ id, segment }) => ({ id, segment, isWrong: again.has(id) }));
   await save({ checked: [{ kind: 'orphaned', documents, uncounted: true }], position: null });
   for (;;) {
@@ -250,18 +236,15 @@ type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;
 export async function probeChunks(run: PhaseRun): Promise<void> {
   const { context, plan, save } = run;
   const found = await context.db.index.rounds.findings(plan.pipeline, 'superseded', RECHECKED_FINDINGS);
-  const counts = await context.db.index.documents.chunkCounts(
-    plan.pipeline,
-    found.map(({ id }) => id),
-  );
+  const ids = found.map(({ id }) => id);
+  const counts = await context.db.index.documents.chunkCounts(plan.pipeline, ids);
   const known = found.map((document) => ({ ...document, chunks: counts.get(document.id) ?? null }));
   const again = superseded(known, await chunksOf(run, known));
   const drawn = await twoStageSample(plan.probe, async (n) => {
     const documents = await drawDocuments(run, n);
     const chunks = await chunksOf(run, documents);
     const checked = superseded(documents, chunks);
-    const wrong = checked.filter(({ isWrong }) => isWrong).length;
-    return { documents, chunks, checked, tally: { n: checked.length, found: wrong } };
+    return { documents, chunks, checked, tally: tallyOf(checked) };
   });
   await save({
     checked: [
@@ -273,14 +256,14 @@ export async function probeChunks(run: PhaseRun): Promise<void> {
   await probeRetrieval(run, drawn.documents, drawn.chunks);
 }
 
-async function chunksOf(
+export async function chunksOf(
   { plan, throttled, signal }: PhaseRun,
   documents: readonly { readonly id: string }[],
 ): Promise<Chunks> {
   const found: StoredChunk[] = [];
-  for (let start = 0; start < documents.length; start += DOCUMENTS_PER_CALL) {
-    const ids = documents.slice(start, start + DOCUMENTS_PER_CALL).map(({ id }) => id);
-    for (const chunk of await throttled.call('chunk lookup', () => plan.store.chunks(ids, signal))) found.push(chunk);
+  for (const portion of inPortions(documents, DOCUMENTS_PER_CALL)) {
+    const ids = portion.map(({ id }) => id);
+    found.push(...(await throttled.call('chunk lookup', () => plan.store.chunks(ids, signal))));
   }
   return groupBy(found, ({ id }) => id);
 }

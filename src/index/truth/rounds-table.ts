@@ -116,10 +116,8 @@ export function createRoundsTable(pool: Pool) {
           );
         }
         if (cleared !== undefined) {
-          await client.query('delete from index_orphan_suspects where pipeline = $1::text and id = any($2::text[])', [
-            pipeline,
-            cleared,
-          ]);
+          const sql = 'delete from index_orphan_suspects where pipeline = $1::text and id = any($2::text[])';
+          await client.query(sql, [pipeline, cleared]);
         }
         await client.query(
           `update index_rounds set phase = $2::text, position = $3::jsonb, leased_until = $4::timestamptz
@@ -187,14 +185,13 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    async deleteSuspects(pipeline: string): Promise<void> {
-      await pool.query('delete from index_orphan_suspects where pipeline = $1::text', [pipeline]);
-    },
-
-    async deleteTallies({ pipeline, startedAt }: Round, kind: FindingKind): Promise<void> {
+    /** Deletes the suspects of a round and their tallies. */
+    async deleteSuspects({ pipeline, startedAt }: Round): Promise<void> {
       await pool.query(
-        'delete from index_tallies where pipeline = $1::text and round = $2::timestamptz and measure = $3::text',
-        [pipeline, startedAt, kind],
+        `with tallies as (
+           delete from index_tallies where pipeline = $1::text and round = $2::timestamptz and measure = 'orphaned')
+         delete from index_orphan_suspects where pipeline = $1::text`,
+        [pipeline, startedAt],
       );
     },
 
@@ -293,10 +290,8 @@ async function storeFindings(
 
 function talliesOf({ kind, documents, uncounted }: NonNullable<Step['checked']>[number]): SegmentTally[] {
   if (uncounted) return [];
-  return tallyBySegment(
-    kind,
-    documents.map(({ segment, isWrong }) => ({ segment, n: 1, found: isWrong ? 1 : 0 })),
-  );
+  const counts = documents.map(({ segment, isWrong }) => ({ segment, n: 1, found: isWrong ? 1 : 0 }));
+  return tallyBySegment(kind, counts);
 }
 
 async function addTallies(

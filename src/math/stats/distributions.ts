@@ -164,16 +164,25 @@ export function chiSquareTail(value: number, df: number): number {
  * @param df whole number >= 1
  */
 export function chiSquareQuantile(p: number, df: number): number {
-  let [low, high] = [0, df];
+  let high = df;
   while (chiSquareTail(high, df) > 1 - p) high *= 2;
-  // After this many steps, no double remains between the two bounds.
-  for (let step = 0; step < 200 && low < high; step++) {
-    const middle = (low + high) / 2;
-    if (middle === low || middle === high) break;
-    if (chiSquareTail(middle, df) > 1 - p) low = middle;
-    else high = middle;
+  return bisect(0, high, (value) => chiSquareTail(value, df) <= 1 - p);
+}
+
+/**
+ * Bisects the interval, at whose high end a condition is true, down to two adjacent doubles or to a relative length of
+ * `tolerance`.
+ *
+ * @returns the high end, at which the condition is true
+ */
+export function bisect(low: number, high: number, holds: (value: number) => boolean, tolerance = 0): number {
+  let [from, to] = [low, high];
+  for (;;) {
+    const middle = (from + to) / 2;
+    if (middle <= from || middle >= to || to - from <= tolerance * to) return to;
+    if (holds(middle)) to = middle;
+    else from = middle;
   }
-  return high;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { moments } from './descriptive.ts';
 import {
   binomialUpperTail,
+  bisect,
   firstWhere,
   normalCdf,
   normalQuantile,
@@ -176,13 +177,7 @@ function smallestDetectableEffect(n: number, plan: TestPlan): number {
   let tooSmall = 0;
   let enough = normalReach(plan) / Math.sqrt(n);
   while (pairedTPower(enough, n, plan) < plan.power) [tooSmall, enough] = [enough, 2 * enough];
-  while (enough - tooSmall > 1e-12 * enough) {
-    const middle = (tooSmall + enough) / 2;
-    if (middle === tooSmall || middle === enough) break;
-    if (pairedTPower(middle, n, plan) < plan.power) tooSmall = middle;
-    else enough = middle;
-  }
-  return enough;
+  return bisect(tooSmall, enough, (effect) => pairedTPower(effect, n, plan) >= plan.power, 1e-12);
 }
 
 /** The required effect times sqrt(n), for many pairs: z(1 - alpha / sided) + z(power). */
@@ -198,7 +193,7 @@ function normalReach({ alpha, sided, power }: TestPlan): number {
  * @param p p-values in [0, 1]
  */
 export function holm(p: readonly number[]): number[] {
-  const order = ascending(p);
+  const order = p.map((_, index) => index).toSorted((a, b) => (p[a] ?? 0) - (p[b] ?? 0) || a - b);
   const adjusted = p.map(() => 1);
   let largest = 0;
   for (const [step, index] of order.entries()) {
@@ -206,27 +201,4 @@ export function holm(p: readonly number[]): number[] {
     adjusted[index] = Math.min(1, largest);
   }
   return adjusted;
-}
-
-/**
- * Benjamini and Hochberg's step-up adjustment (1995): the minimum over j >= i of p_(j) m / j, at most 1. Rejecting the
- * hypotheses whose adjusted p is below q keeps the expected share of false rejections at most q for independent or
- * positively dependent tests.
- *
- * @param p p-values in [0, 1]
- */
-export function benjaminiHochberg(p: readonly number[]): number[] {
-  const order = ascending(p);
-  const adjusted = p.map(() => 1);
-  let smallest = 1;
-  for (let rank = p.length; rank >= 1; rank--) {
-    const index = order[rank - 1] ?? 0;
-    smallest = Math.min(smallest, ((p[index] ?? 1) * p.length) / rank);
-    adjusted[index] = smallest;
-  }
-  return adjusted;
-}
-
-function ascending(p: readonly number[]): number[] {
-  return p.map((_, index) => index).toSorted((a, b) => (p[a] ?? 0) - (p[b] ?? 0) || a - b);
 }

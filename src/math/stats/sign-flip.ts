@@ -98,11 +98,8 @@ function commonUnit(sizes: Float64Array): number | null {
     if (unit < 1e-6 * largest) return null;
   }
   const refined = largest / Math.round(largest / unit);
-  return sizes.every((size) => isWhole(size / refined)) ? refined : null;
-}
-
-function isWhole(multiple: number): boolean {
-  return Math.abs(multiple - Math.round(multiple)) <= 1e-6;
+  const isMultiple = (size: number): boolean => Math.abs(size / refined - Math.round(size / refined)) <= 1e-6;
+  return sizes.every(isMultiple) ? refined : null;
 }
 
 /**

@@ -4,6 +4,8 @@
  * in float64. One instruction multiplies eight 16-bit integers, but only four float32 numbers.
  */
 
+import type { Matrix } from './matrix.ts';
+
 /** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
 declare const WebAssembly: {
   Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -34,11 +36,7 @@ const SHIFT = ONE + 0.5;
 const PAGE_SIZE = 65_536;
 
 /** Vectors whose cosines are computed. */
-export interface DirectionRows {
-  readonly columns: number;
-  /** Row-major. */
-  readonly data: Float32Array;
-}
+type DirectionRows = Pick<Matrix, 'columns' | 'data'>;
 
 interface Kernel {
   readonly memory: InstanceType<(typeof WebAssembly)['Memory']>;

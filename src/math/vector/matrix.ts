@@ -31,6 +31,12 @@ export function selectRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
   return { rows: rows.length, columns: matrix.columns, data };
 }
 
+/** Copies the rows to which the items refer, in the order of the items, each of which must have a row. */
+export function selectRowsOf(matrix: Matrix, items: readonly { readonly row: number | null }[]): Matrix {
+  const rows = items.map(({ row }) => row ?? 0);
+  return selectRows(matrix, rows);
+}
+
 /** Euclidean length of each row, in float64; NaN for a row with NaN, infinite for a row with an infinity. */
 export function rowLengths(matrix: Matrix): Float64Array {
   return Float64Array.from({ length: matrix.rows }, (_, row) => lengthOf(rowOf(matrix, row)));

@@ -5,10 +5,10 @@ import { inverseLengths, inverseOf, lengthOf, type Matrix, rowLengths, rowOf, ro
 
 interface SeededStarts {
   readonly k: number;
-  /** Number of starts; the tightest result is returned. */
-  readonly starts: number;
-  readonly iterations: number;
   readonly seed: number;
+  /** Number of starts; the tightest result is returned. */
+  readonly starts?: number;
+  readonly iterations?: number;
 }
 
 /**
@@ -39,7 +39,7 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
  * squared distance). The same rows and settings return the same clusters. If there are fewer distinct rows than `k`,
  * some clusters stay empty.
  */
-export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, seed }: SeededStarts) {
+export function seededSphericalKMeans(rows: Matrix, { k, seed, starts = 2, iterations = 20 }: SeededStarts) {
   const unit = uniformsOf(seed);
   let best = sphericalKMeans(rows, plusPlusStart(rows, k, unit), iterations);
   for (let start = 1; start < starts; start++) {

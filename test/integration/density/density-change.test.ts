@@ -112,7 +112,7 @@ describe('another index of the same model', () => {
     stream.store.traits = { index: 'ivf' };
     const now = stream.clock.now();
     stream.clock.set(new Date(now.getTime() + HOUR));
-    await probeConnectors(stream.deps, stream.plan, new AbortController().signal);
+    await probeConnectors({ context: stream.deps, plan: stream.plan, signal: new AbortController().signal });
     stream.clock.set(now);
     stream.store.failure = 'it is down';
     await stream.run(8, 12, COVERED, 4);

@@ -20,7 +20,7 @@ describe('replayed baseline queries', () => {
   async function anHour(): Promise<number> {
     const before = stream.store.searches;
     for (let minute = 0; minute < 60; minute++) {
-      await replayBaselineQueries(stream.deps, stream.plan, new AbortController().signal);
+      await replayBaselineQueries({ context: stream.deps, plan: stream.plan, signal: new AbortController().signal });
       stream.clock.set(new Date(stream.clock.now().getTime() + 60_000));
     }
     return stream.store.searches - before;

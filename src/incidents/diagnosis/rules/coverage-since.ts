@@ -1,6 +1,7 @@
 /** Determines whether the store covers live queries worse since the onset of a fault. */
 import { ALL_SEGMENT } from '../../../core/model.ts';
-import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../../density/rules/query-density.ts';
+import { uncoveredIn } from '../../../density/rules/pooled-density.ts';
+import { uncoveredShareOf } from '../../../density/rules/query-density.ts';
 import type { ClosedWindow } from '../../../density/rules/watch-state.ts';
 
 const MIN_SESSIONS = 30;
@@ -26,17 +27,10 @@ export type CoverageSince = NonNullable<ReturnType<typeof coverageSince>>;
 export function coverageSince(windows: readonly ClosedWindow[], onset: Date) {
   const onsetMs = onset.getTime();
   const after = windows.filter(({ startMs, endMs }) => (startMs + endMs) / 2 >= onsetMs);
-  const totals = after.flatMap(({ segments }) => segments[ALL_SEGMENT] ?? []);
-  const sessions = totals.reduce((sum, one) => sum + one.sessions, 0);
+  const { sessions, share } = uncoveredIn(after.flatMap(({ segments }) => segments[ALL_SEGMENT] ?? []));
   const [first] = after;
   if (first === undefined || sessions < MIN_SESSIONS) return null;
-  const uncovered = Math.min(1, totals.reduce((sum, one) => sum + one.sumUncovered, 0) / sessions);
-  const { excessLow, excessHigh } = uncoveredShareOf(
-    uncovered,
-    sessions,
-    UNCOVERED_PERCENTILE,
-    Number.POSITIVE_INFINITY,
-  );
+  const { excessLow, excessHigh } = uncoveredShareOf(share, sessions, Number.POSITIVE_INFINITY);
   const hasFallen = excessLow >= LESS_COVERED;
   if (!hasFallen && excessHigh > AS_COVERED) return null;
   return {
@@ -44,7 +38,7 @@ export function coverageSince(windows: readonly ClosedWindow[], onset: Date) {
     from: new Date(Math.max(first.startMs, onsetMs)),
     sessions,
     /** Share of uncovered queries, with equal weight per session; 0.05 in the baseline. */
-    uncovered,
+    uncovered: share,
     hasFallen,
   };
 }

@@ -11,7 +11,7 @@ import { parseSetName } from '../../../golden/edge/commands/sets.ts';
 import { goldenSetVersionJson } from '../../../golden/golden-set-schema.ts';
 import { goldenLimits } from '../../../golden/rules/golden-set.ts';
 import { sha256 } from '../../../golden/sets/import-golden-set.ts';
-import { queryTextOf, segmentTags, sharedPrefix, tenantProbe } from '../rules/findings.ts';
+import { queryTextOf, segmentTags, sharedPrefix } from '../rules/findings.ts';
 
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
@@ -50,7 +50,8 @@ export async function probeTenants(
     const message = `The store has no text for any sampled document of ${others.join(', ')}. Set vector_store.content, or choose other segments.`;
     throw new RecalldError('golden_set_empty', message);
   }
-  const { latest, before } = await existingQueries(db, options.set);
+  const latest = await db.golden.sets.latest(options.set);
+  const before = latest === null ? [] : await db.golden.sets.queries(options.set, latest.version);
   const fresh = new Map(probes.map((query) => [query.id, query]));
   const queries = [...before.filter(({ id }) => !fresh.has(id)), ...probes];
   const added = await db.golden.sets.add(
@@ -65,11 +66,6 @@ export async function probeTenants(
     clock.now(),
   );
   return { ...added, probed };
-}
-
-async function existingQueries({ golden }: Context['db'], name: string) {
-  const latest = await golden.sets.latest(name);
-  return { latest, before: latest === null ? [] : await golden.sets.queries(name, latest.version) };
 }
 
 async function segmentsToProbe(
@@ -138,7 +134,8 @@ async function probesOf(
       const text = queryTextOf(chunks.value.filter((chunk) => chunk.id === id).map(({ content }) => content));
       if (text === null || queries.length === questions) continue;
       const forbidden = prefix === null ? [...new Set([id, ...range.some])] : [`${prefix}*`];
-      queries.push(tenantProbe(`probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`, text, asked, forbidden));
+      const probeId = `probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`;
+      queries.push({ id: probeId, text, tags: segmentTags(asked), judgments: [], forbidden });
     }
   }
   // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. `ids`: number of forbidden ids

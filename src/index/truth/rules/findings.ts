@@ -1,7 +1,6 @@
 /** Problems of documents in an index: how they are detected, and how alerts and diagnoses describe them. */
 
 import { count, duration, percentage } from '../../../core/format.ts';
-import type { GoldenQuery } from '../../../core/model.ts';
 import { cosineSimilarity } from '../../../math/vector/matrix.ts';
 
 /** Kinds of findings: a fixed list, because the kind is a metric label. */
@@ -195,19 +194,6 @@ export function sharedPrefix(first: string, last: string): string | null {
   let length = 0;
   while (length < first.length && first[length] === last[length]) length += 1;
   return /^.*[^\p{L}\p{N}\p{M}\p{Cs}*\s]/su.exec(first.slice(0, length))?.[0] ?? null;
-}
-
-/**
- * @param segment segment on whose behalf the query is sent, written `key=value`
- * @param forbidden ids, or id prefixes followed by `*`, from the segment that the text comes from
- */
-export function tenantProbe(
-  id: string,
-  text: string,
-  segment: string,
-  forbidden: readonly string[],
-): GoldenQuery & { readonly forbidden: readonly string[] } {
-  return { id, text, tags: segmentTags(segment), judgments: [], forbidden };
 }
 
 /** Converts a segment `key=value` of the manifest to query tags. */

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import {
   type CheckStatus,
   nextStatus,
-  type ShownVerdict,
   type SteadyVerdict,
   stateAt,
   steadyVerdict,
@@ -20,6 +19,8 @@ import { hours } from '../../../support/measurements.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute));
+
+type ShownVerdict = Parameters<typeof steadyVerdict>[1];
 
 function play(shown: readonly ShownVerdict[], confirm: number): Verdict[] {
   let state: SteadyVerdict | null = null;

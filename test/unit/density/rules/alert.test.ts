@@ -72,7 +72,7 @@ describe('the density alert', () => {
     expect(raised?.size.high).toBeLessThan(0.95);
     expect(raised?.size.sessions).toBeGreaterThanOrEqual(200);
     expect(state().incident?.raisedMs).toBe(((raised?.hour ?? 0) + 1) * HOUR);
-    const statuses = steps.map(({ status }) => status.kind);
+    const statuses = steps.map(({ status }) => status);
     expect(statuses).toContain('silent');
     expect(statuses.filter((kind) => kind === 'raised')).toHaveLength(1);
   });
@@ -151,9 +151,7 @@ describe('the density alert', () => {
   it('waits for 200 sessions before it states a size', () => {
     const { run } = stream(POLICY);
     const steps = run(60, 8, 1);
-    const waiting = steps.flatMap(({ status }) => (status.kind === 'unconfirmed' ? [status] : []));
-    expect(waiting.length).toBeGreaterThan(0);
-    for (const { sessions, needed } of waiting) expect(sessions).toBeLessThan(needed);
+    expect(steps.some(({ status }) => status === 'unconfirmed')).toBe(true);
     expect(steps.every(({ evidenceRatio }) => Number.isFinite(evidenceRatio))).toBe(true);
     const [raised] = eventsOf(steps);
     expect(raised?.size.sessions).toBeGreaterThanOrEqual(200);

@@ -7,7 +7,6 @@ import {
   drawRows,
   energyDistance,
   maximumMeanDiscrepancy,
-  medianHeuristic,
   twoBandwidthTest,
 } from '../../../../src/density/rules/embedding-drift.ts';
 import { medianSquaredDistance, pairDistances, unitVectors } from '../../../../src/density/rules/pair-distances.ts';
@@ -85,7 +84,7 @@ describe('maximum mean discrepancy, as scikit-learn', () => {
       expect(maximumMeanDiscrepancy(distances, gamma)).toEqual(near(mmd2_unbiased));
     }
     const assignments = input.permutations.map((rows) => Uint32Array.from(rows));
-    const test = twoBandwidthTest(distances, medianHeuristic(expected.median_sq_dist_x), assignments);
+    const test = twoBandwidthTest(distances, 1 / expected.median_sq_dist_x, assignments);
     expect({ ...test, permuted: [...test.permuted] }).toEqual(near(expected.two_bandwidth));
   });
 });
@@ -108,7 +107,7 @@ describe('maximum mean discrepancy', () => {
 
   it('stays finite if most rows are copies and so their median distance is 0', () => {
     const distances = pairDistances(rowsToMatrix([[1], [1], [1]]), rowsToMatrix([[1], [1], [2]]));
-    const gamma = medianHeuristic(medianSquaredDistance(distances));
+    const gamma = 1 / medianSquaredDistance(distances);
     expect(gamma).toBe(Number.POSITIVE_INFINITY);
     // The mean distance is 1 within x, 1/3 within y, and 2/3 between them.
     expect(maximumMeanDiscrepancy(distances, gamma)).toBeCloseTo(0, 12);

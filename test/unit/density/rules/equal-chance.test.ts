@@ -5,7 +5,7 @@ import { uniforms } from '../../../support/uniforms.ts';
 
 describe('the common probability of differently sampled traffic', () => {
   it('is the probability that all groups share', () => {
-    expect(equalChance([{ chance: 0.1, queries: 30, sessions: 10 }])).toEqual({ chance: 0.1, queries: 30 });
+    expect(equalChance([{ chance: 0.1, queries: 30, sessions: 10 }])).toBe(0.1);
   });
 
   it('is the smaller one, at which a tenth of a fully sampled tenant counts', () => {
@@ -13,31 +13,30 @@ describe('the common probability of differently sampled traffic', () => {
       { chance: 1, queries: 1000, sessions: 500 },
       { chance: 0.1, queries: 100, sessions: 50 },
     ]);
-    expect(found?.chance).toBe(0.1);
-    expect(found?.queries).toBeCloseTo(200, 9);
+    expect(found).toBe(0.1);
   });
 
   it('skips a burst that is a small share of the traffic', () => {
     const hour = { chance: 0.1, queries: 200, sessions: 100 };
-    expect(equalChance([hour, { chance: 0.025, queries: 1, sessions: 1 }])?.chance).toBe(0.1);
-    expect(equalChance([hour, { chance: 0.025, queries: 20, sessions: 20 }])?.chance).toBe(0.025);
+    expect(equalChance([hour, { chance: 0.025, queries: 1, sessions: 1 }])).toBe(0.1);
+    expect(equalChance([hour, { chance: 0.025, queries: 20, sessions: 20 }])).toBe(0.025);
   });
 
   it('skips a burst with so small a probability that little else would remain', () => {
     const hour = { chance: 0.1, queries: 200, sessions: 100 };
-    expect(equalChance([hour, { chance: 0.0001, queries: 5, sessions: 5 }])?.chance).toBe(0.1);
+    expect(equalChance([hour, { chance: 0.0001, queries: 5, sessions: 5 }])).toBe(0.1);
   });
 
   it('is lowered until the expected number of queries fits', () => {
     const found = equalChance([{ chance: 1, queries: 1000, sessions: 1000 }], 300);
-    expect(found).toEqual({ chance: 0.25, queries: 250 });
+    expect(found).toBe(0.25);
   });
 
   it('is null without traffic', () => {
     expect(equalChance([])).toBeNull();
   });
 
-  it('never exceeds the largest probability, nor the available number of queries', () => {
+  it('never exceeds the largest probability', () => {
     const group = fc.record({
       chance: fc.double({ min: 1e-4, max: 1, noNaN: true }),
       queries: fc.integer({ min: 1, max: 1000 }),
@@ -45,10 +44,7 @@ describe('the common probability of differently sampled traffic', () => {
     });
     fc.assert(
       fc.property(fc.array(group, { minLength: 1, maxLength: 6 }), (groups) => {
-        const found = equalChance(groups);
-        const total = groups.reduce((sum, { queries }) => sum + queries, 0);
-        expect(found?.chance).toBeLessThanOrEqual(Math.max(...groups.map(({ chance }) => chance)));
-        expect(found?.queries).toBeLessThanOrEqual(total * (1 + 1e-12));
+        expect(equalChance(groups)).toBeLessThanOrEqual(Math.max(...groups.map(({ chance }) => chance)));
       }),
     );
   });
@@ -68,7 +64,7 @@ describe('the common probability of differently sampled traffic', () => {
       const n = sampled.filter((one) => one.chance === chance).length;
       return { chance, queries: n, sessions: n };
     });
-    const { chance = 0 } = equalChance(groups) ?? {};
+    const chance = equalChance(groups) ?? 0;
     expect(mean(sampled)).toBeGreaterThan(0.7);
     // The true value is 0.25; with about 1,600 sessions, four standard errors are 0.043.
     expect(Math.abs(mean(sampled.filter(({ draw }) => draw < chance)) - 0.25)).toBeLessThan(0.043);

@@ -19,7 +19,7 @@ if ('kind' in built) throw new Error('The baseline was not built.');
 const baseline: TopicBaseline = {
   regions: built.regions,
   scores: built.scores,
-  tail: { vectors: asked.vectors, queries: built.tail, sessions: built.global.sessions },
+  tail: { vectors: asked.vectors, tail: built.tail, sessions: built.global.sessions },
   sample: selectRows(
     asked.vectors,
     Array.from({ length: 600 }, (_, row) => 5 * row),
@@ -74,7 +74,7 @@ describe('the search for uncovered topics', () => {
       {
         regions: learnt.regions,
         scores: learnt.scores,
-        tail: { vectors: before.vectors, queries: learnt.tail, sessions: learnt.global.sessions },
+        tail: { vectors: before.vectors, tail: learnt.tail, sessions: learnt.global.sessions },
         sample: selectRows(
           before.vectors,
           Array.from({ length: 600 }, (_, row) => 5 * row),

@@ -55,11 +55,12 @@ describe('coverage over windows', () => {
     const sparse = Array.from({ length: 48 }, () => totals(5));
     expect(pooledCoverage(hours(sparse), SPREAD)).toEqual({
       kind: 'insufficient_data',
-      of: 'sessions',
       have: 120,
       need: 200,
     });
     expect(pooledCoverage(hours([null, null]), SPREAD)).toMatchObject({ have: 0 });
+    expect(pooledCoverage(hours([totals(199)]), SPREAD)).toMatchObject({ have: 199, need: 200 });
+    expect(pooledCoverage(hours([totals(200)]), SPREAD).kind).toBe('coverage');
   });
 
   it('of one window is the density of that window', () => {

@@ -179,21 +179,20 @@ describe('tail clusters', () => {
   interface Expected {
     readonly p: readonly number[];
     readonly holm: readonly number[];
-    readonly bh: readonly number[];
     readonly traffic_share: readonly number[];
     readonly baseline_share: readonly number[];
     readonly excess_points: readonly number[];
   }
 
   it.each(driftCases<Input, Expected>('tail_clusters'))('$name', ({ input, expected }) => {
-    const clusters = clusterExcess(
-      input.tail_current.map((current, i) => ({ current, baseline: input.tail_baseline[i] ?? 0 })),
-      { current: input.window_sessions, baseline: input.baseline_sessions },
-    );
+    const counts = input.tail_current.map((current, i) => ({ current, baseline: input.tail_baseline[i] ?? 0 }));
+    const draws = counts.reduce((sum, { current }) => sum + current, 0);
+    const size = counts.reduce((sum, { baseline: before }) => sum + before, draws);
+    const sessions = { current: input.window_sessions, baseline: input.baseline_sessions };
+    const clusters = clusterExcess(counts, sessions, { size, draws });
     const columns = [
       ['p', expected.p],
       ['holm', expected.holm],
-      ['benjaminiHochberg', expected.bh],
       ['trafficShare', expected.traffic_share],
       ['baselineShare', expected.baseline_share],
       ['excessPoints', expected.excess_points],

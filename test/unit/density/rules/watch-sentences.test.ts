@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { raisedSentence, resolvedSentence } from '../../../../src/density/rules/watch-sentences.ts';
+import { raisedEvent, resolvedEvent } from '../../../../src/density/rules/watch-sentences.ts';
 
 const size = {
   startMs: Date.UTC(2026, 10, 20, 12),
@@ -10,7 +10,8 @@ const size = {
   high: 0.88,
 };
 
-const raised = { renewed: false, size } as const;
+const raised = { kind: 'raised', renewed: false, size } as const;
+const alert = { raised, evidenceRatio: 1.2, baselineVersion: 1, history: [] };
 const uncovered = {
   threshold: 0.05,
   share: 0.131,
@@ -25,7 +26,7 @@ const region = { region: 3, share: 0.12, baselineShare: 0.04, density: 0.41, exp
 describe('the sentence of a density alert', () => {
   it('states size, start, place, cause and confidence', () => {
     const reading = { cause: 'content_gap', confidence: 'high', confirmed: true } as const;
-    expect(raisedSentence('docs', 'page', raised, uncovered, region, reading)).toBe(
+    expect(raisedEvent('docs', { ...alert, level: 'page' }, uncovered, [region], null, reading, null).sentence).toBe(
       'Query density of docs dropped to 0.8 (95 % CI 0.73-0.88, 412 sessions since 2026-11-20 12:00 UTC); the baseline is 1. ' +
         '13 % of traffic is poorly covered, 5 % in the baseline; drift confirmed (page). ' +
         'Most of the drop is in one group of similar queries: 12 % of traffic at a density of 0.41, 4 % in the baseline. ' +
@@ -37,8 +38,8 @@ describe('the sentence of a density alert', () => {
 
   it('says that a drop continues and omits what is unknown', () => {
     const reading = { cause: 'lost_content', confidence: 'medium', confirmed: null } as const;
-    const still = { renewed: true, size };
-    const sentence = raisedSentence('docs', 'ticket', still, uncovered, null, reading);
+    const still = { ...alert, level: 'ticket', raised: { ...raised, renewed: true } } as const;
+    const { sentence } = raisedEvent('docs', still, uncovered, [], null, reading, null);
     expect(sentence).toContain('Query density of docs is still 0.8');
     expect(sentence).toContain('the store or its index lost content');
     expect(sentence).toContain('drift confirmed (ticket)');
@@ -48,7 +49,7 @@ describe('the sentence of a density alert', () => {
 
   it('states the doubt when the queries are familiar and the golden queries have not dropped', () => {
     const reading = { cause: 'content_gap', confidence: 'low', confirmed: true } as const;
-    const sentence = raisedSentence('docs', 'page', raised, uncovered, region, reading);
+    const { sentence } = raisedEvent('docs', { ...alert, level: 'page' }, uncovered, [region], null, reading, null);
     expect(sentence).toContain('The queries resemble earlier queries, but golden scores are unchanged');
     expect(sentence).toContain('Users are probably asking, in familiar words, about content that is not in the store.');
     expect(sentence).toContain('Confidence: low.');
@@ -56,7 +57,8 @@ describe('the sentence of a density alert', () => {
   });
 
   it('states the recovered density when the alert is resolved', () => {
-    expect(resolvedSentence('docs', 'page', { ...size, density: 1.02, low: 0.97, high: 1.07 })).toBe(
+    const resolved = { kind: 'resolved', size: { ...size, density: 1.02, low: 0.97, high: 1.07 } } as const;
+    expect(resolvedEvent('docs', 'page', resolved, new Date(size.endMs)).sentence).toBe(
       'Query density of docs recovered to 1.02 (95 % CI 0.97-1.07, 412 sessions since 2026-11-20 12:00 UTC); the page is resolved.',
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { queryTextOf, sharedPrefix, tenantProbe } from '../../../../../src/index/truth/rules/findings.ts';
+import { queryTextOf, sharedPrefix } from '../../../../../src/index/truth/rules/findings.ts';
 
 describe('the ids of a segment', () => {
   it.each([
@@ -23,15 +23,5 @@ describe('a probe query', () => {
 
   it('is null without a text', () => {
     expect(queryTextOf([null, ' \n'])).toBeNull();
-  });
-
-  it('is sent as a segment by its tags, without judgments', () => {
-    expect(tenantProbe('p', 'text', 'tenant=a', ['tenant-b/*'])).toEqual({
-      id: 'p',
-      text: 'text',
-      tags: { tenant: 'a' },
-      judgments: [],
-      forbidden: ['tenant-b/*'],
-    });
   });
 });
