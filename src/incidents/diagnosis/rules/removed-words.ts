@@ -3,7 +3,6 @@
  * the query, and whether it returns the earlier results for almost the same text.
  */
 
-import type { RetrieverRequest } from '../../../connectors/retrievers/retriever.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../golden/rules/run.ts';
@@ -18,13 +17,19 @@ const MIN_WORDS = 4;
 /** Rank-biased overlap with the earlier results, below which the results of a query count as changed. */
 const CHANGED = 0.5;
 
+interface WordRequest {
+  readonly text: string;
+  readonly k: number;
+  readonly tags: GoldenQuery['tags'];
+}
+
 export interface ChangedQuery {
   /** Results of the good run, best first. */
   readonly before: readonly string[];
   /** Results of the bad run, best first. */
   readonly now: readonly string[];
   /** The whole query, the query without one word in the order of the removed words, and the whole query again. */
-  readonly requests: readonly RetrieverRequest[];
+  readonly requests: readonly WordRequest[];
 }
 
 /**
@@ -82,7 +87,7 @@ export type WordEffects = ReturnType<typeof wordEffects>;
  */
 export function wordEffects(
   queries: readonly ChangedQuery[],
-  found: ReadonlyMap<RetrieverRequest, readonly string[]>,
+  found: ReadonlyMap<WordRequest, readonly string[]>,
   chunkSeparator?: string,
 ) {
   const counts = {

@@ -61,6 +61,7 @@ export const partsFixtures: readonly AlertFixture[] = [
       // document has no `missed_foreign_ratio`.
       signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'store_agreement' }, always(0)),
       signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'missed_foreign_ratio' }, always(0)),
+      signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'missed_changed_ratio' }, always(0)),
     ],
     minutes: 240,
     says: 'The probe store_vectors of docs has not returned a value for 4h 0m 0s.',
