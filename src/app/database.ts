@@ -155,12 +155,14 @@ export async function migrateStorage(settings: StorageRequest) {
   return { storage, report: await migrate(storage.pool) };
 }
 
+const noProblem = (): null => null;
+
 async function connect(settings: StorageRequest): Promise<Storage> {
   const { config, purpose, name, logger, cleanups, signal } = settings;
   const { url, data_dir: dataDir, pool_size: size, read_url: readUrl, statement_seconds } = config.storage;
   let connection: pg.PoolConfig;
   let startedHere = false;
-  let problem: Storage['problem'] = () => null;
+  let problem: Storage['problem'] = noProblem;
   if (url === 'embedded') {
     const embedded = await openEmbeddedPostgres({ dataDir, purpose, logger, signal });
     cleanups.defer('embedded PostgreSQL', () => embedded.stop());

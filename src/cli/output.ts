@@ -119,8 +119,11 @@ export function formatAligned(
   return table.toString().replaceAll(/ +$/gm, '');
 }
 
+function inOneLine(part: string): string {
+  return visibleText(part).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+}
+
 function cellText(cell: string): string {
-  const inOneLine = (part: string): string => visibleText(part).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
   return mapTexts(cell, inOneLine, (code) => (code === '\x1b[' ? `${code}${seal};` : code));
 }
 

@@ -174,7 +174,9 @@ export class Tally {
 
   stats(pending: number, pendingBytes: number): DeliveryStats {
     const rejectedByCode = Object.fromEntries(this.#rejectedByCode);
-    return { ...this, pending, pendingBytes, dropped: { ...this.#dropped }, rejectedByCode };
+    const { offered, sampledOut, sent, duplicates, requests, retries, lastError } = this;
+    const counts = { offered, sampledOut, sent, duplicates, pending, pendingBytes, requests, retries };
+    return { ...counts, lastError, dropped: { ...this.#dropped }, rejectedByCode };
   }
 }
 

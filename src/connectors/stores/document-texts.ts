@@ -7,8 +7,10 @@ const MAX_TEXT = 20_000;
 export function documentTexts(chunks: readonly StoredChunk[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string[]>();
   for (const { id, content } of chunks) if (content !== null) texts.set(id, [...(texts.get(id) ?? []), content]);
-  // PostgreSQL stores neither the null character nor half of a surrogate pair.
-  const storable = (parts: readonly string[]) =>
-    parts.join('\n').slice(0, MAX_TEXT).replaceAll('\0', '').toWellFormed();
-  return new Map([...texts].map(([id, parts]) => [id, storable(parts)]));
+  return new Map([...texts].map(([id, parts]) => [id, storable(parts.join('\n').slice(0, MAX_TEXT))]));
+}
+
+/** Removes what PostgreSQL does not store: the null character, and half of a surrogate pair. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
 }

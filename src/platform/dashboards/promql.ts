@@ -90,19 +90,31 @@ export function maxOf(by: readonly string[], name: MetricName, where: Conditions
   return `max ${grouped(by)}(${selector(name, '', where)})`;
 }
 
-const overReplicas =
-  <Metric extends MetricsOfType<'counter'>>(aggregate: 'sum' | 'max', change: 'rate' | 'increase') =>
-  <Name extends Metric>(by: readonly LabelOf<Name>[], name: Name, where: Where<Name> = {}): string =>
+type CounterExpression<Metric extends MetricsOfType<'counter'>> = <Name extends Metric>(
+  by: readonly LabelOf<Name>[],
+  name: Name,
+  where?: Where<Name>,
+) => string;
+
+function overReplicas(
+  aggregate: 'sum' | 'max',
+  change: 'rate' | 'increase',
+): CounterExpression<MetricsOfType<'counter'>> {
+  return (by, name, where = {}) =>
     `${aggregate} ${grouped(by)}(${change}(${selector(name, '', where)}[$__rate_interval]))`;
+}
 
 /** Returns an expression for the rate per second, summed over all replicas. */
-export const rateBy = overReplicas<MetricsOfType<'counter'>>('sum', 'rate');
+export const rateBy = overReplicas('sum', 'rate');
 
 /** Returns an expression for the increase since the previous point of the graph, summed over all replicas. */
-export const increaseBy = overReplicas<MetricsOfType<'counter'>>('sum', 'increase');
+export const increaseBy = overReplicas('sum', 'increase');
 
 /** Like `increaseBy`, for a counter that is stored in the database. Every replica exports the same value. */
-export const storedIncreaseBy = overReplicas<MetricsOfType<'counter'> & StoredMetric>('max', 'increase');
+export const storedIncreaseBy: CounterExpression<MetricsOfType<'counter'> & StoredMetric> = overReplicas(
+  'max',
+  'increase',
+);
 
 /** Returns an expression for a quantile of a histogram over all replicas. */
 export function quantileBy<Name extends MetricsOfType<'histogram'>>(

@@ -64,13 +64,11 @@ function plainSchema(schema: unknown): unknown {
 
 /** Formats a path whose names may come from a request. */
 function fieldText(path: Issue['path']): string {
-  const clean = (part: PropertyKey): PropertyKey =>
-    typeof part === 'number'
-      ? part
-      : String(part)
-          .slice(0, MAX_NAME)
-          .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
-  return pathText(path.map(clean));
+  return pathText(path.map((part) => (typeof part === 'number' ? part : nameText(String(part)))));
+}
+
+function nameText(name: string): string {
+  return name.slice(0, MAX_NAME).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
 }
 
 /** Describes the type of a value in words; null for a missing value. */

@@ -272,9 +272,9 @@ export function startAtZero<Name extends MetricsOfType<'counter'>>(
   labels: Partial<LabelsOf<Name>> = {},
 ): void {
   const known: Partial<Record<string, Readonly<Record<string, readonly string[]>>>> = labelValues;
-  const [limited] = Object.entries(known[name] ?? {}).filter(([label]) => !Object.hasOwn(labels, label));
+  const limited = Object.entries(known[name] ?? {}).find(([label]) => !Object.hasOwn(labels, label));
   const each = limited === undefined ? [{}] : limited[1].map((value) => ({ [limited[0]]: value }));
-  for (const one of each) meter.increment(name, { ...labels, ...one } as LabelsOf<Name>, 0);
+  for (const one of each) meter.increment(name, { ...labels, ...one }, 0);
 }
 
 export const LAG_INTERVAL_MS = 100;

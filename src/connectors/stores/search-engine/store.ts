@@ -78,7 +78,7 @@ async function readIndex(calls: StoreCalls, dialect: Dialect, index: string, fie
       metric: vectorField.metric,
     },
     /** Returns the field to use for exact matches: the field itself, or the keyword subfield of a text field. */
-    exactField(name: string): string {
+    exactField: (name: string): string => {
       const mapped = fieldMapping(properties, name);
       return mapped?.['type'] === 'text' && at(mapped, 'fields', 'keyword') !== undefined ? `${name}.keyword` : name;
     },

@@ -39,9 +39,6 @@ export interface ChangedQuery {
 export function changedQueries(before: ComparedSide, now: ComparedSide): ChangedQuery[] {
   const k = Math.max(...now.settings.cutoffs);
   const [old, latest] = [answeredOf(before.answers), answeredOf(now.answers)];
-  const idsOf = (answer: QueryAnswer | undefined): string[] => [
-    ...new Set((answer?.documents ?? []).map(({ id }) => id)),
-  ];
   return now.queries
     .map((query) => ({ query, before: idsOf(old.get(query.id)), now: idsOf(latest.get(query.id)) }))
     .filter((one) => one.query.steps === undefined && one.before.length > 0 && one.now.length > 0)
@@ -55,6 +52,10 @@ export function changedQueries(before: ComparedSide, now: ComparedSide): Changed
       const requests = [query.text, ...shorter, query.text].map((text) => ({ text, k, tags: query.tags }));
       return { before: earlier, now: current, requests };
     });
+}
+
+function idsOf(answer: QueryAnswer | undefined): string[] {
+  return [...new Set((answer?.documents ?? []).map(({ id }) => id))];
 }
 
 function wordsOf({ text }: GoldenQuery): string[] {
