@@ -4,7 +4,7 @@
  */
 
 import type { GoldenQuery } from '../../../core/model.ts';
-import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
+import { type ComparedSide, sharedQueries } from '../../../golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../golden/rules/run.ts';
 import { documentOf } from '../../../golden/rules/score-run.ts';
 import { rankBiasedOverlap } from '../../../math/ir/ranking.ts';
@@ -39,7 +39,7 @@ export interface ChangedQuery {
 export function changedQueries(before: ComparedSide, now: ComparedSide): ChangedQuery[] {
   const k = Math.max(...now.settings.cutoffs);
   const [old, latest] = [answeredOf(before.answers), answeredOf(now.answers)];
-  return now.queries
+  return sharedQueries(before.queries, now.queries)
     .map((query) => ({ query, before: idsOf(old.get(query.id)), now: idsOf(latest.get(query.id)) }))
     .filter((one) => one.query.steps === undefined && one.before.length > 0 && one.now.length > 0)
     .map((one) => ({ ...one, overlap: rankBiasedOverlap(one.before, one.now, k) }))
