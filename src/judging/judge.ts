@@ -18,7 +18,7 @@ export interface JudgeRequest {
   readonly document: string;
 }
 
-interface CallResult {
+export interface CallResult {
   /** Cost of the call in US dollars. */
   readonly cost: number;
   /** True if a text may contain a prompt injection, so that a person must review the grade. */

@@ -75,7 +75,7 @@ const documents = `
      ${grades})`;
 
 /** `person` is the grader. */
-interface Review {
+export interface Review {
   readonly pipeline: string;
   readonly person: string;
   readonly now: Date;
