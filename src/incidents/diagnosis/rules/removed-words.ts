@@ -74,6 +74,8 @@ function spread(words: readonly string[]): number[] {
 
 /** Minimum increase of the overlap with the earlier results at which removing a word restores these results. */
 const RESTORED = 0.3;
+/** Minimum number of results; shorter lists may stay the same although each word counts. */
+const MIN_RESULTS = 5;
 /** Minimum overlap of two results that count as the same. */
 const SAME = 0.9;
 
@@ -124,7 +126,8 @@ export function wordEffects(
     counts.varying += Number(isVarying);
     counts.recovered += Number(!isVarying && [whole, again].some((list) => overlap(before, list) >= SAME));
     if (whole.length === 0 || ofWhole >= CHANGED) continue;
-    const isSame = (list: readonly string[] = []): boolean => list.join('\n') === whole.join('\n');
+    const isSame = (list: readonly string[] = []): boolean =>
+      whole.length >= MIN_RESULTS && list.join('\n') === whole.join('\n');
     counts.changed += 1;
     counts.startIgnored += Number(isSame(shorter[0]));
     counts.endIgnored += Number(isSame(shorter.at(-1)));

@@ -10,6 +10,8 @@ const search = (text: string): string[] =>
     .toReversed()
     .map((word) => `about-${word}`);
 
+const others = ['v', 'w', 'x', 'y', 'z'];
+
 const texts = Array.from({ length: 12 }, (_, n) => `which city${n} has river${n} and old bridge${n} today`);
 
 const sideOf = (find: (text: string, index: number) => readonly string[], all = texts): ComparedSide => ({
@@ -62,7 +64,7 @@ describe('the queries that are sent without one of their words', () => {
 
 describe('words that are removed from queries with changed results', () => {
   it('have no effect near the end if the retriever truncates queries', () => {
-    const effects = effectsOf((text) => search(text.slice(0, 12)));
+    const effects = effectsOf((text) => [...search(text.slice(0, 12)), ...others]);
     expect(effects).toEqual({
       asked: 8,
       varying: 0,
@@ -75,7 +77,7 @@ describe('words that are removed from queries with changed results', () => {
   });
 
   it('have no effect at all if the retriever ignores the query', () => {
-    expect(effectsOf(() => ['x', 'y'])).toEqual({
+    expect(effectsOf(() => others)).toEqual({
       asked: 8,
       varying: 0,
       recovered: 0,
@@ -86,9 +88,13 @@ describe('words that are removed from queries with changed results', () => {
     });
   });
 
+  it('are not compared if the retriever returns only a few documents', () => {
+    expect(effectsOf(() => ['x', 'y'])).toMatchObject({ changed: 8, startIgnored: 0, endIgnored: 0 });
+  });
+
   it('restore the earlier results if only the whole text gets wrong results, as from a cache', () => {
     const cached = new Set(texts);
-    const effects = effectsOf((text) => (cached.has(text) ? ['x', 'y'] : search(text)));
+    const effects = effectsOf((text) => (cached.has(text) ? others : search(text)));
     expect(effects).toEqual({
       asked: 8,
       varying: 0,
@@ -103,13 +109,13 @@ describe('words that are removed from queries with changed results', () => {
   it('are counted only for queries whose results are still changed, and only with a response to each request', () => {
     const queries = changedQueries(
       sideOf(search),
-      sideOf(() => ['x', 'y']),
+      sideOf(() => others),
     );
     const [first, second] = queries;
     const recovered = queries.flatMap(({ requests }) => requests).map((one) => [one, search(one.text)] as const);
     expect(wordEffects(queries, new Map(recovered))).toMatchObject({ asked: 8, changed: 0 });
     const answered = [...(first?.requests ?? []), ...(second?.requests ?? []).slice(1)];
-    expect(wordEffects(queries, new Map(answered.map((one) => [one, ['x', 'y']])))).toMatchObject({
+    expect(wordEffects(queries, new Map(answered.map((one) => [one, others])))).toMatchObject({
       asked: 1,
       changed: 1,
     });
@@ -124,21 +130,21 @@ describe('words that are removed from queries with changed results', () => {
   it('are no evidence if only some calls get the changed results', () => {
     const queries = changedQueries(
       sideOf(search),
-      sideOf(() => ['x', 'y']),
+      sideOf(() => others),
     );
     const requests = queries.flatMap((query) => query.requests);
     let calls = 0;
-    const found = requests.map((one) => [one, (calls += 1) % 2 === 0 ? search(one.text) : ['x', 'y']] as const);
+    const found = requests.map((one) => [one, (calls += 1) % 2 === 0 ? search(one.text) : others] as const);
     expect(wordEffects(queries, new Map(found))).toMatchObject({ asked: 8, varying: 0, recovered: 8 });
   });
 
   it('are compared as documents if the ids of chunks are judged as documents', () => {
     const queries = changedQueries(
       sideOf(search),
-      sideOf(() => ['x']),
+      sideOf(() => others),
     );
     const requests = queries.flatMap((query) => query.requests);
-    const found = new Map(requests.map((one, place) => [one, [`x#${place}`, `x#${place + 1}`]]));
+    const found = new Map(requests.map((one, place) => [one, others.map((id) => `${id}#${place}`)]));
     expect(wordEffects(queries, found)).toMatchObject({ startIgnored: 0 });
     expect(wordEffects(queries, found, '#')).toMatchObject({ startIgnored: 8 });
   });
