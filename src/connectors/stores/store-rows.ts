@@ -110,7 +110,7 @@ export async function chooseKeys<Key, Place>(
  * @throws Refused
  */
 export async function chooseCounted<Key, Place>(
-  { n, seed }: Pick<SampleRequest, 'n' | 'seed'>,
+  { n, seed }: SampleRequest,
   count: number,
   limit: { readonly most: number; readonly because: string },
   page: Parameters<typeof chooseKeys<Key, Place>>[2],

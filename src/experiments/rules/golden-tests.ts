@@ -35,8 +35,20 @@ export function isTestDue(runs: number, tests: number): boolean {
 
 /** A test and the parts of its comparison that are stored; `n` is the number of golden queries. */
 export interface GoldenTest
-  extends Pick<MetricComparison, 'n' | 'baseline' | 'candidate' | 'difference' | 'ciLow' | 'ciHigh' | 'p' | 'verdict'>,
-    Pick<MetricComparison, 'ciMethod' | 'standardDeviation' | 'smallestDetectableDifference'> {
+  extends Pick<
+    MetricComparison,
+    | 'n'
+    | 'baseline'
+    | 'candidate'
+    | 'difference'
+    | 'ciLow'
+    | 'ciHigh'
+    | 'ciMethod'
+    | 'p'
+    | 'verdict'
+    | 'standardDeviation'
+    | 'smallestDetectableDifference'
+  > {
   /** Sequence number of the test, counted from 1 across all versions of the set. */
   readonly number: number;
   readonly goldenSetVersion: number;

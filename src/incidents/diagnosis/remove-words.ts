@@ -17,11 +17,7 @@ export const IGNORED_ENDING = 'ignored_ending_ratio';
 const MIN_QUERIES = 4;
 
 /** Returns true if a golden set has an alert, and words were not removed from its queries in the last half hour. */
-export function areWordsDue(
-  alerts: readonly Pick<Alert, 'rule' | 'goldenSet'>[],
-  latest: readonly LatestMeasurement[],
-  now: Date,
-): boolean {
+export function areWordsDue(alerts: readonly Alert[], latest: readonly LatestMeasurement[], now: Date): boolean {
   const golden = alerts.filter(({ goldenSet }) => goldenSet !== null);
   return (
     golden.length > 0 && golden.every(({ rule }) => rule !== OUTAGE_ALERT) && areCallsDue(IGNORED_ENDING, latest, now)

@@ -31,11 +31,7 @@ const RECENT_MS = HOUR_MS;
  * successful or not, was at least half an hour ago. Isolation violations have no other cause to find, and while the
  * retriever is down, a replay would only delay the page.
  */
-export function isReplayDue(
-  alerts: readonly Pick<Alert, 'rule'>[],
-  latest: readonly LatestMeasurement[],
-  now: Date,
-): boolean {
+export function isReplayDue(alerts: readonly Alert[], latest: readonly LatestMeasurement[], now: Date): boolean {
   const rules = alerts.map(({ rule }) => rule);
   if (rules.includes(OUTAGE_ALERT) || rules.every((rule) => rule === ISOLATION_ALERT)) return false;
   return areCallsDue(LIVE_REPLAY, latest, now);

@@ -277,6 +277,8 @@ export interface LiveWindow extends TimeSpan {
   readonly pipeline: string;
 }
 
+type InSegments = Pick<LiveQuery, 'segments'>;
+
 /**
  * A sampled query, with the data that measures of live traffic need. `cluster` is the random number drawn for the
  * sample's session.
@@ -284,13 +286,13 @@ export interface LiveWindow extends TimeSpan {
 export interface WindowQuery
   extends ShownQuery,
     Pick<SampledQuery, 'outcome' | 'context' | 'stages' | 'latencyMs'>,
-    Pick<LiveQuery, 'segments'> {
+    InSegments {
   /** Sampling probability that results from the rate and the level alone (see `SamplingDecision`). */
   readonly rateProbability: number;
 }
 
 /** A sample that belongs to an episode. `cluster` is the random number drawn for the episode's sampling unit. */
-export interface WindowStep extends EpisodeRetrieval, SampledStep, Pick<LiveQuery, 'segments'> {
+export interface WindowStep extends EpisodeRetrieval, SampledStep, InSegments {
   readonly episode: string;
 }
 

@@ -174,7 +174,7 @@ function Latest({ series, unit }: Pick<TrendChart, 'series' | 'unit'>) {
 }
 
 /** Table of the values, used by screen readers and by the script of the page. */
-function Values({ title, series, unit }: Pick<TrendChart, 'title' | 'series' | 'unit'>) {
+function Values({ title, series, unit }: Parameters<typeof Latest>[0] & { readonly title: string }) {
   const times = [...new Set(series.flatMap(({ points }) => points.map(({ at }) => at.getTime())))].toSorted(
     (a, b) => a - b,
   );
