@@ -5,9 +5,12 @@ const MAX_TEXT = 20_000;
 
 /** Returns the texts of documents, keyed by document id: the texts of their chunks, one per line. */
 export function documentTexts(chunks: readonly StoredChunk[]): ReadonlyMap<string, string> {
-  const texts = new Map<string, string[]>();
-  for (const { id, content } of chunks) if (content !== null) texts.set(id, [...(texts.get(id) ?? []), content]);
-  return new Map([...texts].map(([id, parts]) => [id, storable(parts.join('\n').slice(0, MAX_TEXT))]));
+  const texts = new Map<string, string>();
+  for (const { id, content } of chunks) {
+    const before = texts.get(id);
+    if (content !== null) texts.set(id, before === undefined ? content : `${before}\n${content}`);
+  }
+  return new Map([...texts].map(([id, text]) => [id, storable(text.slice(0, MAX_TEXT))]));
 }
 
 /** Removes what PostgreSQL does not store: the null character, and half of a surrogate pair. */

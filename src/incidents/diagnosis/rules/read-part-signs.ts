@@ -87,13 +87,20 @@ const FEW_QUERIES = 0.3;
 /** Minimum share of queries whose results differ from call to call. */
 const UNSTEADY = 0.4;
 
-/** Calls within seconds show the same as consecutive golden runs, but earlier. */
+/**
+ * Calls within seconds show the same as consecutive golden runs, but earlier. If no query has changed results anymore,
+ * the fault is over, and the calls show nothing.
+ */
 function readWords(effects: WordEffects): Sign[] {
-  const { asked, varying, recovered } = effects;
+  const { asked, varying, recovered, changed } = effects;
+  if (changed === 0) return [];
   const calls = `Of ${asked} golden queries with changed results, ${varying} return other changed results from call to call, and ${recovered} alternate between their earlier and their changed results.`;
   if (varying >= UNSTEADY * asked) return [sign('again', 'differs', calls)];
   if (recovered >= UNSTEADY * asked) return [sign('again', 'alternates', calls)];
-  return [...(varying + recovered === 0 ? [sign('again', 'repeats', calls)] : []), ...readRemoved(effects)];
+  return [
+    ...(changed === asked && varying + recovered === 0 ? [sign('again', 'repeats', calls)] : []),
+    ...readRemoved(effects),
+  ];
 }
 
 function readRemoved({ changed, startIgnored, endIgnored, restored }: WordEffects): Sign[] {

@@ -507,6 +507,15 @@ describe('a diagnosis', () => {
         wordEffects: { asked: 8, varying: 7, recovered: 0, changed: 6, startIgnored: 0, endIgnored: 0, restored: 3 },
       },
     ],
+    // The fault was repaired between the golden run and the repeated calls.
+    [
+      'unknown',
+      {
+        answers: { ...fallen, kept: 0.6, keptOfThere: 0.6 },
+        storeAgreement: null,
+        wordEffects: { asked: 8, varying: 0, recovered: 8, changed: 0, startIgnored: 0, endIgnored: 0, restored: 0 },
+      },
+    ],
     // One of two replicas lacks documents, and the golden run saw this replica.
     [
       'split_index',
